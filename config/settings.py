@@ -1,0 +1,266 @@
+"""The settings of every way of running: defaults for one person on one machine, the environment for the rest.
+
+The names read from the environment are explained in .env.example. Nothing here is about facts.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+from csp.constants import NONE, SELF
+
+from config import environment
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# What this installation makes and keeps: database, secret key, demo log-ins, collected static files.
+VAR_DIR = Path(environment.text("TOUCHSTONE_VAR", str(BASE_DIR / "var"))).resolve()
+VAR_DIR.mkdir(parents=True, exist_ok=True)
+
+DEBUG = environment.flag("DEBUG")
+SECRET_KEY = environment.text("SECRET_KEY") or environment.kept_secret(VAR_DIR / "secret_key")
+ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS")
+
+# --- apps -----------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "annotator",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",  # `manage.py runserver` then serves static files as gunicorn does
+    "django.contrib.staticfiles",
+    "csp",
+    "django_htmx",
+    "template_partials.apps.SimpleAppConfig",  # simple: the loaders are spelled out in TEMPLATES below
+    "django_celery_results",
+]
+
+AUTH_USER_MODEL = "annotator.User"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "config.middleware.VaryOnHtmxMiddleware",
+    "config.middleware.SignInRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+ASGI_APPLICATION = "config.asgi.application"
+
+# --- templates ------------------------------------------------------------------------------------
+
+_file_loaders = [
+    "django.template.loaders.filesystem.Loader",
+    "django.template.loaders.app_directories.Loader",
+]
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {
+            # The partials loader must stand outside the cached one: it finds "page.html#part". While
+            # developing nothing is cached, so that a changed template shows at the next request.
+            "loaders": [
+                (
+                    "template_partials.loader.Loader",
+                    _file_loaders if DEBUG else [("django.template.loaders.cached.Loader", _file_loaders)],
+                )
+            ],
+            "builtins": ["template_partials.templatetags.partials"],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- database -------------------------------------------------------------------------------------
+
+DATABASE_URL = environment.text("DATABASE_URL")
+
+DATABASES: dict[str, dict[str, Any]]
+if DATABASE_URL:
+    # Connections live a minute and are checked before use: a restarted PostgreSQL costs no request.
+    _database = dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True)
+    DATABASES = {"default": {**_database}}
+else:
+    # Spelled out, not as a URL: the folder's name may hold spaces, '#' or '%'.
+    DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(VAR_DIR / "touchstone.sqlite3")}}
+
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["CONN_MAX_AGE"] = 0
+    DATABASES["default"].setdefault("OPTIONS", {}).update(
+        {
+            # Take the write lock when a transaction begins: one that reads first and writes later would
+            # otherwise fail at once with "database is locked" if another has written in between.
+            "transaction_mode": "IMMEDIATE",
+            # Seconds to wait for the lock (SQLite's busy timeout).
+            "timeout": 20,
+            # WAL: readers never wait for the writer. NORMAL is safe with it against a crashed process.
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        }
+    )
+
+# --- people and their sessions --------------------------------------------------------------------
+
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "login"
+# Own names: browsers share cookies between all ports of localhost.
+SESSION_COOKIE_NAME = "touchstone_session"
+CSRF_COOKIE_NAME = "touchstone_csrf"
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+CSRF_COOKIE_HTTPONLY = True  # the page carries the token itself, in hx-headers and in forms
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+
+# --- security headers -----------------------------------------------------------------------------
+
+# Everything comes from this host; nothing inline, nothing framed.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "manifest-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"  # addresses name documents: evidence sites are not told them
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+
+# HTTPS=1 when a proxy in front of the app terminates TLS and sets X-Forwarded-Proto.
+if environment.flag("HTTPS"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = True
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+
+# Body of one request in bytes, uploaded files not counted (those go to temporary files and are read as
+# streams): 20 MiB holds the longest pasted document many times over.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 20 * 1024 * 1024
+
+# --- static files ---------------------------------------------------------------------------------
+
+STATIC_URL = "static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        # Names carry a hash of the content, so browsers may keep files for ever.
+        "BACKEND": (
+            "django.contrib.staticfiles.storage.StaticFilesStorage"
+            if DEBUG
+            else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        )
+    },
+}
+MEDIA_ROOT = VAR_DIR / "media"
+
+# --- language and time ----------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+USE_I18N = True
+TIME_ZONE = environment.text("TIME_ZONE", "UTC")
+USE_TZ = True
+
+# --- Celery ---------------------------------------------------------------------------------------
+
+REDIS_URL = environment.text("REDIS_URL")
+# Without Redis the queue lives in the memory of the one web process and its worker is a thread there
+# (config/worker.py). Same tasks, same screens; what is lost when the process ends is enqueued again from
+# the run rows in the database.
+IN_PROCESS_WORKER = not REDIS_URL
+CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
+    # Seconds between two looks into the in-memory queue; the default of 1 s is felt on every screen.
+    {"polling_interval": 0.05}
+    if IN_PROCESS_WORKER
+    # Redis hands a task that nobody acknowledged to another worker after this many seconds; longer than
+    # any single task runs, shorter than the default hour, which a killed worker would keep people waiting.
+    else {"visibility_timeout": 15 * 60}
+)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True  # Redis may come up after the worker
+CELERY_RESULT_BACKEND = "django-db"
+CELERY_RESULT_EXTENDED = True  # a failed task's row names the task and its arguments
+# Run rows say how far the work is, nobody reads task results: no write per task. Failures are kept with
+# their traceback, for the admin page.
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_STORE_ERRORS_EVEN_IF_IGNORED = True
+CELERY_RESULT_EXPIRES = 30 * 24 * 3600
+# Acknowledge after the work, and hand it back when the worker process dies: tasks are idempotent.
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # long tasks: one in hand, the rest stays free for other workers
+CELERY_ACCEPT_CONTENT = ["json"]  # never unpickle what comes off a network
+CELERY_TASK_SERIALIZER = "json"
+CELERY_RESULT_SERIALIZER = "json"
+CELERY_TASK_DEFAULT_QUEUE = "touchstone"  # a Redis shared with other apps does not mix the queues up
+CELERY_TIMEZONE = TIME_ZONE
+# Sent by the worker itself, in process or separate (--beat); seconds. Tasks named here are idempotent.
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
+    "begin what a command has written": {"task": "pipeline.pick_up_runs", "schedule": 3.0},
+    "go on with what a killed worker left": {"task": "pipeline.resume_runs", "schedule": 15 * 60.0},
+    "go on with imports that a killed worker left": {"task": "annotator.resume_imports", "schedule": 15 * 60.0},
+}
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below is the one place
+# Threads of the in-process worker, processes of a separate one. LLM and page calls wait, they don't compute.
+CELERY_WORKER_CONCURRENCY = environment.number("WORKER_CONCURRENCY", 4)
+
+# --- logging --------------------------------------------------------------------------------------
+
+_log_level = environment.text("LOG_LEVEL", "INFO").upper()
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {
+        "annotator": {"level": _log_level},
+        "pipeline": {"level": _log_level},
+        "config": {"level": _log_level},
+        "celery": {"level": "WARNING"},
+        "celery.worker.control": {"level": "ERROR"},  # it warns of every ordered stop
+        "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
+    },
+}
