@@ -1,0 +1,76 @@
+"""Steps 4 and 5: evidence and its stance (Factcheck-Bench section 2, appendix C.4 and C.5)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+from annotator.models.base import (
+    LabelField,
+    Record,
+    choices,
+    label_with_origin,
+    one_of,
+    origin_field,
+)
+from annotator.vocabulary import Removal, StanceLabel
+
+
+class Evidence(Record):
+    """A passage for an agreed claim. Without an annotation it was retrieved, and all share it; with one it was
+    added by that person (or, in the agreed version, taken over from one). Text is never a key: the same
+    passage may stand twice."""
+
+    claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="evidence")
+    annotation = models.ForeignKey(
+        "annotator.Annotation", models.CASCADE, null=True, blank=True, related_name="added_evidence"
+    )
+    run = models.ForeignKey("annotator.PipelineRun", models.SET_NULL, null=True, blank=True)
+    order = models.PositiveIntegerField()
+    passage = models.TextField(blank=True)
+    url = models.TextField(blank=True)
+    title = models.TextField(blank=True)
+    site = models.CharField(max_length=255, blank=True)
+    published = models.DateField(null=True, blank=True)
+    query = models.TextField(blank=True)
+    retrieved_at = models.DateTimeField(null=True, blank=True)
+    content_hash = models.CharField(max_length=64, blank=True)
+    score = models.FloatField(null=True, blank=True)
+    removed = models.CharField(max_length=16, blank=True, default="", choices=choices(Removal))
+    sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
+    released = models.TextField(blank=True)
+
+    class Meta:
+        verbose_name_plural = "evidence"
+        ordering: ClassVar = ["order", "id"]
+        constraints: ClassVar = [one_of("removed", Removal, may_be_blank=True)]
+
+    def __str__(self) -> str:
+        return self.title or self.url or self.passage[:60]
+
+
+class Stance(Record):
+    """What one annotation says of one passage. Reliable and sufficient are asked by the protocol and never
+    required (null: not answered)."""
+
+    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="stances")
+    evidence = models.ForeignKey(Evidence, models.CASCADE, related_name="stances")
+    label = LabelField(StanceLabel)
+    label_origin = origin_field()
+    reliable = models.BooleanField(null=True, blank=True)
+    sufficient = models.BooleanField(null=True, blank=True)
+    suggestion = models.ForeignKey(
+        "annotator.StanceSuggestion", models.SET_NULL, null=True, blank=True, related_name="stances"
+    )
+    sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["annotation", "evidence"], name="annotator_stance_once"),
+            label_with_origin("label"),
+            one_of("label", StanceLabel, may_be_blank=True),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.evidence}: {self.label}"

@@ -1,0 +1,181 @@
+"""The words of the field, as plain enums: label sets, stages, phases, roles.
+
+Nothing here knows Django, so the pipeline may use it too. The value is what is stored and exported,
+the label is what a person reads. Sources: Factcheck-Bench section 2 and appendix C.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Labelled(StrEnum):
+    """A string enum whose members carry the words that a person reads."""
+
+    label: str
+
+    def __new__(cls, value: str, label: str = "") -> Labelled:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.label = label
+        return member
+
+
+class Stage(Labelled):
+    """The three screens of Factcheck-Bench (section 3.2), which gather its eight steps."""
+
+    DECOMPOSE = "decompose", "Decompose"
+    VERIFY = "verify", "Verify"
+    REVISE = "revise", "Revise"
+
+
+STAGES: tuple[Stage, ...] = tuple(Stage)
+
+
+class Phase(Labelled):
+    """Where a document stands within its current stage. Agreed at the last stage is gold."""
+
+    PREFILLING = "prefilling", "Suggestions on the way"
+    INDEPENDENT = "independent", "In work"
+    CONSOLIDATING = "consolidating", "To be agreed"
+    AGREED = "agreed", "Agreed"
+    DISCARDED = "discarded", "Discarded"
+
+
+class AnnotationKind(Labelled):
+    """One person's work on a stage, or the agreed version of it."""
+
+    INDIVIDUAL = "individual", "One person's work"
+    CONSOLIDATED = "consolidated", "Agreed version"
+
+
+class AnnotationState(Labelled):
+    OPEN = "open", "Open"
+    SUBMITTED = "submitted", "Submitted"
+
+
+class SentenceType(Labelled):
+    """Does the sentence contain a statement that needs fact-checking? (section 2, step 3)"""
+
+    CHECKWORTHY = "checkworthy", "Checkworthy"
+    OPINION = "opinion", "Opinion"
+    NOT_A_CLAIM = "not_a_claim", "Not a claim"
+    OTHER = "other", "Other"
+
+
+class ClaimType(Labelled):
+    """Which category a claim falls into (appendix C.3, first question)."""
+
+    FACTUAL = "factual", "Factual"
+    OPINION = "opinion", "Opinion"
+    NOT_A_CLAIM = "not_a_claim", "Not a claim"
+    OTHER = "other", "Other"
+
+
+class NotWorthReason(Labelled):
+    """Why a factual claim is not worth checking (appendix C.3, second question)."""
+
+    COMMONSENSE = "commonsense", "Commonsense"
+    NOT_PUBLIC = "not_public", "Not publicly checkable"
+
+
+class Importance(Labelled):
+    """Role of a sentence or claim for the answer (section 2, step 3)."""
+
+    MOST = "most", "Most"
+    INTERMEDIATE = "intermediate", "Intermediate"
+    LESS = "less", "Less"
+
+
+class StanceLabel(Labelled):
+    """Evidence against claim (section 2, step 5)."""
+
+    COMPLETELY_SUPPORT = "completely_support", "Supports"
+    PARTIALLY_SUPPORT = "partially_support", "Partly"
+    REFUTE = "refute", "Refutes"
+    IRRELEVANT = "irrelevant", "Irrelevant"
+
+
+class Factuality(Labelled):
+    """The verdict on a claim (section 2, step 6)."""
+
+    TRUE = "true", "True"
+    FALSE = "false", "False"
+    NOT_ENOUGH_EVIDENCE = "not_enough_evidence", "Not enough evidence"
+
+
+class Confidence(Labelled):
+    """How sure a person is of a verdict; optional."""
+
+    HIGH = "high", "Sure"
+    MEDIUM = "medium", "Fairly sure"
+    LOW = "low", "Unsure"
+
+
+class EditKind(Labelled):
+    """The typed edit operations (section 2, step 7)."""
+
+    DELETE_CLAIM = "delete_claim", "Delete claim"
+    REPLACE = "replace", "Replace"
+    DELETE = "delete", "Delete words"
+
+
+class Handling(Labelled):
+    """What the revise stage does with a claim that could not be decided; kept by default."""
+
+    KEEP = "keep", "Keep"
+    REWRITE = "rewrite", "Rewrite"
+    DELETE = "delete", "Delete"
+
+
+class Removal(Labelled):
+    """Why a row is no longer part of the work. The first three are a person's reasons."""
+
+    REDUNDANT = "redundant", "Redundant"
+    NOT_A_CLAIM = "not_a_claim", "Not a claim"
+    OTHER = "other", "Other reason"
+    MERGED = "merged", "Merged into another"
+    FOLDED = "folded", "Its sentence is not checkworthy"
+    UNDONE = "undone", "Undone"
+
+
+REMOVAL_REASONS: tuple[Removal, ...] = (Removal.REDUNDANT, Removal.NOT_A_CLAIM, Removal.OTHER)
+
+
+class Origin(Labelled):
+    """How a decided field came to its value. An empty origin means: not decided yet."""
+
+    ACCEPTED = "accepted", "suggestion, taken over"
+    EDITED = "edited", "suggestion, edited"
+    HUMAN = "human", "by a person"
+    IMPORTED = "imported", "imported"
+    CONSOLIDATED = "consolidated", "agreed"
+
+
+class FlagReason(Labelled):
+    """Why an annotator passes a document on instead of labelling it."""
+
+    NEEDS_EXPERTISE = "needs_expertise", "Needs expertise"
+    CONFLICT_OF_INTEREST = "conflict_of_interest", "Conflict of interest"
+    DISTRESSING = "distressing", "Distressing"
+    BROKEN = "broken", "Broken"
+
+
+class Role(Labelled):
+    """What a person may do in one benchmark."""
+
+    OWNER = "owner", "Owner"
+    ADMIN = "admin", "Admin"
+    ANNOTATOR = "annotator", "Annotator"
+    THIRD_RATER = "third_rater", "Third rater"
+    RESEARCHER = "researcher", "Researcher"
+
+
+class RunState(Labelled):
+    """State of a pipeline run and of each document in it."""
+
+    QUEUED = "queued", "Waiting"
+    RUNNING = "running", "Running"
+    FINISHED = "finished", "Finished"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
