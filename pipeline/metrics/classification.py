@@ -1,0 +1,72 @@
+"""Accuracy, precision, recall and F1 of predicted labels, per label and macro-averaged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScore:
+    """Scores of one label. A label never predicted has precision 0, one that is not in the gold recall 0."""
+
+    precision: float
+    recall: float
+    f1: float
+    gold: int
+    predicted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Scores over all items. Macro averages weigh every label alike that occurs in the gold or in the predictions.
+
+    ``confusion[gold][predicted]`` is a count; every label that occurs is present in both directions.
+    """
+
+    accuracy: float
+    precision: float
+    recall: float
+    f1: float
+    labels: dict[str, LabelScore]
+    confusion: dict[str, dict[str, int]]
+
+
+def classify(gold: Sequence[str], predicted: Sequence[str]) -> Report:
+    """Compares two equally long sequences of labels; item i of the one is item i of the other.
+
+    Raises ValueError when they differ in length or are empty.
+    """
+    if len(gold) != len(predicted):
+        raise ValueError(f"{len(gold)} gold labels but {len(predicted)} predictions: every item needs both.")
+    if not gold:
+        raise ValueError("No labels to compare: scores of nothing are not defined.")
+    pairs = Counter(zip(gold, predicted, strict=True))
+    names = sorted({*gold, *predicted})
+    scores = {name: _label_score(name, pairs) for name in names}
+    return Report(
+        accuracy=sum(pairs[name, name] for name in names) / len(gold),
+        precision=_mean([score.precision for score in scores.values()]),
+        recall=_mean([score.recall for score in scores.values()]),
+        f1=_mean([score.f1 for score in scores.values()]),
+        labels=scores,
+        confusion={row: {column: pairs[row, column] for column in names} for row in names},
+    )
+
+
+def _label_score(name: str, pairs: Counter[tuple[str, str]]) -> LabelScore:
+    right = pairs[name, name]
+    gold = sum(count for (actual, _), count in pairs.items() if actual == name)
+    predicted = sum(count for (_, guess), count in pairs.items() if guess == name)
+    return LabelScore(
+        precision=right / predicted if predicted else 0.0,
+        recall=right / gold if gold else 0.0,
+        f1=2 * right / (gold + predicted),
+        gold=gold,
+        predicted=predicted,
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
