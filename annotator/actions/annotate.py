@@ -1,0 +1,200 @@
+"""Taking a place on a document: the annotation and the rows that a person starts from."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from annotator import rules
+from annotator.actions import adopt
+from annotator.actions.changed_sentences import agreed_operations, carried
+from annotator.actions.locking import lock_document
+from annotator.actions.recorder import Action
+from annotator.models import (
+    Annotation,
+    Claim,
+    ClaimRevision,
+    Document,
+    Evidence,
+    Guidelines,
+    ResponseRevision,
+    Sentence,
+    SentenceRevision,
+    SentenceSuggestion,
+    Stance,
+    StanceSuggestion,
+    User,
+    Verdict,
+)
+from annotator.queries.agreed import agreed
+from annotator.vocabulary import AnnotationKind, Factuality, Origin, Phase, Stage
+
+
+def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation:
+    """The person's annotation of this document and stage, made now if there is a free place.
+
+    Raises NotAllowedError with what stands in the way. Opening twice gives the same annotation, and fills in rows
+    for claims and evidence that have come since.
+    """
+    with transaction.atomic():
+        document = lock_document(document.pk)
+        annotation = _own(document, stage, by)
+        if annotation is not None:
+            if annotation.is_open and document.stage == stage and document.phase == Phase.INDEPENDENT:
+                fill_in(annotation)
+            return annotation
+        rules.check_start(by, document, stage)
+        taken = document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL).count()
+        if taken >= document.benchmark.overlap:
+            raise rules.NotAllowedError("All places on this document are taken. “My work” has the next one for you.")
+        annotation = Annotation.objects.create(
+            document=document,
+            stage=stage,
+            kind=AnnotationKind.INDIVIDUAL,
+            person=by,
+            # Who starts from a version that was agreed before has seen it.
+            independent=not document.annotations.filter(stage=stage, kind=AnnotationKind.CONSOLIDATED).exists(),
+            guidelines=Guidelines.objects.filter(benchmark=document.benchmark).order_by("-number").first(),
+        )
+        fill_in(annotation)
+        Action(name="open", by=by, document=document, annotation=annotation, reason=stage.label).write()
+        return annotation
+
+
+def _own(document: Document, stage: Stage, person: User) -> Annotation | None:
+    return (
+        Annotation.objects.select_related("document__benchmark")
+        .filter(document=document, stage=stage, kind=AnnotationKind.INDIVIDUAL, person=person)
+        .first()
+    )
+
+
+def fill_in(annotation: Annotation) -> None:
+    """Make the rows that are missing in an open annotation: nothing that exists is touched."""
+    earlier = adopt.earlier_version(annotation)
+    if earlier is not None and not adopt.has_rows(annotation):
+        {
+            Stage.DECOMPOSE: adopt.adopt_decomposition,
+            Stage.VERIFY: adopt.adopt_verification,
+            Stage.REVISE: adopt.adopt_revision,
+        }[Stage(annotation.stage)](annotation, earlier)
+    if annotation.stage == Stage.DECOMPOSE:
+        if not annotation.sentences.exists():
+            _sentences_from_suggestions(annotation)
+    elif annotation.stage == Stage.VERIFY:
+        _verdicts_and_stances(annotation)
+    else:
+        _revisions(annotation)
+
+
+def _sentences_from_suggestions(annotation: Annotation) -> None:
+    document = annotation.document
+    newest = SentenceSuggestion.objects.filter(document=document).order_by("-run_id").first()
+    if newest is None:
+        _sentences_from_lines(annotation)
+        return
+    suggested = list(
+        SentenceSuggestion.objects.filter(document=document, run_id=newest.run_id)
+        .prefetch_related("claims")
+        .order_by("order")
+    )
+    sentences = Sentence.objects.bulk_create(
+        Sentence(
+            annotation=annotation,
+            order=order,
+            text=each.text,
+            start=each.start,
+            end=each.end,
+            decontext=each.decontext,
+            suggestion=each,
+        )
+        for order, each in enumerate(suggested, start=1)
+    )
+    Claim.objects.bulk_create(
+        Claim(sentence=sentence, order=order, text=claim.text, suggestion=claim)
+        for sentence, each in zip(sentences, suggested, strict=True)
+        for order, claim in enumerate(each.claims.all(), start=1)
+    )
+
+
+def _sentences_from_lines(annotation: Annotation) -> None:
+    """Without any suggestion each line is a sentence, for the person to split."""
+    response = annotation.document.response
+    rows: list[Sentence] = []
+    position = 0
+    for line in response.splitlines(keepends=True):
+        text = line.strip()
+        if text:
+            start = position + line.index(text)
+            rows.append(
+                Sentence(
+                    annotation=annotation,
+                    order=len(rows) + 1,
+                    text=text,
+                    start=start,
+                    end=start + len(text),
+                    decontext=text,
+                )
+            )
+        position += len(line)
+    Sentence.objects.bulk_create(rows)
+
+
+def _verdicts_and_stances(annotation: Annotation) -> None:
+    decomposition = agreed(annotation.document, Stage.DECOMPOSE)
+    if decomposition is None:
+        return
+    claims = [
+        claim
+        for claim in Claim.objects.filter(sentence__annotation=decomposition, sentence__removed="").select_related(
+            "sentence"
+        )
+        if claim.is_checked
+    ]
+    judged = set(annotation.verdicts.values_list("claim_id", flat=True))
+    Verdict.objects.bulk_create(
+        Verdict(annotation=annotation, claim=claim) for claim in claims if claim.pk not in judged
+    )
+    placed = set(annotation.stances.values_list("evidence_id", flat=True))
+    shared = Evidence.objects.filter(claim__in=claims, annotation__isnull=True, removed="")
+    suggestions = {
+        each.evidence_id: each for each in StanceSuggestion.objects.filter(evidence__in=shared).order_by("run_id")
+    }
+    Stance.objects.bulk_create(
+        Stance(annotation=annotation, evidence=evidence, suggestion=suggestions.get(evidence.pk))
+        for evidence in shared
+        if evidence.pk not in placed
+    )
+
+
+def _revisions(annotation: Annotation) -> None:
+    document = annotation.document
+    decomposition, verification = agreed(document, Stage.DECOMPOSE), agreed(document, Stage.VERIFY)
+    if decomposition is None or verification is None:
+        return
+    operations = agreed_operations(document)
+    there = set(annotation.sentence_revisions.values_list("sentence_id", flat=True))
+    rows: list[SentenceRevision] = []
+    for sentence in decomposition.sentences.filter(removed="").prefetch_related("claims"):
+        if sentence.pk in there:
+            continue
+        result = carried(sentence, operations)
+        rows.append(
+            SentenceRevision(
+                annotation=annotation,
+                sentence=sentence,
+                text=result.text,
+                # What could be carried over whole follows from agreed edits; the rest waits for the person.
+                text_origin="" if result.open_edits else Origin.CONSOLIDATED,
+                deleted=result.deleted,
+            )
+        )
+    SentenceRevision.objects.bulk_create(rows)
+    ResponseRevision.objects.get_or_create(annotation=annotation)
+    handled = set(annotation.claim_revisions.values_list("claim_id", flat=True))
+    ClaimRevision.objects.bulk_create(
+        ClaimRevision(annotation=annotation, claim=verdict.claim, text=verdict.claim.text)
+        for verdict in verification.verdicts.filter(
+            factuality=Factuality.NOT_ENOUGH_EVIDENCE, claim__removed=""
+        ).select_related("claim")
+        if verdict.claim_id not in handled
+    )

@@ -1,0 +1,288 @@
+"""Documents and gold come in: streamed, in batches of one transaction each, every bad row named.
+
+Identity is the external id, or a hash of prompt and response. The same identity with the same content is counted
+as unchanged, with other content it is a bad row: an import never overwrites. What the rows become is written in
+``annotator.actions.imported_rows``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Generic, Protocol, TypeVar, cast
+
+from django.core.files import File
+from django.db import transaction
+from django.db.models import Max
+
+from annotator.actions import imported_rows
+from annotator.actions.recorder import Action
+from annotator.formats import factcheck_bench_reader
+from annotator.formats.documents import READERS, Preview, detect, preview
+from annotator.formats.gold import GoldDocument
+from annotator.formats.incoming import IncomingDocument
+from annotator.formats.problems import BadRow, FileError, Problem, bad_row
+from annotator.formats.released import storable
+from annotator.models import Benchmark, Document, User
+
+BATCH_ROWS = 200
+BATCH_CHARACTERS = 8 * 1024 * 1024  # long documents make short batches, so that memory stays bounded
+PROBLEMS_KEPT = 100
+
+Source = Path | BinaryIO | File  # an uploaded file reads like a stream
+
+
+class Sized(Protocol):
+    """A row that knows about how many characters it has."""
+
+    @property
+    def size(self) -> int: ...
+
+
+class Row(Sized, Protocol):
+    """What documents and gold have in common on their way in."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def identity(self) -> str: ...
+    @property
+    def content_hash(self) -> str: ...
+
+
+S = TypeVar("S", bound=Sized)
+R = TypeVar("R", bound=Row)
+
+
+@dataclass
+class ImportReport:
+    """What an import did, or on a dry run would do. ``bad`` counts rows; the first hundred problems are kept.
+
+    ``written`` is false where nothing was stored: on a dry run, and when ``strict`` found a bad row.
+    """
+
+    read: int = 0
+    imported: int = 0
+    unchanged: int = 0
+    bad: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    problem_count: int = 0
+    elapsed: float = 0.0  # seconds
+    written: bool = True
+
+    def note(self, row: BadRow) -> None:
+        self.bad += 1
+        self.problem_count += len(row.problems)
+        for problem in row.problems[: PROBLEMS_KEPT - len(self.problems)]:
+            self.problems.append(Problem(problem.line, storable(problem.field), storable(problem.reason)))
+
+
+@dataclass
+class _Import(Generic[R]):
+    """One run over a file. ``rows`` begins it anew each time it is called."""
+
+    benchmark: Benchmark
+    rows: Callable[[], Iterator[R | BadRow]]
+    write: Callable[[Benchmark, Sequence[R], int], list[int]]
+    by: User | None
+    name: str
+    on_progress: Callable[[ImportReport], None] | None
+    on_imported: Callable[[list[int]], None] | None
+
+    def run(self, *, strict: bool, dry_run: bool) -> ImportReport:
+        began = time.monotonic()
+        report = ImportReport(written=False)
+        if strict or dry_run:
+            self._pass(report, self._check)
+        if not dry_run and not (strict and report.bad):
+            report = ImportReport()
+            self._pass(report, self._store)
+        report.imported = report.imported if report.written or dry_run else 0
+        report.elapsed = time.monotonic() - began
+        return report
+
+    def _pass(self, report: ImportReport, take: Callable[[list[R], ImportReport], None]) -> None:
+        # The lines on which identities were first met, by hash: some 100 bytes a document.
+        lines: dict[int, int] = {}
+        for batch in in_batches(self.rows()):
+            report.read += len(batch)
+            good: list[R] = []
+            for row in batch:
+                if isinstance(row, BadRow):
+                    report.note(row)
+                    continue
+                first = lines.setdefault(hash(row.identity), row.line)
+                if first != row.line:
+                    report.note(bad_row(row.line, f"{_what_repeats(row)} as in line {first}: keep one of them.", "id"))
+                else:
+                    good.append(row)
+            take(good, report)
+            if self.on_progress is not None:
+                self.on_progress(report)
+
+    def _new(self, rows: Sequence[R], report: ImportReport) -> list[R]:
+        """The rows that the benchmark does not have yet. One query."""
+        there = dict(
+            Document.objects.filter(benchmark=self.benchmark, identity__in=[row.identity for row in rows]).values_list(
+                "identity", "content_hash"
+            )
+        )
+        new: list[R] = []
+        for row in rows:
+            known = there.get(row.identity)
+            if known is None:
+                new.append(row)
+            elif known == row.content_hash:
+                report.unchanged += 1
+            else:
+                report.note(
+                    bad_row(
+                        row.line,
+                        f"{_what_repeats(row)} is in the benchmark already with other content. Nothing is "
+                        "overwritten: give this row another id, or leave it out.",
+                        "id",
+                    )
+                )
+        return new
+
+    def _check(self, rows: list[R], report: ImportReport) -> None:
+        report.imported += len(self._new(rows, report))
+
+    def _store(self, rows: list[R], report: ImportReport) -> None:
+        if not rows:
+            return
+        with transaction.atomic():
+            # One import at a time writes into a benchmark: identities and the order stay as they were read.
+            Benchmark.objects.select_for_update().get(pk=self.benchmark.pk)
+            new = self._new(rows, report)
+            if not new:
+                return
+            last = Document.objects.filter(benchmark=self.benchmark).aggregate(last=Max("order"))["last"]
+            ids = self.write(self.benchmark, new, (last or 0) + 1)
+            where = f"lines {new[0].line} to {new[-1].line}"
+            Action(
+                name="import",
+                by=self.by,
+                benchmark=self.benchmark,
+                reason=f"{len(new)} documents from {self.name}, {where}",
+            ).write()
+        report.imported += len(new)
+        if self.on_imported is not None and ids:
+            self.on_imported(ids)
+
+
+def _what_repeats(row: Row) -> str:
+    if row.identity.startswith("sha256:"):
+        return "this prompt with this response"
+    return f"the id “{row.identity}”"
+
+
+def in_batches(rows: Iterable[S | BadRow]) -> Iterator[list[S | BadRow]]:
+    """The rows in batches that are bounded in number and in length."""
+    batch: list[S | BadRow] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += 0 if isinstance(row, BadRow) else row.size
+        if len(batch) >= BATCH_ROWS or size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def import_documents(
+    *,
+    benchmark: Benchmark,
+    source: Source,
+    format: str = "auto",
+    filename: str = "",
+    by: User | None = None,
+    strict: bool = False,
+    dry_run: bool = False,
+    mapping: Mapping[str, str] | None = None,
+    on_progress: Callable[[ImportReport], None] | None = None,
+    on_imported: Callable[[list[int]], None] | None = None,
+) -> ImportReport:
+    """Import (prompt, response) pairs from a path or a seekable binary stream.
+
+    ``strict`` writes nothing if any row is bad. ``mapping`` names the columns of fields that are called otherwise.
+    ``on_progress`` is called after each batch, ``on_imported`` after each commit with the primary keys of the new
+    documents that brought no suggestions of their own. Raises ``FileError`` where the file as a whole cannot be read.
+    """
+    with _Opened(source) as stream:
+        name = filename or (source.name if isinstance(source, Path) else "a file")
+        chosen = detect(stream, name) if format == "auto" else format
+        if chosen not in READERS:
+            raise FileError(f"“{chosen}” is no format that can be imported: {', '.join(READERS)}.")
+        job: _Import[IncomingDocument] = _Import(
+            benchmark=benchmark,
+            rows=lambda: READERS[chosen](stream, mapping),
+            write=imported_rows.write_documents,
+            by=by,
+            name=name,
+            on_progress=on_progress,
+            on_imported=on_imported,
+        )
+        return job.run(strict=strict, dry_run=dry_run)
+
+
+def import_gold(
+    *,
+    benchmark: Benchmark,
+    source: Source,
+    filename: str = "",
+    by: User | None = None,
+    strict: bool = False,
+    dry_run: bool = False,
+    on_progress: Callable[[ImportReport], None] | None = None,
+) -> ImportReport:
+    """Import released Factcheck-Bench documents as gold: agreed at all three stages. Otherwise as above."""
+    with _Opened(source) as stream:
+        job: _Import[GoldDocument] = _Import(
+            benchmark=benchmark,
+            rows=lambda: factcheck_bench_reader.read(stream),
+            write=imported_rows.write_gold,
+            by=by,
+            name=filename or (source.name if isinstance(source, Path) else "a file"),
+            on_progress=on_progress,
+            on_imported=None,
+        )
+        return job.run(strict=strict, dry_run=dry_run)
+
+
+def preview_documents(
+    *,
+    source: Source,
+    format: str = "auto",
+    filename: str = "",
+    mapping: Mapping[str, str] | None = None,
+    n: int = 5,
+) -> Preview:
+    """The first rows as an import would read them, for the page. Raises ``FileError``."""
+    with _Opened(source) as stream:
+        name = filename or (source.name if isinstance(source, Path) else "")
+        return preview(stream, format=format, filename=name, mapping=mapping, n=n)
+
+
+class _Opened:
+    """The stream of a source; a path is closed again, a stream stays the caller's."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.own: BinaryIO | None = None
+
+    def __enter__(self) -> BinaryIO:
+        if not isinstance(self.source, Path):
+            return cast("BinaryIO", self.source)
+        try:
+            self.own = self.source.open("rb")
+        except OSError as error:
+            raise FileError(f"{self.source} cannot be opened: {error.strerror}.") from None
+        return self.own
+
+    def __exit__(self, *_: object) -> None:
+        if self.own is not None:
+            self.own.close()

@@ -1,0 +1,313 @@
+"""Work that a worker does in the background: importing an uploaded file, and asking the pipeline for suggestions.
+
+The rows are the truth, the queue only carries ids (ADR 0005). An import that was cut off starts over from the
+beginning of its file: what is in already counts as unchanged, so nothing comes in twice.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator import rules
+from annotator.actions.imports import ImportReport, import_documents, import_gold
+from annotator.actions.recorder import Action
+from annotator.actions.runs import start_run
+from annotator.actions.status import after_commit
+from annotator.formats.problems import FileError
+from annotator.models import Benchmark, ImportJob, PipelineRun, User
+from annotator.models.base import new_public_id
+from annotator.queries.runs import OPEN_STATES, claims_without_evidence, documents_to_prefill
+from annotator.vocabulary import RunState, Stage
+
+logger = logging.getLogger(__name__)
+
+RUN_IMPORT = "annotator.run_import"
+GOLD = "gold"
+
+# A worker writes a sign of life after each batch, which takes a second or two: silent for this long, it is gone.
+LOST_AFTER = dt.timedelta(seconds=60)
+# Uploads that were looked at and never imported are thrown away after this time.
+FORGOTTEN_AFTER = dt.timedelta(days=1)
+# Documents of one run: few enough to be counted after each document, and to be named in one query.
+RUN_SIZE = 5_000
+
+_FOLDER = "imports"
+
+
+class CancelledError(Exception):
+    """Somebody cancelled the import while it ran."""
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def keep_upload(upload: UploadedFile) -> str:
+    """Store an uploaded file below MEDIA_ROOT, which is never served. Returns its name in the storage."""
+    _forget_uploads()
+    suffix = Path(upload.name or "").suffix.lower()[:12]
+    return str(default_storage.save(f"{_FOLDER}/{new_public_id()}{suffix}", upload))
+
+
+def _forget_uploads() -> None:
+    """Delete uploads that no import names and nobody came back to."""
+    if not default_storage.exists(_FOLDER):
+        return
+    _, names = default_storage.listdir(_FOLDER)
+    stored = [f"{_FOLDER}/{name}" for name in names]
+    wanted = set(ImportJob.objects.exclude(file="").values_list("file", flat=True))
+    for name in stored:
+        if name not in wanted and default_storage.get_modified_time(name) < timezone.now() - FORGOTTEN_AFTER:
+            default_storage.delete(name)
+
+
+# --- imports --------------------------------------------------------------------------------------
+
+
+def start_import(
+    *,
+    benchmark: Benchmark,
+    by: User,
+    file: str,
+    filename: str,
+    format: str,
+    mapping: Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> ImportJob:
+    """Write down that a kept upload is to be imported, and enqueue it on commit.
+
+    ``format`` is that of ``import_documents`` or "gold". Raises NotAllowedError by the rules.
+    """
+    with transaction.atomic():
+        rules.check_manage(by, benchmark)
+        job = ImportJob.objects.create(
+            benchmark=benchmark,
+            by=by,
+            file=file,
+            filename=filename[:255],
+            format=format,
+            mapping=dict(mapping or {}),
+            strict=strict,
+        )
+        Action(name="start-import", by=by, benchmark=benchmark, reason=f"{job.filename} as {format}").write()
+        after_commit(RUN_IMPORT, job.pk)
+    return job
+
+
+def cancel_import(job: ImportJob, *, by: User) -> None:
+    """Stop an import after the batch that it is at. What is in stays."""
+    with transaction.atomic():
+        rules.check_manage(by, job.benchmark)
+        stopped = ImportJob.objects.filter(pk=job.pk, state__in=OPEN_STATES).update(
+            state=RunState.CANCELLED, finished_at=timezone.now()
+        )
+        if stopped:
+            Action(name="cancel-import", by=by, benchmark=job.benchmark, reason=job.filename).write()
+
+
+def claim_job(job_id: int) -> ImportJob | None:
+    """Take an import for this worker by one conditional update; None if it is over or another worker has it."""
+    now = timezone.now()
+    taken = ImportJob.objects.filter(
+        Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING, seen_at__lt=now - LOST_AFTER), pk=job_id
+    ).update(state=RunState.RUNNING, started_at=now, seen_at=now, share=0.0)
+    if not taken:
+        return None
+    return ImportJob.objects.select_related("benchmark", "by").get(pk=job_id)
+
+
+def run_import(job_id: int) -> None:
+    """Work an import off. What goes wrong is kept with the job, for the person who started it."""
+    job = claim_job(job_id)
+    if job is None:
+        return
+    try:
+        with Path(job.file.path).open("rb") as stream:
+            report = _import(job, _Progress(job, stream), stream)
+    except CancelledError:
+        _prefill_new(job)
+        job.file.delete(save=False)
+        ImportJob.objects.filter(pk=job.pk).update(file="")
+    except FileError as error:
+        _finish(job, RunState.FAILED, message=str(error))
+    except FileNotFoundError:
+        _finish(job, RunState.FAILED, message="The uploaded file is no longer there. Upload it again.")
+    except Exception:
+        logger.exception("Import %s of %s failed", job.public_id, job.filename)
+        _finish(
+            job,
+            RunState.FAILED,
+            message="Touchstone could not go on; the reason is in the server’s log. What came in before that is there. "
+            "Import the file again: it goes on where it stopped.",
+        )
+    else:
+        _prefill_new(job)
+        if report.bad and not report.written:
+            _finish(
+                job,
+                RunState.FAILED,
+                message="Nothing came in, since some rows are bad and you asked for all or none. Mend them and import "
+                "the file again, or import the good rows alone.",
+            )
+        elif report.bad and report.bad == report.read:
+            _finish(job, RunState.FAILED, message="Nothing came in: every row is bad. Is this the right format?")
+        else:
+            _finish(job, RunState.FINISHED)
+
+
+def _import(job: ImportJob, progress: _Progress, stream: BinaryIO) -> ImportReport:
+    if job.format == GOLD:
+        return import_gold(
+            benchmark=job.benchmark,
+            source=stream,
+            filename=job.filename,
+            by=job.by,
+            strict=job.strict,
+            on_progress=progress,
+        )
+    return import_documents(
+        benchmark=job.benchmark,
+        source=stream,
+        format=job.format,
+        filename=job.filename,
+        by=job.by,
+        strict=job.strict,
+        mapping=job.mapping or None,
+        on_progress=progress,
+    )
+
+
+class _Progress:
+    """Writes the state of an import into its row after each batch; raises CancelledError when it was cancelled.
+
+    The whole is not known in rows before the end, so the share is that of the bytes read. A strict import reads the
+    file twice: the first pass, which checks, is the first half.
+    """
+
+    def __init__(self, job: ImportJob, stream: BinaryIO) -> None:
+        self.job = job
+        self.stream = stream
+        self.size = max(job.file.size, 1)
+        self.passes = 2 if job.strict else 1
+        self.done = 0
+        self.position = 0
+
+    def __call__(self, report: ImportReport) -> None:
+        position = self.stream.tell()
+        if position < self.position:
+            self.done += 1
+        self.position = position
+        here = ImportJob.objects.filter(pk=self.job.pk, state=RunState.RUNNING).update(
+            read=report.read,
+            imported=report.imported if report.written else 0,
+            unchanged=report.unchanged,
+            bad=report.bad,
+            problems=[problem.as_dict() for problem in report.problems],
+            share=min((self.done + position / self.size) / self.passes, 1.0),
+            seen_at=timezone.now(),
+        )
+        if not here:
+            raise CancelledError
+
+
+def _finish(job: ImportJob, state: RunState, *, message: str = "") -> None:
+    """Write how an import ended. The uploaded file has done its service; where it came from it still is."""
+    if job.file:
+        job.file.delete(save=False)
+    ImportJob.objects.filter(pk=job.pk).update(
+        state=state, message=message, share=1.0, finished_at=timezone.now(), file=""
+    )
+
+
+def resume_imports(*, alone: bool = False) -> tuple[list[int], list[int]]:
+    """Imports that are not over: those to begin or to begin again, and those that another worker may still have.
+
+    ``alone``: there is no other worker, so whatever was running was lost with the last one.
+    """
+    if alone:
+        ImportJob.objects.filter(state=RunState.RUNNING).update(state=RunState.QUEUED)
+    silent = timezone.now() - LOST_AFTER
+    rows = list(ImportJob.objects.filter(state__in=OPEN_STATES).values_list("pk", "state", "seen_at"))
+    begin = [pk for pk, state, seen in rows if state == RunState.QUEUED or seen is None or seen < silent]
+    return begin, [pk for pk, _, _ in rows if pk not in begin]
+
+
+# --- suggestions ----------------------------------------------------------------------------------
+
+
+def _prefill_new(job: ImportJob) -> None:
+    """Suggestions for what an import brought, also for what it brought before it was cut off."""
+    if job.format == GOLD:
+        return
+    new = documents_to_prefill(job.benchmark, since=job.created_at).values_list("pk", flat=True)
+    prefill_after_import(benchmark=job.benchmark, ids=list(new), by=job.by)
+
+
+def prefill_after_import(*, benchmark: Benchmark, ids: Sequence[int], by: User | None) -> list[PipelineRun]:
+    """Ask for suggestions for documents that have just come in (primary keys); none where there is no strategy."""
+    runs = (start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=part, by=by) for part in _parts(ids))
+    return [run for run in runs if run is not None]
+
+
+def _parts(ids: Sequence[int]) -> Iterator[list[int]]:
+    rest = iter(ids)
+    while part := list(islice(rest, RUN_SIZE)):
+        yield part
+
+
+def get_suggestions(*, benchmark: Benchmark, stage: Stage, by: User | None) -> list[PipelineRun]:
+    """Ask for whatever is missing: at decompose suggestions for documents that nobody has begun, at verify evidence for
+    claims that have none. ``by=None`` is the command line. Raises NotAllowedError by the rules."""
+    if by is not None:
+        rules.check_manage(by, benchmark)
+    if not benchmark.strategy:
+        raise rules.NotAllowedError(
+            "This benchmark has no strategy that could make suggestions. Choose one in its settings."
+        )
+    if stage == Stage.DECOMPOSE:
+        ids = list(documents_to_prefill(benchmark).values_list("pk", flat=True))
+        return prefill_after_import(benchmark=benchmark, ids=ids, by=by)
+    if stage == Stage.VERIFY:
+        return _find_evidence(benchmark, by)
+    raise rules.NotAllowedError("The revise stage needs no suggestions: it starts from what was agreed.")
+
+
+def _find_evidence(benchmark: Benchmark, by: User | None) -> list[PipelineRun]:
+    if benchmark.corpus_id is None:
+        raise rules.NotAllowedError(
+            "This benchmark has no corpus to find evidence in. Import one: script/manage import_corpus PAGES "
+            f"--corpus NAME --create --benchmark {benchmark.slug}"
+        )
+    wanted = claims_without_evidence(benchmark)
+    runs = (
+        start_run(
+            benchmark=benchmark,
+            stage=Stage.VERIFY,
+            documents=part,
+            by=by,
+            plan={"claims": [claim for document in part for claim in wanted[document]]},
+        )
+        for part in _parts(list(wanted))
+    )
+    return [run for run in runs if run is not None]
+
+
+# --- exports --------------------------------------------------------------------------------------
+
+
+def note_export(*, benchmark: Benchmark, format: str, include: str, count: int, by: User) -> None:
+    """Put on record that somebody took an export away, before it is handed out. Raises NotAllowedError by the rules."""
+    with transaction.atomic():
+        rules.check_export(by, benchmark)
+        documents = "1 document" if count == 1 else f"{count:,} documents"
+        Action(name="export", by=by, benchmark=benchmark, reason=f"{format}, {include}, {documents}").write()

@@ -1,0 +1,58 @@
+"""Screen 3, what goes beyond one field: deleting a sentence, confirming one, merging the response again.
+
+While the response follows its statements its text is derived from them on every read; it is stored when a person
+edits it, and at submit.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from annotator import rules
+from annotator.actions.locking import lock_document
+from annotator.actions.recorder import Action, for_annotation
+from annotator.models import Annotation, ResponseRevision, SentenceRevision, User
+from annotator.vocabulary import Origin
+
+
+def _begin(name: str, annotation: Annotation, by: User, active_seconds: int, reason: str = "") -> Action:
+    lock_document(annotation.document_id)
+    annotation = Annotation.objects.select_related("document__benchmark").get(pk=annotation.pk)
+    rules.check_edit(by, annotation)
+    return for_annotation(name, annotation, by=by, reason=reason, active_seconds=active_seconds)
+
+
+def set_deleted(row: SentenceRevision, deleted: bool, *, by: User, active_seconds: int = 0) -> None:
+    """Delete a sentence from the response, or bring it back with the text it had."""
+    with transaction.atomic():
+        name = "delete-sentence" if deleted else "restore-sentence"
+        action = _begin(name, row.annotation, by, active_seconds)
+        row = SentenceRevision.objects.get(pk=row.pk)
+        action.set(row, deleted=deleted)
+        action.write()
+
+
+def confirm_sentence(row: SentenceRevision, *, by: User, active_seconds: int = 0) -> None:
+    """Say that a sentence is right as it stands, though an edit of its claims found no single place in it."""
+    with transaction.atomic():
+        action = _begin("confirm-sentence", row.annotation, by, active_seconds)
+        row = SentenceRevision.objects.get(pk=row.pk)
+        # Pressed twice, or mended in another tab: who decided is known already.
+        action.set(row, text_origin=row.text_origin or Origin.HUMAN.value)
+        action.write()
+
+
+def merge_again(annotation: Annotation, *, by: User, active_seconds: int = 0) -> None:
+    """Let the response follow its statements again. What was typed stays in the history, and undo brings it back."""
+    with transaction.atomic():
+        action = _begin("merge-again", annotation, by, active_seconds)
+        response = ResponseRevision.objects.get(annotation=annotation)
+        action.set(response, follows_statements=True, text="", text_origin="")
+        action.write()
+
+
+def keep_response(annotation: Annotation, *, by: User, active_seconds: int = 0) -> None:
+    """Say that the response stays as it was edited, though its statements have changed since. Nothing else changes."""
+    with transaction.atomic():
+        reason = "The edited answer stays, though statements changed."
+        _begin("keep-response", annotation, by, active_seconds, reason).write()

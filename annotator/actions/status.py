@@ -1,0 +1,59 @@
+"""Setting a document's stage and phase from its facts, and what begins when they change."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from celery import current_app
+from django.db import transaction
+
+from annotator import workflow
+from annotator.actions.recorder import Action
+from annotator.models import Document, RunItem
+from annotator.queries.runs import OPEN_STATES
+from annotator.vocabulary import AnnotationKind, AnnotationState, Phase, Stage
+
+
+def facts_of(document: Document, *, discarded: bool) -> workflow.Facts:
+    """The facts that the status follows from, read in two queries."""
+    rows = list(document.annotations.filter(state=AnnotationState.SUBMITTED).values_list("stage", "kind", "person_id"))
+    agreed = frozenset(Stage(stage) for stage, kind, _ in rows if kind == AnnotationKind.CONSOLIDATED)
+    stage = workflow.current_stage(agreed)
+    submitted = sum(1 for row_stage, kind, _ in rows if row_stage == stage and kind == AnnotationKind.INDIVIDUAL)
+    # A person's search for more passages of one claim holds nobody up.
+    prefilling = RunItem.objects.filter(
+        document=document, run__stage=stage, state__in=OPEN_STATES, run__plan__again__isnull=True
+    ).exists()
+    return workflow.Facts(
+        agreed=agreed,
+        submitted=submitted,
+        overlap=document.benchmark.overlap,
+        prefilling=prefilling,
+        discarded=discarded,
+    )
+
+
+def update_status(document: Document, action: Action | None = None, *, discarded: bool | None = None) -> None:
+    """Derive the status anew and save it. The caller holds the document's lock and writes the action."""
+    before = workflow.Status(Stage(document.stage), Phase(document.phase))
+    if discarded is None:
+        discarded = document.phase == Phase.DISCARDED
+    after = workflow.derive(facts_of(document, discarded=discarded))
+    workflow.check_move(before, after)
+    if before == after:
+        return
+    if action is not None:
+        action.set(document, stage=after.stage.value, phase=after.phase.value)
+    else:
+        document.stage, document.phase = after.stage.value, after.phase.value
+        document.version += 1
+        document.save(update_fields=["stage", "phase", "version"])
+
+
+def after_commit(task: str, *ids: int) -> None:
+    """Enqueue a task by its name once the transaction has committed: annotator never imports the pipeline.
+
+    A broker that is down does not undo what was committed: the rows wait, and a worker picks them up (``robust``).
+    As a signature, not by ``send_task``, which knows no eager mode (tests, ``--wait``).
+    """
+    transaction.on_commit(partial(current_app.signature(task, args=list(ids)).apply_async), robust=True)
