@@ -1,0 +1,256 @@
+"""Documents to find and to read: lists, counted by one grouped query and paged by key, and what is agreed of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models.functions import Left
+
+from annotator.models import (
+    Annotation,
+    Benchmark,
+    Claim,
+    Document,
+    EditOperation,
+    Flag,
+    ResponseRevision,
+    RunItem,
+    Sentence,
+    Verdict,
+)
+from annotator.vocabulary import AnnotationKind, AnnotationState, Phase, RunState, Stage
+
+PAGE = 50
+WORDS = 160  # characters of the prompt that a row shows
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a list is narrowed to; blank: everything."""
+
+    stage: str = ""
+    phase: str = ""
+    flagged: bool = False
+    search: str = ""
+
+    @property
+    def is_on(self) -> bool:
+        return bool(self.stage or self.phase or self.flagged or self.search)
+
+
+@dataclass(slots=True)
+class DocumentPage:
+    """One page of a list: rows in order, and the keys that lead to the pages before and after (0: there is none)."""
+
+    rows: Sequence[Document] = ()
+    before: int = 0
+    after: int = 0
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many documents stand where: ``grouped`` by stage and phase, the rest summed from it."""
+
+    grouped: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        return sum(self.grouped.values())
+
+    def at_stage(self, stage: str) -> int:
+        """Documents that stand at a stage, the discarded ones left aside."""
+        return sum(n for (each, phase), n in self.grouped.items() if each == stage and phase != Phase.DISCARDED)
+
+    def in_phase(self, phase: str) -> int:
+        return sum(n for (_, each), n in self.grouped.items() if each == phase)
+
+    def at(self, stage: str, phase: str) -> int:
+        return self.grouped.get((stage, phase), 0)
+
+    @property
+    def gold(self) -> int:
+        return self.at(Stage.REVISE, Phase.AGREED)
+
+    @property
+    def discarded(self) -> int:
+        return self.in_phase(Phase.DISCARDED)
+
+
+def counts_of(benchmark: Benchmark) -> Counts:
+    """Documents by stage and phase (one query)."""
+    rows = benchmark.documents.order_by().values_list("stage", "phase").annotate(number=Count("pk"))
+    return Counts({(stage, phase): number for stage, phase, number in rows})
+
+
+def _flagged() -> Exists:
+    return Exists(Flag.objects.filter(document=OuterRef("pk"), cleared_at__isnull=True))
+
+
+def _begun() -> Exists:
+    """Has anybody taken a place at the stage where the document stands? That may be known; what they do may not."""
+    return Exists(
+        Annotation.objects.filter(document=OuterRef("pk"), stage=OuterRef("stage"), kind=AnnotationKind.INDIVIDUAL)
+    )
+
+
+def matching(benchmark: Benchmark, narrowed: Filter) -> QuerySet[Document]:
+    """The documents that a filter leaves. The search reads prompt, response and id, never anybody's work."""
+    documents = Document.objects.filter(benchmark=benchmark)
+    if narrowed.stage:
+        documents = documents.filter(stage=narrowed.stage).exclude(phase=Phase.DISCARDED)
+    if narrowed.phase:
+        documents = documents.filter(phase=narrowed.phase)
+    if narrowed.flagged:
+        documents = documents.filter(_flagged())
+    if narrowed.search:
+        documents = documents.filter(
+            Q(prompt__icontains=narrowed.search)
+            | Q(response__icontains=narrowed.search)
+            | Q(external_id__icontains=narrowed.search)
+        )
+    return documents
+
+
+def page_of(
+    benchmark: Benchmark, narrowed: Filter, *, after: int = 0, before: int = 0, size: int = PAGE
+) -> DocumentPage:
+    """One page of documents, in the order of their import. ``after`` and ``before`` are keys from another page.
+
+    By key, not by number: page 2,000 of 100,000 documents costs what page 1 costs (one query).
+    """
+    rows = (
+        matching(benchmark, narrowed)
+        .annotate(
+            first_words=Left("prompt", WORDS),
+            answer_words=Left("response", WORDS),
+            is_flagged=_flagged(),
+            is_begun=_begun(),
+        )
+        .defer("prompt", "response", "metadata", "released", "discard_reason")
+    )
+    if before:
+        found = list(rows.filter(pk__lt=before).order_by("-pk")[: size + 1])
+        more = len(found) > size
+        found = found[:size][::-1]
+        return DocumentPage(found, before=found[0].pk if found and more else 0, after=found[-1].pk if found else 0)
+    found = list(rows.filter(pk__gt=after).order_by("pk")[: size + 1])
+    more = len(found) > size
+    found = found[:size]
+    return DocumentPage(found, before=found[0].pk if found and after else 0, after=found[-1].pk if more else 0)
+
+
+# --- one document -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AgreedClaim:
+    """An agreed claim and, once verify is agreed, its verdict."""
+
+    number: str
+    claim: Claim
+    verdict: Verdict | None
+
+    @property
+    def factuality(self) -> str:
+        """The verdict's label; "" while there is none."""
+        return self.verdict.factuality if self.verdict else ""
+
+    @property
+    def revised(self) -> str | None:
+        """The mended claim; None where nothing is mended."""
+        if self.verdict is None or not self.verdict.edit():
+            return None
+        return self.verdict.revised_claim()
+
+
+@dataclass(slots=True)
+class AgreedSentence:
+    number: int
+    sentence: Sentence
+    claims: list[AgreedClaim] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Agreed:
+    """What is agreed of a document so far, to be read."""
+
+    stages: frozenset[Stage] = frozenset()
+    sentences: list[AgreedSentence] = field(default_factory=list)
+    revised_response: str | None = None
+
+    def count(self, factuality: str) -> int:
+        """Claims with this verdict."""
+        return sum(1 for row in self.sentences for each in row.claims if each.factuality == factuality)
+
+    @property
+    def claims(self) -> int:
+        return sum(len(row.claims) for row in self.sentences)
+
+
+def agreed_of(annotations: Iterable[Annotation]) -> Agreed:
+    """The agreed version among a document's annotations (five queries at most)."""
+    standing = {
+        Stage(row.stage): row
+        for row in annotations
+        if row.kind == AnnotationKind.CONSOLIDATED and row.state == AnnotationState.SUBMITTED
+    }
+    found = Agreed(stages=frozenset(standing))
+    decomposition, verification = standing.get(Stage.DECOMPOSE), standing.get(Stage.VERIFY)
+    revision = standing.get(Stage.REVISE)
+    verdicts: dict[int, Verdict] = {}
+    if verification is not None:
+        rows = verification.verdicts.select_related("claim").prefetch_related(
+            Prefetch("operations", EditOperation.objects.order_by("order"))
+        )
+        verdicts = {verdict.claim_id: verdict for verdict in rows}
+    if decomposition is not None:
+        present = Prefetch("claims", Claim.objects.filter(removed="").order_by("order", "pk"))
+        sentences = decomposition.sentences.filter(removed="").prefetch_related(present).order_by("order", "pk")
+        found.sentences = [
+            AgreedSentence(
+                number,
+                sentence,
+                [
+                    AgreedClaim(f"{number}.{position}", claim, verdicts.get(claim.pk))
+                    for position, claim in enumerate(sentence.claims.all(), start=1)
+                ],
+            )
+            for number, sentence in enumerate(sentences, start=1)
+        ]
+    if revision is not None:
+        response = ResponseRevision.objects.filter(annotation=revision).first()
+        found.revised_response = response.text if response else None
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilling:
+    """How far the run is that a document waits for. ``problem``: why the last one failed for this document."""
+
+    done: int = 0
+    total: int = 0
+    running: bool = False
+    problem: str = ""
+
+
+def prefilling_of(document: Document) -> Prefilling:
+    """The progress of the newest run for the document's stage (two queries)."""
+    item = (
+        RunItem.objects.filter(document=document, run__stage=document.stage)
+        .exclude(run__plan__has_key="again")  # a person's own search is part of their blind work
+        .select_related("run")
+        .order_by("-pk")
+        .first()
+    )
+    if item is None:
+        return Prefilling()
+    if document.phase != Phase.PREFILLING:
+        return Prefilling(problem=item.error if item.state == RunState.FAILED else "")
+    states = RunItem.objects.filter(run=item.run_id).aggregate(
+        total=Count("pk"), waiting=Count("pk", filter=Q(state__in=(RunState.QUEUED, RunState.RUNNING)))
+    )
+    return Prefilling(
+        done=states["total"] - states["waiting"], total=states["total"], running=item.state == RunState.RUNNING
+    )
