@@ -1,0 +1,138 @@
+"""Files read line by line: never more than one line in memory, and each bad line named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NoReturn, TypeVar
+
+from annotator.formats.problems import BadRow, FileError, RowError, bad_row
+
+# The longest line that is taken in, in bytes: a hundred times the longest answer of the field's benchmarks.
+# A longer one is skipped in pieces, so that it never lies in memory as a whole.
+MAX_LINE_BYTES = 16 * 1024 * 1024
+_SKIP_BYTES = 1024 * 1024
+
+_UTF8_MARK = b"\xef\xbb\xbf"
+_SAVE_AS_UTF8 = "Save the file as UTF-8 (in Excel: “CSV UTF-8”) and import it again."
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line; ``offset`` is the byte at which it starts in the file."""
+
+    number: int
+    offset: int
+    raw: bytes
+
+    def text(self) -> str:
+        """Raises ``RowError`` that names the first byte that is not UTF-8."""
+        try:
+            return self.raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            byte = self.raw[error.start]
+            raise RowError(
+                (
+                    "",
+                    f"byte {error.start + 1} of the line (byte {self.offset + error.start + 1} of the file, "
+                    f"0x{byte:02X}) is not UTF-8. {_SAVE_AS_UTF8}",
+                )
+            ) from None
+
+
+def check_encoding(stream: BinaryIO) -> None:
+    """Raises ``FileError`` for an empty file and for one in UTF-16 or UTF-32; leaves the stream at its start."""
+    stream.seek(0)
+    head = stream.read(4)
+    stream.seek(0)
+    if not head:
+        raise FileError("The file is empty.")
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in head:
+        raise FileError(f"The file is in UTF-16 or UTF-32, or is no text at all. {_SAVE_AS_UTF8}")
+
+
+def read_lines(stream: BinaryIO, *, whole: bool = False) -> Iterator[Line | BadRow]:
+    """The lines from the start of the stream; one longer than ``MAX_LINE_BYTES`` becomes a ``BadRow``.
+
+    Blank lines and line breaks are left out, unless ``whole``. Raises ``FileError`` as ``check_encoding``.
+    """
+    check_encoding(stream)
+    limit = MAX_LINE_BYTES
+    number, offset = 0, 0
+    while raw := stream.readline(limit + 1):
+        number += 1
+        start, offset = offset, offset + len(raw)
+        if len(raw) > limit and not raw.endswith(b"\n"):
+            while more := stream.readline(_SKIP_BYTES):
+                offset += len(more)
+                if more.endswith(b"\n"):
+                    break
+            yield bad_row(
+                number,
+                f"the line has {_size(offset - start)}, more than the {_size(limit)} that a line may have. "
+                "It was skipped: shorten or split it.",
+            )
+            continue
+        if number == 1 and raw.startswith(_UTF8_MARK):
+            start, raw = len(_UTF8_MARK), raw[len(_UTF8_MARK) :]
+        if whole:
+            yield Line(number, start, raw)
+        elif raw.strip():
+            yield Line(number, start, raw.rstrip(b"\r\n"))
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**20:.1f} MiB" if count >= 2**20 else f"{count:,} bytes"
+
+
+def json_value(text: str) -> Any:
+    """The value of a JSON text. Raises ``RowError`` with the place where it stops being JSON."""
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, character {error.colno}" if error.lineno > 1 else f"character {error.colno}"
+        raise RowError(("", f"not JSON: {error.msg} at {place}.")) from None
+    except (ValueError, RecursionError) as error:
+        raise RowError(("", f"not JSON that can be read: {error}.")) from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not allowed in JSON")
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """As ``json_value``, for a line that must hold one object."""
+    value = json_value(text)
+    if isinstance(value, list):
+        raise RowError(("", "a JSON list: write one object a line instead, for instance with jq -c '.[]'."))
+    if not isinstance(value, dict):
+        raise RowError(("", f"a JSON object is needed, here stands {kind_of(value)}."))
+    return value
+
+
+def read_objects(stream: BinaryIO, parse: Callable[[dict[str, Any], int], Row]) -> Iterator[Row | BadRow]:
+    """One object a line, through ``parse(object, line number)``, which may raise ``RowError``."""
+    for line in read_lines(stream):
+        if isinstance(line, BadRow):
+            yield line
+            continue
+        try:
+            yield parse(json_object(line.text()), line.number)
+        except RowError as error:
+            yield error.at(line.number)
+
+
+def kind_of(value: Any) -> str:
+    """What a JSON value is, in a word or two for an error message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "a list" if isinstance(value, list) else "an object"

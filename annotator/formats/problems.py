@@ -1,0 +1,57 @@
+"""What can be wrong with a file that comes in, in words for the person who brought it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong. ``line`` counts from 1 (0: the whole file); ``field`` is "" for the whole row."""
+
+    line: int
+    field: str
+    reason: str
+
+    def __str__(self) -> str:
+        where = f"line {self.line}" if self.line else "the file"
+        return f"{where}, {self.field}: {self.reason}" if self.field else f"{where}: {self.reason}"
+
+    def as_dict(self) -> dict[str, str | int]:
+        """The shape that ``ImportJob.problems`` keeps."""
+        return {"line": self.line, "field": self.field, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that cannot be taken in, with all that is wrong with it (at least one problem)."""
+
+    line: int
+    problems: tuple[Problem, ...]
+
+
+class FileError(ValueError):
+    """The file as a whole cannot be read; the message says what to do."""
+
+
+class RowError(ValueError):
+    """A row cannot be taken in: pairs of field and reason. The reader that knows the line makes a ``BadRow``."""
+
+    def __init__(self, *complaints: tuple[str, str]) -> None:
+        super().__init__("; ".join(f"{field}: {reason}" for field, reason in complaints))
+        self.complaints = complaints
+
+    def at(self, line: int) -> BadRow:
+        return BadRow(line, tuple(Problem(line, field, reason) for field, reason in self.complaints))
+
+
+def bad_row(line: int, reason: str, field: str = "") -> BadRow:
+    return BadRow(line, (Problem(line, field, reason),))
+
+
+def complain(complaints: Iterable[tuple[str, str]]) -> None:
+    """Raises ``RowError`` when there is anything to complain about."""
+    found = tuple(complaints)
+    if found:
+        raise RowError(*found)

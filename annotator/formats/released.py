@@ -1,0 +1,88 @@
+"""How an import stays lossless: a record remembers how the released file spelled a field (ADR 0003).
+
+Every record has a text column ``released``. It holds JSON, ``{field: {"spelling": …, "stands_for": …}}``, only for
+fields that the file spells differently from what the record would export by itself. ``stands_for`` is that own value
+at import. At export the spelling is used as long as the own value is still the one it stands for; so a change made in
+the app shows, and taking the change back brings the spelling back. The fields of one claim, those of the verify stage
+included, are remembered by the claim; a stage that is agreed anew thus loses no spelling.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+# What no database takes in a text: NUL (PostgreSQL) and halves of surrogate pairs (not encodable as UTF-8).
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class _Absent:
+    """Stands for a field that the file does not have at all."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Any = _Absent()
+
+Spellings = dict[str, dict[str, Any]]
+
+
+def storable(text: str) -> str:
+    """The text without the characters that a database cannot keep."""
+    return _UNSTORABLE.sub("", text)
+
+
+def storable_json(value: Any) -> Any:
+    """A JSON value whose texts are storable; numbers beyond a double's range become text."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(key): storable_json(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [storable_json(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal as JSON: unlike in Python, ``True`` is not ``1`` and ``1`` is not ``1.0``."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    return bool(one == other)
+
+
+def remember(spellings: Spellings, field: str, spelling: Any, own: Any) -> None:
+    """Notes how the file spells ``field`` (or that it has none: ``ABSENT``), if that differs from ``own``."""
+    if spelling is ABSENT:
+        spellings[field] = {"absent": True, "stands_for": own}
+    elif not same(spelling, own):
+        spellings[field] = {"spelling": spelling, "stands_for": own}
+
+
+def spelled(spellings: Mapping[str, Mapping[str, Any]], field: str, own: Any) -> Any:
+    """What to export for ``field``: the released spelling (or ``ABSENT``) while it stands for ``own``, else ``own``."""
+    entry = spellings.get(field)
+    if entry is None or not same(entry["stands_for"], own):
+        return own
+    return ABSENT if entry.get("absent") else entry["spelling"]
+
+
+def dump(spellings: Spellings) -> str:
+    """For the column: "" when there is nothing. ASCII, so that NUL is kept as the six characters \\u0000."""
+    return json.dumps(spellings, ensure_ascii=True, separators=(",", ":")) if spellings else ""
+
+
+def load(column: str) -> Spellings:
+    if not column:
+        return {}
+    spellings: Spellings = json.loads(column)
+    return spellings
