@@ -1,0 +1,71 @@
+"""Import documents, that is prompts with the answers of language models."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from annotator.actions.imports import import_documents
+from annotator.actions.jobs import prefill_after_import
+from annotator.formats.documents import FORMATS
+from annotator.formats.problems import FileError
+from annotator.management.importing import add_benchmark_arguments, find_benchmark, tell
+from annotator.management.working import work_off
+
+
+class Command(BaseCommand):
+    help = "Import documents from a file. Bad rows are named and left out; importing again adds nothing twice."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+        add_benchmark_arguments(parser)
+        parser.add_argument("--format", choices=FORMATS, default="auto")
+        parser.add_argument("--dry-run", action="store_true", help="read and check everything, write nothing")
+        parser.add_argument(
+            "--map",
+            action="append",
+            default=[],
+            metavar="FIELD=COLUMN",
+            help="which column holds a field that is called otherwise, e.g. --map prompt=question",
+        )
+        parser.add_argument("--no-prefill", action="store_true", help="ask for no suggestions")
+        parser.add_argument("--wait", action="store_true", help="make the suggestions now, in this process")
+
+    def handle(self, **options: Any) -> None:
+        mapping = dict(each.partition("=")[::2] for each in options["map"])
+        dry_run: bool = options["dry_run"]
+        new: list[int] = []
+        try:
+            with transaction.atomic():
+                # Of a dry run nothing stays, not even the benchmark that --create made.
+                benchmark = find_benchmark(options["benchmark"], create=options["create"])
+                if dry_run:
+                    report = import_documents(
+                        benchmark=benchmark,
+                        source=options["file"],
+                        format=options["format"],
+                        strict=options["strict"],
+                        dry_run=True,
+                        mapping=mapping,
+                    )
+                    transaction.set_rollback(True)
+            if not dry_run:
+                report = import_documents(
+                    benchmark=benchmark,
+                    source=options["file"],
+                    format=options["format"],
+                    strict=options["strict"],
+                    mapping=mapping,
+                    on_imported=new.extend,
+                )
+        except FileError as error:
+            raise CommandError(str(error)) from None
+        if new and not options["no_prefill"]:
+            runs = prefill_after_import(benchmark=benchmark, ids=new, by=None)
+            if options["wait"]:
+                work_off(runs)
+        tell(report, self.stdout, self.stderr)

@@ -1,0 +1,47 @@
+"""What the import commands share: which benchmark, and the report in words."""
+
+from __future__ import annotations
+
+import argparse
+
+from django.core.management.base import CommandError, OutputWrapper
+
+from annotator.actions.benchmarks import create_benchmark
+from annotator.actions.imports import PROBLEMS_KEPT, ImportReport
+from annotator.models import Benchmark
+
+
+def add_benchmark_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--benchmark", required=True, metavar="SLUG", help="into which benchmark")
+    parser.add_argument("--create", action="store_true", help="make the benchmark if it is not there yet")
+    parser.add_argument("--strict", action="store_true", help="write nothing if any row is bad")
+
+
+def find_benchmark(slug: str, *, create: bool = False) -> Benchmark:
+    """The benchmark of that slug. Raises CommandError that says what there is."""
+    benchmark = Benchmark.objects.filter(slug=slug).first()
+    if benchmark is not None:
+        return benchmark
+    if create:
+        return create_benchmark(slug=slug, name=slug.replace("-", " ").capitalize())
+    known = ", ".join(Benchmark.objects.order_by("slug").values_list("slug", flat=True)[:20])
+    raise CommandError(
+        f"There is no benchmark “{slug}”. " + (f"There are: {known}. " if known else "") + "Add --create to make it."
+    )
+
+
+def tell(report: ImportReport, stdout: OutputWrapper, stderr: OutputWrapper) -> None:
+    """Print what happened; ends the command with exit code 1 when any row was bad."""
+    for problem in report.problems:
+        stderr.write(str(problem))
+    if report.problem_count > PROBLEMS_KEPT:
+        stderr.write(f"… and {report.problem_count - PROBLEMS_KEPT} more problems.")
+    did = "imported" if report.written else "would be imported"
+    numbers = (
+        f"{report.read} rows read in {report.elapsed:.1f} s: {report.imported} {did}, "
+        f"{report.unchanged} there already, {report.bad} bad."
+    )
+    if not report.bad:
+        stdout.write(numbers)
+        return
+    raise CommandError(numbers + ("" if report.written else " Nothing was written."))

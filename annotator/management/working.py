@@ -1,0 +1,44 @@
+"""Working runs off in a command's own process: the queue in memory is invisible to a server that runs beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from celery import Celery, current_app, signals
+
+from annotator.models import PipelineRun
+
+
+@contextmanager
+def _tasks_at_once() -> Iterator[Celery]:
+    """Within this, a task that is enqueued runs at once, in the caller."""
+    app = current_app._get_current_object()
+    app.loader.import_default_modules()
+    before = app.conf.task_always_eager
+    app.conf.task_always_eager = True
+    try:
+        yield app
+    finally:
+        app.conf.task_always_eager = before
+
+
+def work_off(runs: Sequence[PipelineRun], on_document: Callable[[], None] | None = None) -> None:
+    """Do what is open in these runs, one document after the other. ``on_document`` is called after each.
+
+    A worker that has the same runs does no harm: each document is taken once.
+    """
+
+    def after_task(task: Any = None, **_: Any) -> None:
+        if on_document is not None and task is not None and task.name == "pipeline.prefill_item":
+            on_document()
+
+    # Weak references would lose the local function at once.
+    signals.task_postrun.connect(after_task, weak=False)
+    try:
+        with _tasks_at_once() as app:
+            for run in runs:
+                app.tasks["pipeline.advance_run"].apply((run.pk,), throw=True)
+    finally:
+        signals.task_postrun.disconnect(after_task)

@@ -1,0 +1,141 @@
+"""Benchmarks: the list of one's own, making one, and the overview of how far it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.text import slugify
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotator import rules
+from annotator.actions.benchmarks import create_benchmark
+from annotator.models import Benchmark, Corpus
+from annotator.queries import overview as figures
+from annotator.queries.work import benchmarks_of
+from annotator.screens.common import benchmark_for, person, speaks_errors
+
+STRATEGIES = [
+    ("offline", "Offline: rules and a local corpus, no key needed"),
+    ("", "None: people start from the plain answer"),
+]
+
+
+def page_of_benchmark(request: HttpRequest, benchmark: Benchmark, current: str) -> dict[str, Any]:
+    """What every page of a benchmark shows around its content: the tabs, the guidelines, what the person may do.
+
+    ``current`` is the name of a tab: Overview, Documents, Import, Export, Guidelines; "" for none.
+    """
+    user = person(request)
+    can_manage, can_export = rules.can_manage(user, benchmark), rules.can_export(user, benchmark)
+    tabs = [("Overview", "benchmark", "g o", True), ("Documents", "documents", "g l", True)]
+    tabs += [("Import", "import", "g i", can_manage), ("Export", "export", "g e", can_export)]
+    tabs += [("Guidelines", "guidelines", "", True)]
+    return {
+        "benchmark": benchmark,
+        "can_manage": can_manage,
+        "can_export": can_export,
+        "guidelines_url": reverse("guidelines", args=[benchmark.slug]),
+        "tabs": [
+            {"label": label, "url": reverse(name, args=[benchmark.slug]), "key": key, "current": label == current}
+            for label, name, key, shown in tabs
+            if shown
+        ],
+    }
+
+
+@require_GET
+@speaks_errors
+def index(request: HttpRequest) -> HttpResponse:
+    """The benchmarks that the person belongs to."""
+    user = person(request)
+    context = {
+        "benchmarks": figures.listed(benchmarks_of(user)),
+        "can_create": rules.can_create_benchmark(user),
+        "username": user.username,
+    }
+    return render(request, "benchmarks/index.html", context)
+
+
+class BenchmarkForm(forms.Form):
+    """Name, strategy, corpus; the address follows from the name. One person labels a document: submitting agrees it."""
+
+    name = forms.CharField(
+        max_length=200, label="Name", help_text="What people will read, for example “Landmarks pilot”."
+    )
+    strategy = forms.ChoiceField(
+        choices=STRATEGIES,
+        initial="offline",
+        required=False,
+        label="Suggestions",
+        help_text="Fill documents in before people see them.",
+    )
+    corpus = forms.ModelChoiceField(
+        Corpus.objects.order_by("name"),
+        required=False,
+        empty_label="None yet",
+        label="Corpus",
+        help_text="Where evidence is looked for. A corpus is imported with “manage.py import_corpus”.",
+    )
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"].strip()
+        if not slugify(name):
+            raise forms.ValidationError("Use at least one Latin letter or figure: the address is made of it.")
+        return name
+
+
+def _free_slug(name: str) -> str:
+    """The name as an address; a number is added while it is taken."""
+    base = slugify(name)[:70]
+    slug, number = base, 2
+    while Benchmark.objects.filter(slug=slug).exists():
+        slug, number = f"{base}-{number}", number + 1
+    return slug
+
+
+@require_http_methods(["GET", "POST"])
+@speaks_errors
+def create(request: HttpRequest) -> HttpResponse:
+    """Make a benchmark; its maker owns it. Then documents are imported."""
+    user = person(request)
+    rules.check_create_benchmark(user)
+    form = BenchmarkForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            data = form.cleaned_data
+            benchmark = create_benchmark(
+                slug=_free_slug(data["name"]),
+                name=data["name"],
+                by=user,
+                strategy=data["strategy"],
+                corpus=data["corpus"],
+            )
+        except IntegrityError:
+            form.add_error("name", "Somebody has just made a benchmark with this name. Send it again.")
+        else:
+            return redirect("import", slug=benchmark.slug)
+    context = {"form": form}
+    return render(request, "benchmarks/create.html", context, status=422 if form.errors else 200)
+
+
+@require_GET
+@speaks_errors
+def overview(request: HttpRequest, slug: str) -> HttpResponse:
+    """How far the benchmark is: figures, where the documents stand, the latest runs."""
+    benchmark = benchmark_for(request, slug)
+    bars, counts = figures.bars_of(benchmark)
+    context = page_of_benchmark(request, benchmark, "Overview") | {
+        "bars": bars,
+        "counts": counts,
+        "time": figures.active_time(benchmark),
+        "shares": figures.suggestion_shares(benchmark),
+        "flags": figures.open_flags(benchmark),
+        "runs": figures.latest_runs(benchmark),
+        "people": figures.people_of(benchmark),
+    }
+    return render(request, "benchmarks/overview.html", context)

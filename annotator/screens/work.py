@@ -1,0 +1,132 @@
+"""My work: one thing to do next with one button, and short lists of what is in work, waiting and done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from annotator import rules
+from annotator.actions.annotate import open_annotation
+from annotator.models import User
+from annotator.queries.work import MyWork, Task, benchmarks_of, my_work, next_task
+from annotator.screens.common import person, speaks_errors
+
+TEMPLATE = "work/home.html"
+TRIES = 20  # documents whose last place somebody else took while this person was asking
+
+WHY = {
+    "continue": "You have begun it.",
+    "repair": "A claim of yours came back to be repaired.",
+    "follow": "You decomposed it.",
+    "new": "Nobody has begun it yet.",
+    "join": "Somebody else is at work on it, and a place is free.",
+}
+VERBS = {"continue": "Continue", "repair": "Repair", "follow": "Start", "new": "Start", "join": "Start"}
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Why there is nothing to do, and what helps."""
+
+    title: str
+    text: str
+    url: str = ""
+    action: str = ""
+
+
+@require_GET
+@speaks_errors
+def home(request: HttpRequest) -> HttpResponse:
+    """The start page. Suggestions on the way make it look again by itself while there is nothing else to do."""
+    user = person(request)
+    task = next_task(user)
+    work = my_work(user)
+    context = {
+        "task": task,
+        "task_verb": VERBS[task.why] if task else "",
+        "task_why": WHY[task.why] if task else "",
+        "nothing": None if task else nothing_to_do(user, work),
+        "work": work,
+        "in_work": [row for row in work.in_work if task is None or row.document_id != task.document.pk],
+        "benchmarks": list(benchmarks_of(user).order_by("name")[:20]),
+        "guidelines_url": reverse("guidelines", args=[task.document.benchmark.slug]) if task else "",
+    }
+    part = request.GET.get("part") == "next" and getattr(request, "htmx", False)
+    return render(request, f"{TEMPLATE}#next" if part else TEMPLATE, context)
+
+
+def nothing_to_do(user: User, work: MyWork) -> Nothing:
+    """The empty state: what is the matter, and who or what helps. At most four queries."""
+    mine = benchmarks_of(user)
+    first = mine.order_by("-pk").first()
+    if first is None and rules.can_create_benchmark(user):
+        return Nothing(
+            "No benchmark yet",
+            "A benchmark holds answers of language models and those who check them. Make one, then import answers.",
+            reverse("benchmark-new"),
+            "Create a benchmark",
+        )
+    if first is None:
+        return Nothing(
+            "You are in no benchmark yet",
+            f"Whoever runs the benchmark can add you: tell them your user name, {user.username}.",
+        )
+    overview = reverse("benchmark", args=[first.slug])
+    if work.prefilling:
+        number = "One document gets" if work.prefilling == 1 else f"{work.prefilling:,} documents get"
+        return Nothing(
+            "Suggestions are on the way",
+            f"{number} suggestions now. This page looks again by itself.",
+            overview,
+            "Look at the overview",
+        )
+    if not mine.filter(documents__isnull=False).exists():
+        if rules.can_manage(user, first):
+            return Nothing(
+                "No documents yet",
+                f"Import answers of a language model into {first}, and they can be labelled.",
+                reverse("import", args=[first.slug]),
+                "Import documents",
+            )
+        return Nothing("No documents yet", f"The owner of {first} has not imported any. Come back later.")
+    if not benchmarks_of(user, rules.LABEL_ROLES).exists():
+        return Nothing(
+            "Nothing to label for you",
+            "Your role reads gold and statistics. The owner can change it.",
+            overview,
+            "Look at the overview",
+        )
+    return Nothing(
+        "All done",
+        "There is no free document for you now: what is left is taken, waits for others, or was passed on by you.",
+        overview,
+        "Look at the overview",
+    )
+
+
+@require_POST
+@speaks_errors
+def next_document(request: HttpRequest) -> HttpResponse:
+    """Take a place on the next document and go to its screen; who comes second for a last place gets the one after."""
+    user = person(request)
+    taken: set[int] = set()
+    while len(taken) < TRIES:
+        task = next_task(user, leave_out=taken)
+        if task is None:
+            break
+        try:
+            return _opened(task, user)
+        except rules.NotAllowedError:
+            taken.add(task.document.pk)  # its last place went to somebody else meanwhile
+    messages.info(request, "Nothing is free for you at the moment.")
+    return redirect("home")
+
+
+def _opened(task: Task, user: User) -> HttpResponseRedirect:
+    open_annotation(task.document, task.stage, by=user)
+    return HttpResponseRedirect(reverse(task.stage.value, args=[task.document.public_id]))

@@ -1,0 +1,28 @@
+"""The annotator's Celery tasks: thin, named, ids in. What they do is in ``annotator.actions.jobs``."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from annotator.actions import jobs
+
+
+@shared_task(name=jobs.RUN_IMPORT)
+def run_import(job_id: int) -> None:
+    """Work an uploaded file off."""
+    jobs.run_import(job_id)
+
+
+@shared_task(name="annotator.resume_imports")
+def resume_imports(alone: bool = False) -> int:
+    """Pick up every unfinished import: called when a worker starts, and now and then. Returns how many.
+
+    ``alone``: there is no other worker, so what is marked as running was lost with the last one.
+    """
+    begin, perhaps_lost = jobs.resume_imports(alone=alone)
+    for job_id in begin:
+        run_import.delay(job_id)
+    for job_id in perhaps_lost:
+        # If its worker lives, the import is over or claimed by then, and this does nothing.
+        run_import.apply_async((job_id,), countdown=jobs.LOST_AFTER.total_seconds() + 5)
+    return len(begin) + len(perhaps_lost)

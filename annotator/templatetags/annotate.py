@@ -1,0 +1,63 @@
+"""What the screens' templates need beyond Django: options of a label, places to cut a text, values as sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from django import template
+
+from annotator.vocabulary import Factuality, Labelled, StanceLabel
+
+register = template.Library()
+
+# A glyph beside each colour, so that nothing depends on colour.
+GLYPHS: dict[str, tuple[str, str]] = {
+    StanceLabel.COMPLETELY_SUPPORT: ("✓", "support"),
+    StanceLabel.PARTIALLY_SUPPORT: ("◐", "partial"),
+    StanceLabel.REFUTE: ("✕", "refute"),
+    StanceLabel.IRRELEVANT: ("–", "neutral"),
+    Factuality.TRUE: ("✓", "support"),
+    Factuality.FALSE: ("✕", "refute"),
+    Factuality.NOT_ENOUGH_EVIDENCE: ("?", "neutral"),
+}
+
+
+@register.filter
+def options(words: Iterable[Labelled], keys: str = "") -> list[dict[str, str]]:
+    """The words of a vocabulary as options for components/segment.html. ``keys``: one key a word ("tfu")."""
+    found = []
+    for position, word in enumerate(words):
+        glyph, tone = GLYPHS.get(word.value, ("", ""))
+        key = keys[position] if position < len(keys) else ""
+        found.append({"value": word.value, "label": word.label, "glyph": glyph, "tone": tone, "key": key})
+    return found
+
+
+@register.filter
+def yes_no(value: bool | None) -> str:
+    """A yes/no answer as the form sends it; "" for not answered."""
+    return {True: "yes", False: "no", None: ""}[value]
+
+
+@register.filter
+def suggested(record: Any, name: str) -> str:
+    """What a suggestion proposes for a field, as the form would send it; "" where nothing is proposed."""
+    value = getattr(record.suggestion, name, "") if record.suggestion_id else ""
+    return value if isinstance(value, str) else yes_no(value)
+
+
+@register.filter
+def cuts(text: str) -> list[dict[str, Any]]:
+    """The words of a text with their offsets in code points: places where it can be cut in two."""
+    return [{"at": match.start(), "word": match.group()} for match in re.finditer(r"\S+", text)]
+
+
+@register.filter
+def shown_origin(record: Any, name: str) -> str:
+    """The origin of a field for components/origin.html: "suggested" while a suggestion waits for a decision."""
+    origin: str = getattr(record, f"{name}_origin")
+    if not origin and getattr(record, "suggestion_id", None):
+        return "suggested"
+    return origin
