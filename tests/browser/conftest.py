@@ -1,0 +1,43 @@
+"""What the browser tests share: signing in, axe, and waiting until all is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+from pytest_django.live_server_helper import LiveServer
+
+from annotator.models import User
+
+WCAG = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
+
+
+@pytest.fixture
+def sign_in(page: Page, live_server: LiveServer) -> Callable[[User], Page]:
+    """Sign in by the form, as a person does (the factories' password)."""
+
+    def sign_in(person: User) -> Page:
+        page.goto(f"{live_server.url}/sign-in/")
+        page.get_by_label("Username").fill(person.username)
+        page.get_by_label("Password").fill("secret")
+        page.get_by_label("Password").press("Enter")
+        page.wait_for_url(f"{live_server.url}/")
+        return page
+
+    return sign_in
+
+
+def wait_until_saved(page: Page) -> None:
+    """Nothing in the outbox, no request under way."""
+    page.wait_for_function(
+        "() => document.querySelector('#save-state').dataset.state === 'saved'"
+        " && !document.querySelector('.htmx-request')"
+    )
+
+
+def check_axe(page: Page) -> None:
+    """No violation of WCAG 2.2 AA on the page as it stands, by axe-core."""
+    results = Axe().run(page, options=WCAG)
+    assert results.violations_count == 0, results.generate_report()

@@ -1,0 +1,87 @@
+"""Screen 1 in a real browser: where the focus goes, and that what is worked on stays in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotator.models import Document, Sentence, User
+from tests.browser.conftest import wait_until_saved
+from tests.factories import RESPONSE, BenchmarkFactory, DocumentFactory, member, prefill
+
+HEBREW = "עדה לאבלייס הייתה מתמטיקאית אנגלייה. היא נולדה בלונדון בשנת 1815."
+
+
+@pytest.fixture
+def person(transactional_db: None) -> User:
+    return member(BenchmarkFactory())
+
+
+@pytest.fixture
+def opened(
+    person: User, sign_in: Callable[[User], Page], live_server: LiveServer
+) -> Callable[[str], tuple[Page, Document]]:
+    """Sign in and open a new document with this response."""
+
+    def opened(response: str) -> tuple[Page, Document]:
+        document = prefill(DocumentFactory(benchmark=person.memberships.get().benchmark, response=response))
+        page = sign_in(person)
+        page.goto(f"{live_server.url}/d/{document.public_id}/decompose/")
+        return page, document
+
+    return opened
+
+
+def test_an_added_claim_has_the_focus_and_is_in_sight(opened: Callable[[str], tuple[Page, Document]]) -> None:
+    page, _ = opened(RESPONSE)
+    page.set_viewport_size({"width": 1280, "height": 600})
+    page.keyboard.press("n")
+    added = page.locator("article.claim textarea").last
+    expect(added).to_be_focused()
+    expect(page.locator("article.claim").last).to_have_attribute("data-current", "")
+    card, foot = page.locator("article.claim").last.bounding_box(), page.locator("#foot").bounding_box()
+    assert card
+    assert foot
+    assert 0 < card["y"] < card["y"] + card["height"] <= foot["y"]
+
+
+def test_a_missing_link_goes_to_its_choice_and_numbers_answer_there(
+    opened: Callable[[str], tuple[Page, Document]],
+) -> None:
+    page, document = opened(RESPONSE)
+    second = Sentence.objects.filter(annotation__document=document).order_by("order")[1]
+    page.locator("#missing summary").click()
+    page.locator("#missing a", has_text="type of sentence 2").click()
+    choice = page.locator(f"#sentence-{second.public_id}-type")
+    expect(choice.locator("input").first).to_be_focused()
+    page.keyboard.press("2")
+    wait_until_saved(page)
+    second.refresh_from_db()
+    assert second.type == "opinion"
+    page.locator("#missing summary").click()
+    page.locator("#missing a", has_text="importance of sentence 2").click()
+    page.keyboard.press("3")
+    wait_until_saved(page)
+    second.refresh_from_db()
+    assert (second.type, second.importance) == ("opinion", "less")
+
+
+def test_the_map_keeps_its_place_and_reads_in_its_own_direction(
+    opened: Callable[[str], tuple[Page, Document]],
+) -> None:
+    page, _ = opened(f"{HEBREW} " * 20)
+    assert page.locator("#map").evaluate("el => getComputedStyle(el).direction") == "rtl"
+    links = page.locator("#map a")
+    links.nth(links.count() - 4).click()
+    expect(links.nth(links.count() - 4)).to_have_attribute("aria-current", "true")
+    wait_until_saved(page)
+    before = page.locator("#answer").evaluate("el => el.scrollTop")
+    assert before > 100
+    page.keyboard.press("Shift+J")
+    expect(links.nth(links.count() - 3)).to_have_attribute("aria-current", "true")
+    wait_until_saved(page)
+    expect(links.nth(links.count() - 3)).to_be_in_viewport()
+    assert page.locator("#answer").evaluate("el => el.scrollTop") >= before

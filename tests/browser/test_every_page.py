@@ -1,0 +1,108 @@
+"""Every page of the demo, wide and light, narrow and dark: WCAG 2.2 AA by axe-core, nothing wider than the screen."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+from playwright.sync_api import Browser, Page
+from pytest_django.live_server_helper import LiveServer
+
+from annotator.models import Document, PipelineRun, User
+from annotator.urls import urlpatterns
+from tests.browser.conftest import check_axe
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# Addresses that are no page of their own: actions, fragments, downloads, and what needs an upload first.
+NO_PAGES = {
+    "next",
+    "import-job",
+    "export-download",
+    "run-start",
+    "run-change",
+    "document-change",
+    "decompose-sentence",
+    "decompose-claim",
+    "verify-claim",
+    "revise-response",
+    "revise-sentence",
+    "save",
+    "history",
+    "restore",
+    "undo",
+    "submit",
+}
+
+
+@pytest.fixture
+def demo(settings: Any, tmp_path: Path) -> Iterator[str]:
+    """The demo, and the password of its owner."""
+    settings.VAR_DIR = tmp_path
+    settings.DATABASE_URL = ""  # the demo is loaded on whatever the suite runs on
+    printed = io.StringIO()
+    call_command("load_demo", stdout=printed)
+    found = re.search(r"^\s*admin\s+(\S+)", printed.getvalue(), re.MULTILINE)
+    assert found
+    yield found[1]
+
+
+def addresses() -> list[str]:
+    """Every page that urls.py names, filled in from the demo; each document at its own stage."""
+    stages = {document.stage: document for document in Document.objects.order_by("phase")}
+    some = Document.objects.filter(external_id="demo-mount-erebus").get()
+    run = PipelineRun.objects.filter(strategy="offline").first()
+    assert run is not None
+    known: dict[str, list[str]] = {
+        "home": [],
+        "benchmarks": [],
+        "benchmark-new": [],
+        "document": [some.public_id],
+        "run": ["demo", run.public_id],
+        **{stage: [document.public_id] for stage, document in stages.items()},
+    }
+    names = [str(pattern.name) for pattern in urlpatterns]
+    assert set(names) >= NO_PAGES, f"No longer there: {NO_PAGES - set(names)}"
+    found = [reverse(name, args=known.get(name, ["demo"])) for name in names if name not in NO_PAGES]
+    gold = Document.objects.get(external_id="demo-rosetta-stone")
+    return [*found, reverse("document", args=[gold.public_id]), "/no-such-page/"]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_every_page_is_accessible_and_fits(
+    demo: str, browser: Browser, live_server: LiveServer, width: int, scheme: Any
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 850}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(f"{live_server.url}/sign-in/")
+    check(page, width)
+    sign_in(page, live_server, demo)
+    faults: list[str] = []
+    for address in addresses():
+        page.goto(live_server.url + address)
+        page.wait_for_load_state("networkidle")
+        try:
+            check(page, width)
+        except AssertionError as fault:
+            faults.append(f"{address}: {fault}")
+    context.close()
+    assert not faults, "\n".join(faults)
+
+
+def sign_in(page: Page, live_server: LiveServer, password: str) -> None:
+    page.get_by_label("Username").fill(User.objects.get(username="admin").username)
+    page.get_by_label("Password").fill(password)
+    page.get_by_label("Password").press("Enter")
+    page.wait_for_url(f"{live_server.url}/")
+
+
+def check(page: Page, width: int) -> None:
+    """axe finds nothing, and the page is not wider than the screen."""
+    check_axe(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,194 @@
+"""What every test lives under: no network, warnings as errors, random order, undefined template names fail.
+
+Where a test lies says what it may do:
+
+unit, guards            no sockets at all (PostgreSQL's own library is not held back)
+integration, contract   this machine only
+browser                 this machine only, with the system's Chromium; every test is marked `browser`
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import psycopg
+import pytest
+from django.conf import settings
+from playwright.sync_api import BrowserContext, ConsoleMessage, Request, WebError
+from psycopg import sql
+
+from tests import services
+
+# Playwright runs an event loop in the tests' thread, in which Django would refuse the database.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+
+# No time limit for one example: on a busy machine that fails for no reason.
+hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.load_profile("suite")
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = Path(__file__).resolve().parent
+LOOPBACK = ["127.0.0.1", "::1"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        folder = item.path.relative_to(TESTS).parts[0]
+        if folder in {"unit", "guards"}:
+            item.add_marker(pytest.mark.disable_socket)
+        else:
+            item.add_marker(pytest.mark.allow_hosts(LOOPBACK))
+        if folder == "browser":
+            item.add_marker(pytest.mark.browser)
+
+
+def pytest_unconfigure() -> None:
+    """Remove the folder of tests/settings.py; xdist ends its processes without running exit handlers."""
+    shutil.rmtree(settings.VAR_DIR, ignore_errors=True)
+
+
+def _skip_or_fail(reason: str) -> None:
+    """What a test wants is not here: that fails in CI, and skips elsewhere."""
+    if services.in_ci():
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder with the released data, which is never part of the repository."""
+    folder = Path(os.environ.get("TOUCHSTONE_DATA") or ROOT.parent / "shared" / "data")
+    if not (folder / "factcheck-bench.dev.jsonl").is_file():
+        _skip_or_fail(
+            f"No released data in {folder}: name the folder with factcheck-bench.dev.jsonl in TOUCHSTONE_DATA."
+        )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    """The Redis that script/test started."""
+    url = os.environ.get("TEST_REDIS_URL", "")
+    if not url:
+        _skip_or_fail("No Redis: run script/test, which starts one, or name one in TEST_REDIS_URL.")
+    return url
+
+
+@pytest.fixture
+def postgres_url() -> Iterator[str]:
+    """An empty database of its own in the PostgreSQL that script/test started, whatever the suite runs on."""
+    server = os.environ.get("TEST_POSTGRES_URL", "")
+    if not server:
+        _skip_or_fail("No PostgreSQL: run script/test, which starts one, or name one in TEST_POSTGRES_URL.")
+    name = f"touchstone_{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    yield f"{server.rsplit('/', 1)[0]}/{name}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(autouse=True)
+def no_index_of_another_test() -> Iterator[None]:
+    """A corpus of the next test may have the same key and revision."""
+    yield
+    from pipeline import runs
+
+    runs._built_index.cache_clear()
+
+
+# --- background work ------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def tasks_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task sent by name runs at once, in the caller; Celery's own eager mode leaves those out."""
+    if request.node.get_closest_marker("real_worker"):
+        return
+    from config.celery import app
+
+    def send_task(name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, **options: Any) -> Any:
+        app.loader.import_default_modules()
+        return app.tasks[name].apply(args, kwargs, **{k: v for k, v in options.items() if k == "task_id"})
+
+    monkeypatch.setattr(app, "send_task", send_task)
+
+
+@pytest.fixture
+def queued_tasks() -> Iterator[None]:
+    """Celery puts tasks into its queue instead of running them at once."""
+    from config.celery import app
+
+    app.conf.task_always_eager = False
+    yield
+    app.conf.task_always_eager = True
+
+
+@pytest.fixture
+def real_worker(transactional_db: None, queued_tasks: None) -> Iterator[None]:
+    """The worker of the embedded default, running beside the test, which must be marked `real_worker`."""
+    from config.worker import InProcessWorker
+
+    worker = InProcessWorker()
+    worker.start()
+    yield
+    assert worker.stop(timeout=10), "the in-process worker did not stop within 10 s"
+
+
+# --- browser --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """The system's Chromium, kept from calling home. No sandbox as root, which it would refuse."""
+    try:
+        program = services.chromium()
+    except services.MissingService as missing:
+        _skip_or_fail(str(missing))
+        raise
+    arguments = [
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")
+    return {**browser_type_launch_args, "executable_path": program, "args": arguments}
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    return {**browser_context_args, "viewport": {"width": 1280, "height": 900}, "locale": "en-GB"}
+
+
+@pytest.fixture
+def context(new_context: Callable[..., BrowserContext]) -> Iterator[BrowserContext]:
+    """A fresh profile that, when the test is over, has asked no other host and broken no policy of its own."""
+    context = new_context()
+    faults: list[str] = []
+
+    def on_request(request: Request) -> None:
+        here = ("http://localhost", "http://127.0.0.1", "http://[::1]", "data:", "blob:", "about:")
+        if not request.url.startswith(here):
+            faults.append(f"the page asked another host: {request.url}")
+
+    def on_console(message: ConsoleMessage) -> None:
+        if message.type == "error" and "Content Security Policy" in message.text:
+            faults.append(message.text)
+
+    def on_error(error: WebError) -> None:
+        faults.append(f"error in a script: {error.error}")
+
+    context.on("request", on_request)
+    context.on("console", on_console)
+    context.on("weberror", on_error)
+    yield context
+    assert not faults, "\n".join(faults)

@@ -1,0 +1,290 @@
+"""Walks every address of the project: who is not signed in is sent to sign in, strangers find nothing, peers see nobody
+else's open work, and a wrong method is refused. A new address is in the walk at once; the lists below fail when stale.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from annotator.actions.annotate import open_annotation
+from annotator.models import Activity, Annotation, Document, ImportJob, User
+from annotator.vocabulary import Role, Stage
+from tests.factories import (
+    BenchmarkFactory,
+    DocumentFactory,
+    UserFactory,
+    member,
+    prefill,
+    retrieve,
+    save,
+    verified,
+    with_corpus,
+)
+from tests.factories import decomposed as decompose
+
+pytestmark = pytest.mark.django_db
+
+# Open to everybody: nothing else answers without signing in.
+OPEN = {"healthz", "login", "admin:login"}
+# The admin has a sign-in of its own.
+SIGN_IN = ("/sign-in/?next=", "/admin/login/?next=")
+# These change something, so they are never reached by a link.
+POST_ONLY = {
+    "logout",
+    "next",
+    "export-download",
+    "run-start",
+    "run-change",
+    "document-change",
+    "decompose-sentence",
+    "decompose-claim",
+    "verify-claim",
+    "revise-response",
+    "revise-sentence",
+    "save",
+    "restore",
+    "undo",
+    "submit",
+}
+# Addresses of the app without a benchmark in them: each signed-in person has their own.
+OWN = {"home", "next", "benchmarks", "benchmark-new"}
+
+SECRET_PROMPT = "Which quetzal flew over Tikal?"
+SECRET_WORK = "Nobody but Ada has written this sentence."
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One pattern of the project: its full name ("admin:index"), and its parts from the root on."""
+
+    name: str
+    parts: tuple[Any, ...]
+
+    @property
+    def is_ours(self) -> bool:
+        return ":" not in self.name and self.name not in {"healthz", "login", "logout"}
+
+    @property
+    def arguments(self) -> list[str]:
+        return [name for part in self.parts for name in part.regex.groupindex]
+
+
+@cache
+def addresses() -> tuple[Address, ...]:
+    """Every pattern of the project."""
+
+    def walk(patterns: list[Any], parts: tuple[Any, ...], space: str) -> Iterator[Address]:
+        for pattern in patterns:
+            if isinstance(pattern, URLResolver):
+                inner = f"{space}{pattern.namespace}:" if pattern.namespace else space
+                yield from walk(pattern.url_patterns, (*parts, pattern.pattern), inner)
+            else:
+                assert isinstance(pattern, URLPattern)
+                yield Address(f"{space}{pattern.name or 'nameless'}", (*parts, pattern.pattern))
+
+    return tuple(walk(get_resolver().url_patterns, (), ""))
+
+
+def ours() -> list[Address]:
+    return [address for address in addresses() if address.is_ours]
+
+
+def path_of(address: Address) -> str:
+    """An address of this pattern with something in every place; for asking who is let in, not for finding rows."""
+    path = ""
+    for part in address.parts:
+        text = str(part)
+        labels = re.search(r"\(\?P<app_label>(\w+)", text)
+        text = re.sub(r"\(\?P<app_label>[^)]*\)", labels[1], text) if labels else text
+        text = re.sub(r"\(\?P<\w+>[^)]*\)", "1", text)  # a regular expression of the admin
+        text = re.sub(r"<int:\w+>|<path:\w+>|<(?:\w+:)?\w+>", "1", text)
+        path += text.strip("^$")
+    return f"/{path}"
+
+
+def test_the_walk_sees_the_whole_project() -> None:
+    names = {address.name for address in addresses()}
+    assert {"home", "document", "save", "export-download", "healthz", "admin:index"} <= names
+    assert len(names) > 100  # the admin has several for each model
+
+
+def test_who_is_not_signed_in_is_sent_to_sign_in_everywhere_else(client: Client) -> None:
+    open_to_all = set()
+    for address in addresses():
+        for method in ("get", "post"):
+            answer = getattr(client, method)(path_of(address))
+            if answer.status_code == 302 and answer["Location"].startswith(SIGN_IN):
+                continue
+            open_to_all.add(address.name)
+    assert open_to_all == OPEN
+
+
+def test_the_lists_name_addresses_that_exist() -> None:
+    names = {address.name for address in addresses()}
+    assert (OPEN | POST_ONLY | OWN) - names == set()
+    assert {address.name for address in ours() if not address.arguments} == OWN
+
+
+# --- with data that could leak --------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Scene:
+    """A document at the revise stage; Ada's work is open."""
+
+    document: Document
+    ada: User
+    values: dict[str, dict[str, str]]
+
+    def url(self, address: Address) -> str:
+        """The address of a row that exists. KeyError: a new address; say here which row it is about."""
+        common = {"slug": self.document.benchmark.slug, "public_id": self.document.public_id}
+        given = common | self.values.get(address.name, {})
+        return reverse(address.name, kwargs={name: given[name] for name in address.arguments})
+
+
+@pytest.fixture
+def scene() -> Scene:
+    benchmark = BenchmarkFactory(name="Tikal")
+    with_corpus(benchmark)
+    ada = member(benchmark, Role.OWNER)
+    document = prefill(DocumentFactory(benchmark=benchmark, prompt=SECRET_PROMPT))
+    decomposition = decompose(document, ada)
+    document.refresh_from_db()
+    verification = verified(document, ada)
+    retrieve(document)
+    revision = open_annotation(document, Stage.REVISE, by=ada)
+    row = revision.sentence_revisions.get(sentence__order=1)
+    save(row, "text", SECRET_WORK, ada)
+    job = ImportJob.objects.create(
+        benchmark=benchmark, by=ada, file="imports/x.jsonl", filename="x.jsonl", format="jsonl", state="finished"
+    )
+    sentence = decomposition.sentences.first()
+    run, verdict = benchmark.runs.first(), verification.verdicts.first()
+    assert sentence and run and verdict
+    claim = sentence.claims.first()
+    assert claim is not None
+    field = {"key": f"sentence-revision:{row.public_id}", "field": "text"}
+    values = {
+        "import-job": {"job_id": job.public_id},
+        "run": {"run_id": run.public_id},
+        "run-change": {"run_id": run.public_id, "what": "cancel"},
+        "document-change": {"what": "flag"},
+        "decompose-sentence": {"sentence_id": sentence.public_id, "what": "take-over"},
+        "decompose-claim": {"claim_id": claim.public_id, "what": "take-over"},
+        "verify-claim": {"claim_id": verdict.claim.public_id, "what": "send-back"},
+        "revise-response": {"what": "merge-again"},
+        "revise-sentence": {"row_id": row.public_id, "what": "confirm"},
+        "save": field,
+        "history": field,
+        "restore": field,
+        "undo": {"stage": "revise", "what": "undo"},
+        "submit": {"stage": "revise"},
+    }
+    return Scene(document, ada, values)
+
+
+def everything() -> dict[str, list[Any]]:
+    """All rows of the app, to compare: refused requests change nothing."""
+    models = apps.get_app_config("annotator").get_models()
+    return {
+        model.__name__: sorted(model._default_manager.values_list(), key=str)
+        for model in models
+        if model is not User  # last_login
+    }
+
+
+def ask(client: Client, user: User, method: str, url: str, data: dict[str, str] | None = None) -> HttpResponse:
+    client.force_login(user)
+    answer: HttpResponse = getattr(client, method)(url, data)
+    return answer
+
+
+def body(answer: Any) -> str:
+    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return str(content.decode())
+
+
+@pytest.mark.parametrize("is_staff", [False, True], ids=["stranger", "staff"])
+def test_for_strangers_no_benchmark_and_no_document_exists(client: Client, scene: Scene, is_staff: bool) -> None:
+    stranger = UserFactory(is_staff=is_staff)
+    before = everything()
+    for address in ours():
+        if address.name in OWN:
+            continue
+        for method in ("get", "post"):
+            answer = ask(client, stranger, method, scene.url(address))
+            assert answer.status_code in (403, 404, 405), (address.name, method, answer.status_code)
+            for secret in (SECRET_PROMPT, SECRET_WORK, "Tikal"):
+                assert secret not in body(answer), (address.name, method)
+    assert everything() == before
+
+
+def test_a_former_member_is_a_stranger(client: Client, scene: Scene) -> None:
+    former = member(scene.document.benchmark)
+    former.memberships.update(active=False)
+    for address in ours():
+        if address.name not in OWN:
+            answer = ask(client, former, "get", scene.url(address))
+            assert answer.status_code in (403, 404, 405), address.name
+
+
+def test_the_same_addresses_are_there_for_whoever_owns_them(client: Client, scene: Scene) -> None:
+    """Without this the tests above could pass on wrong addresses."""
+    for address in ours():
+        if address.name not in POST_ONLY:
+            answer = ask(client, scene.ada, "get", scene.url(address))
+            # Who is no staff is told so instead of seeing the form for a new benchmark.
+            assert answer.status_code == (403 if address.name == "benchmark-new" else 200), address.name
+    saved = Activity.objects.filter(action="save", annotation__stage=Stage.REVISE).first()
+    assert saved is not None
+    data = {"activity": saved.public_id}  # what "restore" goes back to
+    # Those that change something in an order in which none closes the way for another.
+    for name in sorted(POST_ONLY - {"logout"}, key=lambda each: (each in ("submit", "document-change"), each)):
+        address = next(each for each in ours() if each.name == name)
+        assert ask(client, scene.ada, "post", scene.url(address), data).status_code != 404, name
+
+
+@pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.ADMIN, Role.RESEARCHER])
+def test_nobody_sees_the_open_work_of_another_member(client: Client, scene: Scene, role: Role) -> None:
+    peer = member(scene.document.benchmark, role)
+    for address in ours():
+        for headers in ({}, {"hx-request": "true"}):
+            client.force_login(peer)
+            answer = client.get(scene.url(address), headers=headers)
+            assert SECRET_WORK not in body(answer), address.name
+    seen = ask(client, peer, "get", f"/d/{scene.document.public_id}/")
+    assert SECRET_PROMPT in body(seen)  # the document itself is the members'
+
+
+def test_nobody_changes_the_open_work_of_another_member(client: Client, scene: Scene) -> None:
+    peer = member(scene.document.benchmark, Role.ADMIN)
+    annotation = Annotation.objects.get(document=scene.document, stage=Stage.REVISE, person=scene.ada)
+    texts = list(annotation.sentence_revisions.order_by("pk").values_list("text", "version", "deleted"))
+    for address in ours():
+        if address.name in POST_ONLY - OWN - {"run-start", "run-change", "document-change", "export-download"}:
+            answer = ask(client, peer, "post", scene.url(address))
+            assert answer.status_code in (403, 404), (address.name, answer.status_code)
+    annotation.refresh_from_db()
+    assert annotation.is_open
+    assert list(annotation.sentence_revisions.order_by("pk").values_list("text", "version", "deleted")) == texts
+
+
+def test_wrong_methods_are_refused(client: Client, scene: Scene) -> None:
+    for address in ours():
+        url = scene.url(address)
+        for method in ("put", "patch", "delete"):
+            assert ask(client, scene.ada, method, url).status_code == 405, (address.name, method)
+        refused = ask(client, scene.ada, "get", url).status_code == 405
+        assert refused == (address.name in POST_ONLY), address.name
+    assert ask(client, scene.ada, "get", "/sign-out/").status_code == 405

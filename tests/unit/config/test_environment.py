@@ -1,0 +1,56 @@
+"""Reading settings from the environment."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from config import environment
+
+
+@pytest.mark.parametrize(("raw", "meant"), [("1", True), (" Yes ", True), ("0", False), ("off", False)])
+def test_a_flag_is_read(monkeypatch: pytest.MonkeyPatch, raw: str, meant: bool) -> None:
+    monkeypatch.setenv("A_FLAG", raw)
+    assert environment.flag("A_FLAG", default=not meant) is meant
+
+
+@pytest.mark.parametrize("default", [True, False])
+def test_a_blank_flag_is_the_default(monkeypatch: pytest.MonkeyPatch, default: bool) -> None:
+    monkeypatch.setenv("A_FLAG", " ")
+    assert environment.flag("A_FLAG", default) is default
+
+
+def test_a_misspelt_flag_is_named_and_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS", "ture")
+    with pytest.raises(ValueError, match="HTTPS is 'ture'"):
+        environment.flag("HTTPS")
+
+
+def test_a_number_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKER_CONCURRENCY", "many")
+    with pytest.raises(ValueError, match="WORKER_CONCURRENCY is 'many'"):
+        environment.number("WORKER_CONCURRENCY", 4)
+
+
+def test_a_list_drops_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOWED_HOSTS", " a.example, ,b.example,")
+    assert environment.words("ALLOWED_HOSTS", ["localhost"]) == ["a.example", "b.example"]
+    monkeypatch.delenv("ALLOWED_HOSTS")
+    assert environment.words("ALLOWED_HOSTS", ["localhost"]) == ["localhost"]
+
+
+def test_a_secret_is_made_once_and_kept_from_others(tmp_path: Path) -> None:
+    file = tmp_path / "new folder" / "secret_key"
+    secret = environment.kept_secret(file)
+    assert len(secret) > 60
+    assert environment.kept_secret(file) == secret
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert [path.name for path in file.parent.iterdir()] == ["secret_key"]  # no draft left
+
+
+def test_an_empty_secret_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret_key").touch()
+    with pytest.raises(ValueError, match="empty"):
+        environment.kept_secret(tmp_path / "secret_key")
