@@ -1,0 +1,468 @@
+"""How many clicks and key presses does a gold document cost?
+
+A robot produces the gold labels of the dev documents through the real screens, in a real browser: suggestions are
+the gold sentences, claims and passages, so decomposition is taken over; stances, verdicts and edits are given by hand.
+Counted: every click and every key press that is not typed text (a word selection counts as one click). Not counted:
+the typed text itself, reliable and sufficient (never required). The original tool needs at least 136 (43 on screen 1,
+77 on screen 2, 16 on screen 3; counted from its controls, no typing, no mistakes).
+
+    .venv/bin/python benchmarks/effort.py [--documents 47] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+ORIGINAL = {"decompose": 43, "verify": 77, "revise": 16}
+PACE = 80  # ms between two keys: a fast hand
+PASSWORD = secrets.token_urlsafe(12)
+
+
+@dataclass
+class Count:
+    """Presses and clicks on each screen of one document, and whether its gold came out."""
+
+    document: int
+    decompose: int = 0
+    verify: int = 0
+    revise: int = 0
+    claims: int = 0
+    passages: int = 0
+    differences: list[str] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return self.decompose + self.verify + self.revise
+
+
+class Robot:
+    """Hands on keyboard and mouse that count what they do."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.count = 0
+
+    def press(self, key: str) -> None:
+        """One key that is not text."""
+        self.count += 1
+        self.page.keyboard.press(key)
+
+    def click(self, selector: str) -> None:
+        self.count += 1
+        self.page.click(selector)
+
+    def type(self, text: str) -> None:
+        """Text: not counted."""
+        self.page.keyboard.insert_text(text)
+
+    def rest(self) -> None:
+        """Until everything is saved and no request is under way."""
+        self.page.wait_for_function(
+            "() => document.querySelector('#save-state').dataset.state === 'saved'"
+            " && !document.querySelector('.htmx-request')",
+            timeout=20_000,
+        )
+        self.page.wait_for_timeout(30)
+
+
+def start_server(var: str) -> tuple[subprocess.Popen[bytes], str]:
+    """The application on a scratch database and a free port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "TOUCHSTONE_VAR": var, "DEBUG": "1"}
+    manage = [sys.executable, str(ROOT / "manage.py")]
+    subprocess.run([*manage, "migrate", "-v0"], env=environment, check=True)
+    server = subprocess.Popen(
+        [*manage, "runserver", f"127.0.0.1:{port}", "--noreload"],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    address = f"http://127.0.0.1:{port}"
+    for _ in range(100):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return server, address
+        time.sleep(0.1)
+    raise RuntimeError("The server did not start within 10 s.")
+
+
+TYPES = {"yes": "checkworthy"}
+IMPORTANCE = {"yes": "most", "intermediate": "intermediate", "no": "less"}
+
+
+def seed(gold: list[dict[str, Any]]) -> list[Any]:
+    """Documents whose suggestions are the gold sentences and claims. No strategy: nothing else is suggested."""
+    from annotator.actions.proposals import propose_sentences
+    from annotator.models import Benchmark, Document, Guidelines, Membership, User
+    from annotator.vocabulary import Role
+
+    person = User.objects.create_user("robot", password=PASSWORD, display_name="Robot")
+    benchmark = Benchmark.objects.create(
+        slug="effort", name="Effort", strategy="", asks_reliable=False, asks_sufficient=False
+    )
+    Guidelines.objects.create(benchmark=benchmark, number=1, text="# Guidelines")
+    Membership.objects.create(benchmark=benchmark, user=person, role=Role.ANNOTATOR)
+    documents = []
+    for number, line in enumerate(gold, start=1):
+        document = Document.objects.create(
+            benchmark=benchmark,
+            order=number,
+            identity=f"dev-{number}",
+            external_id=f"dev-{number}",
+            content_hash=str(number),
+            prompt=line["prompt"],
+            response=line["response"],
+        )
+        documents.append(document)
+        propose_sentences(document, gold_sentences(line))
+    return documents
+
+
+def gold_sentences(line: dict[str, Any]) -> list[Any]:
+    """The gold sentences of a line as suggestions."""
+    from annotator.actions.proposals import ProposedClaim, ProposedSentence
+
+    found = []
+    position = 0
+    for sentence in line["sentences"].values():
+        start = line["response"].find(sentence["text"], position)
+        end = start + len(sentence["text"])
+        position = max(position, end if start >= 0 else position)
+        claims = [
+            ProposedClaim(text, type=kind, worth_checking=True, importance=IMPORTANCE[importance])
+            for text, kind, importance in zip(
+                sentence["claims"], sentence["claim_checkworthiness"], sentence["if_most_important_claim"], strict=True
+            )
+        ]
+        found.append(
+            ProposedSentence(
+                text=sentence["text"],
+                start=start if start >= 0 else None,
+                end=end if start >= 0 else None,
+                decontext=sentence["decontext"].strip() or sentence["text"],
+                type=TYPES.get(sentence["sentence_checkworthiness"], sentence["sentence_checkworthiness"]),
+                importance=IMPORTANCE[sentence["most_importance_sentence"]],
+                claims=claims,
+            )
+        )
+    return found
+
+
+def gold_claims(line: dict[str, Any]) -> list[dict[str, Any]]:
+    """The factual claims of a gold line in order, one dict each."""
+    found = []
+    for sentence in line["sentences"].values():
+        for place, text in enumerate(sentence["claims"]):
+            if sentence["claim_checkworthiness"][place] == "factual":
+                found.append(
+                    {
+                        "text": text,
+                        "passages": sentence["auto_evidence"][place],
+                        "urls": sentence["auto_evidence_url"][place],
+                        "stances": sentence["stance_claim_autoEvid"][place],
+                        "enough": sentence["if_automatic_evidence_enough_to_verify"][place],
+                        "needs_edit": sentence["if_claim_needs_edit"][place],
+                        "revised": sentence["revised_claims"][place],
+                        "human": sentence["human_evidence"][place],
+                    }
+                )
+    return found
+
+
+def put_evidence(document: Any, wanted: list[dict[str, Any]]) -> None:
+    """Store the gold passages for the agreed claims, as a retrieval would have."""
+    from annotator.actions.proposals import ProposedPassage, propose_evidence
+    from annotator.models import Claim
+    from annotator.vocabulary import AnnotationKind
+
+    claims = [
+        claim
+        for claim in Claim.objects.filter(
+            sentence__annotation__document=document,
+            sentence__annotation__kind=AnnotationKind.CONSOLIDATED,
+            sentence__removed="",
+        ).order_by("sentence__order", "order")
+        if claim.is_checked
+    ]
+    propose_evidence(
+        document,
+        {
+            claim.pk: [
+                ProposedPassage(passage.replace("\0", ""), url)
+                for passage, url in zip(gold["passages"], gold["urls"], strict=True)
+            ]
+            for claim, gold in zip(claims, wanted, strict=True)
+        },
+    )
+
+
+def decompose(robot: Robot, address: str, line: dict[str, Any]) -> None:
+    """Screen 1: take over each sentence, submit."""
+    page = robot.page
+    page.goto(address)
+    robot.rest()
+    for _ in line["sentences"]:
+        if page.locator("[data-key='a']").count() == 0:
+            break
+        robot.press("a")
+        robot.rest()
+    robot.press("Control+Enter")
+    page.wait_for_url("**/d/*/", timeout=20_000)
+
+
+STANCE_KEYS = {"completely-support": "1", "partially-support": "2", "refute": "3", "irrelevant": "4"}
+
+
+def verify(robot: Robot, address: str, claims: list[dict[str, Any]]) -> None:
+    """Screen 2: a stance for each passage, the verdict, the edit of a false claim; claims open by themselves."""
+    page = robot.page
+    page.goto(address)
+    robot.rest()
+    for position, gold in enumerate(claims):
+        for place in passages_in_sight(page):
+            robot.press(STANCE_KEYS[gold["stances"][place]])
+            page.wait_for_timeout(PACE)
+        own = gold["human"].strip() not in ("", "NA")
+        if own:
+            add_own_evidence(robot, gold)
+        # Left open, this answer follows from true or false and the evidence of one's own; else it is given first.
+        undecided = gold["needs_edit"] == "not_enough_evidence"
+        follows = "no" if own else "" if undecided else "yes"
+        if gold["enough"] != follows:
+            robot.press({"yes": "y", "no": "x"}[gold["enough"]])
+            robot.rest()
+        robot.press({"yes": "f", "no": "t"}.get(gold["needs_edit"], "u"))
+        if gold["needs_edit"] == "yes":
+            robot.rest()
+            mend(robot, gold)
+        robot.rest()
+        if position + 1 < len(claims):
+            go_to(robot, position + 1)
+    robot.press("Control+Enter")
+    page.wait_for_url("**/d/*/", timeout=20_000)
+
+
+def passages_in_sight(page: Any) -> list[int]:
+    """The gold places of the passages in the order of the cards (passages of one page stand together)."""
+    from annotator.models import Stance
+
+    ids = page.locator("article.ev[data-record]").evaluate_all("cards => cards.map(card => card.dataset.record)")
+    ids = [each.removeprefix("stance:") for each in ids]
+    orders = dict(Stance.objects.filter(public_id__in=ids).values_list("public_id", "evidence__order"))
+    return [orders[each] - 1 for each in ids]
+
+
+def go_to(robot: Robot, position: int) -> None:
+    """Wait for the next claim to open by itself; where it does not, click it in the list."""
+    link = f"xpath=(//*[@id='claims']//a)[{position + 1}]"
+    try:
+        robot.page.wait_for_selector(f"{link}[@aria-current]", timeout=1500)
+    except PlaywrightTimeoutError:
+        robot.click(link)
+    robot.rest()
+
+
+def add_own_evidence(robot: Robot, gold: dict[str, Any]) -> None:
+    """The evidence form: opened by its key, filled in by typing, sent with Enter; then its stance."""
+    page = robot.page
+    words = gold["human"].split()
+    url = next((word for word in words if word.startswith("http")), "")
+    robot.press("e")
+    page.wait_for_timeout(60)
+    page.fill("#add-url", url)
+    page.fill("#add-passage", gold["human"].replace(url, "").strip() or "see the page")
+    page.focus("#add-url")
+    robot.press("Enter")
+    robot.rest()
+    robot.press("1" if gold["needs_edit"] == "no" else "3")
+    robot.rest()
+
+
+def mend(robot: Robot, gold: dict[str, Any]) -> None:
+    """The edit that gives the gold claim: deleted by one click, else written and made into operations."""
+    page = robot.page
+    if not gold["revised"].strip() or gold["revised"] == gold["text"]:
+        # One false claim of the release stands unchanged: here a false claim needs an edit.
+        robot.click("button:has-text('Delete claim')")
+        robot.rest()
+        return
+    robot.click("summary:has-text('Write it as a text instead')")
+    page.fill("#rewrite-text", gold["revised"])
+    robot.click("button:has-text('Make these edits')")
+    robot.rest()
+
+
+def revise(robot: Robot, address: str, line: dict[str, Any]) -> None:
+    """Screen 3: mend the statements that differ from gold, then the response, submit."""
+    page = robot.page
+    page.goto(address)
+    robot.rest()
+    rows = page.locator("[data-record^='sentence-revision:']")
+    for place, sentence in enumerate(line["sentences"].values()):
+        wanted = sentence["revised_decontext"]
+        row = rows.nth(place)
+        box = row.locator("textarea[data-field='text']").first
+        if isinstance(wanted, str) and wanted.strip():
+            if box.count() and box.input_value() != wanted:
+                robot.count += 1  # a click into the text
+                box.click()
+                box.fill(wanted)
+                robot.rest()
+        elif isinstance(wanted, str) and row.locator("button:has-text('Delete sentence')").count():
+            robot.count += 1
+            row.locator("button:has-text('Delete sentence')").click()
+            robot.rest()
+    while page.locator("button:has-text('Confirm')").count():
+        robot.click("button:has-text('Confirm') >> nth=0")
+        robot.rest()
+    response = page.locator("[data-record^='response-revision:'] textarea")
+    if response.input_value() != line["revised_response"]:
+        robot.count += 1
+        response.click()
+        response.fill(line["revised_response"])
+        page.wait_for_timeout(700)
+        robot.rest()
+    page.keyboard.press("Escape")
+    robot.press("Control+Enter")
+    page.wait_for_url("**/d/*/", timeout=20_000)
+
+
+def main() -> int:
+    """Run the robot and print the table (or JSON)."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, default=47)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    data = Path(os.environ.get("TOUCHSTONE_DATA") or ROOT.parent / "shared" / "data")
+    path = data / "factcheck-bench.dev.jsonl"
+    if not path.is_file():
+        print(f"No {path.name} in {data}: name its folder in TOUCHSTONE_DATA.", file=sys.stderr)
+        return 2
+    gold = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()][: options.documents]
+    var = tempfile.mkdtemp(prefix="touchstone-effort-")
+    os.environ["TOUCHSTONE_VAR"] = var
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    sys.path.insert(0, str(ROOT))
+    import django
+
+    server, address = start_server(var)
+    try:
+        django.setup()
+        counts = play(address, gold)
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
+        shutil.rmtree(var, ignore_errors=True)
+    report(counts, as_json=options.json)
+    return 0 if all(not each.differences for each in counts) else 1
+
+
+def play(address: str, gold: list[dict[str, Any]]) -> list[Count]:
+    """All documents through all three screens."""
+    documents = seed(gold)
+    counts: list[Count] = []
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium,
+            args=["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"],
+        )
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(f"{address}/sign-in/")
+        page.fill("[name=username]", "robot")
+        page.fill("[name=password]", PASSWORD)
+        page.press("[name=password]", "Enter")
+        page.wait_for_load_state()
+        for document, line in zip(documents, gold, strict=True):
+            counts.append(one_document(Robot(page), address, document, line))
+            print(f"document {counts[-1].document}: {counts[-1].total}", file=sys.stderr)
+        browser.close()
+    from annotator.queries.export import export_lines
+
+    exported = [json.loads(line) for line in export_lines(documents[0].benchmark)]
+    for count, given, line in zip(counts, exported, gold, strict=True):
+        count.differences = differences(given, line)
+    return counts
+
+
+def one_document(robot: Robot, address: str, document: Any, line: dict[str, Any]) -> Count:
+    """One document from suggestions to gold."""
+    base = f"{address}/d/{document.public_id}"
+    claims = gold_claims(line)
+    count = Count(document.order, claims=len(claims), passages=sum(len(each["stances"]) for each in claims))
+    decompose(robot, f"{base}/decompose/", line)
+    count.decompose, robot.count = robot.count, 0
+    put_evidence(document, claims)
+    verify(robot, f"{base}/verify/", claims)
+    count.verify, robot.count = robot.count, 0
+    revise(robot, f"{base}/revise/", line)
+    count.revise, robot.count = robot.count, 0
+    return count
+
+
+def differences(given: dict[str, Any], line: dict[str, Any]) -> list[str]:
+    """Fields of an exported document that differ from the gold line, left aside what the robot does not enter
+    (passages' spelling, whose evidence an edit rests on, human evidence as free text)."""
+    compared = (
+        "claims",
+        "claim_checkworthiness",
+        "sentence_checkworthiness",
+        "most_importance_sentence",
+        "if_automatic_evidence_enough_to_verify",
+        "if_claim_needs_edit",
+        "claims_factuality_label",
+        "stance_claim_autoEvid",
+    )
+    found = []
+    for name, sentence in line["sentences"].items():
+        for key in compared:
+            if given["sentences"][name][key] != sentence[key]:
+                found.append(f"{name}.{key}")
+    if given["revised_response"] != line["revised_response"]:
+        found.append("revised_response")
+    return found
+
+
+def report(counts: list[Count], *, as_json: bool) -> None:
+    """The mean of each screen beside the original tool."""
+    means = {
+        screen: statistics.mean(getattr(each, screen) for each in counts)
+        for screen in ("decompose", "verify", "revise")
+    }
+    total = sum(means.values())
+    if as_json:
+        rows = [asdict(each) | {"total": each.total} for each in counts]
+        print(json.dumps({"means": means, "total": total, "original": ORIGINAL, "documents": rows}))
+        return
+    print(f"{'screen':<12}{'Touchstone':>12}{'original, at least':>20}")
+    for screen, mean in means.items():
+        print(f"{screen:<12}{mean:>12.1f}{ORIGINAL[screen]:>20}")
+    print(f"{'all':<12}{total:>12.1f}{sum(ORIGINAL.values()):>20}    ratio {total / sum(ORIGINAL.values()):.2f}")
+    wrong = [each for each in counts if each.differences]
+    print(f"{len(counts) - len(wrong)} of {len(counts)} documents came out as gold.")
+    for each in wrong:
+        print(f"  document {each.document}: {', '.join(each.differences[:6])}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
