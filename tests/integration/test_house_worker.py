@@ -58,7 +58,7 @@ def calls() -> Iterator[list[tuple[str, float]]]:
 
 
 def test_a_task_sent_by_name_starts_at_once(calls: list[tuple[str, float]], real_worker: None) -> None:
-    waits = []
+    waits: list[float] = []
     for number in range(5):
         sent = time.monotonic()
         app.send_task("tests.note", (str(number),))
