@@ -116,15 +116,26 @@
   }
 
   /* A button that is redrawn between press and release gets no click from the browser: it is given one, if the one
-     under the pointer now says the same. */
+     under the pointer now says the same. Where the redrawing has moved it away from a pointer that stayed, its successor
+     is pressed. */
   let press = null;
-  document.addEventListener("pointerdown", (event) => (press = event.target.closest?.("button, a[href], label")), true);
+  let pressedAt = null;
+  document.addEventListener(
+    "pointerdown",
+    (event) => {
+      press = event.target.closest?.("button, a[href], label");
+      pressedAt = event;
+    },
+    true,
+  );
   document.addEventListener(
     "pointerup",
     (event) => {
       if (!press || press.isConnected || event.button !== 0) return;
       const now = document.elementFromPoint(event.clientX, event.clientY)?.closest("button, a[href], label");
+      const stayed = Math.hypot(event.clientX - pressedAt.clientX, event.clientY - pressedAt.clientY) < 8;
       if (now && now.textContent === press.textContent) now.click();
+      else if (stayed) pressAgain(press);
     },
     true,
   );
