@@ -16,7 +16,7 @@ from django.contrib.auth.models import Group
 from django.http import HttpRequest
 
 from annotator import models
-from annotator.actions.benchmarks import publish_guidelines
+from annotator.actions.guidelines import publish_guidelines
 
 # Roles live in memberships, so Django's own groups have nothing to say.
 admin.site.unregister(Group)
@@ -248,6 +248,70 @@ class FlagAdmin(ReadOnly):
 class SentBackAdmin(ReadOnly):
     list_display = ("claim", "document", "by", "reason", "created_at", "settled_at")
     list_select_related = ("claim", "document", "by")
+
+
+@admin.register(models.Group)
+class GroupAdmin(ReadOnly):
+    list_display = ("name", "benchmark", "created_at")
+    list_select_related = ("benchmark",)
+    search_fields = ("name", "benchmark__slug")
+
+
+@admin.register(models.GroupMember)
+class GroupMemberAdmin(ReadOnly):
+    list_display = ("user", "group", "seat", "active", "created_at")
+    list_select_related = ("user", "group")
+    list_filter = ("seat", "active")
+
+
+@admin.register(models.Batch)
+class BatchAdmin(ReadOnly):
+    list_display = ("name", "benchmark", "group", "created_by", "created_at")
+    list_select_related = ("benchmark", "group", "created_by")
+    search_fields = ("name", "benchmark__slug")
+
+
+@admin.register(models.Invitation)
+class InvitationAdmin(ReadOnly):
+    """Without the token: who may read this page need not be able to join."""
+
+    exclude = ("token",)
+    list_display = ("__str__", "benchmark", "created_by", "created_at", "expires_at", "withdrawn_at", "accepted_by")
+    list_select_related = ("benchmark", "created_by", "accepted_by")
+
+
+@admin.register(models.Decision)
+class DecisionAdmin(ReadOnly):
+    list_display = ("key", "annotation", "choice", "reason", "by", "is_settled", "is_final")
+    list_select_related = ("annotation__document", "annotation__person", "by")
+    list_filter = ("reason", "is_final")
+    search_fields = ("annotation__document__public_id",)
+
+
+@admin.register(models.Comment)
+class CommentAdmin(ReadOnly):
+    list_display = ("__str__", "annotation", "key", "created_at")
+    list_select_related = ("annotation__document", "annotation__person", "by")
+    search_fields = ("annotation__document__public_id", "text")
+
+
+@admin.register(models.Question)
+class QuestionAdmin(ReadOnly):
+    list_display = ("annotation", "key", "by", "created_at", "answered_by", "answered_at")
+    list_select_related = ("annotation__document", "annotation__person", "by", "answered_by")
+
+
+@admin.register(models.SignOff)
+class SignOffAdmin(ReadOnly):
+    list_display = ("annotation", "by", "as_third_rater", "created_at")
+    list_select_related = ("annotation__document", "annotation__person", "by")
+
+
+@admin.register(models.Notice)
+class NoticeAdmin(ReadOnly):
+    list_display = ("to", "kind", "text", "created_at", "read_at", "mailed_at")
+    list_select_related = ("to",)
+    list_filter = ("kind",)
 
 
 @admin.register(models.Activity)

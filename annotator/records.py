@@ -10,6 +10,7 @@ from annotator.models import (
     Annotation,
     Claim,
     ClaimRevision,
+    Decision,
     Document,
     Evidence,
     ResponseRevision,
@@ -31,6 +32,7 @@ RECORDS: dict[str, type[Record]] = {
     "claim-revision": ClaimRevision,
     "sentence-revision": SentenceRevision,
     "response-revision": ResponseRevision,
+    "decision": Decision,
 }
 KINDS: dict[type[Record], str] = {model: kind for kind, model in RECORDS.items()}
 

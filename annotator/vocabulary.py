@@ -52,6 +52,7 @@ class AnnotationKind(Labelled):
 class AnnotationState(Labelled):
     OPEN = "open", "Open"
     SUBMITTED = "submitted", "Submitted"
+    TAKEN_BACK = "taken_back", "Taken back"
 
 
 class SentenceType(Labelled):
@@ -169,6 +170,37 @@ class Role(Labelled):
     ANNOTATOR = "annotator", "Annotator"
     THIRD_RATER = "third_rater", "Third rater"
     RESEARCHER = "researcher", "Researcher"
+
+
+class Seat(Labelled):
+    """What a person does in a group (section 3.2: two annotators; a third rater where they cannot agree)."""
+
+    ANNOTATOR = "annotator", "Annotator"
+    THIRD_RATER = "third_rater", "Third rater"
+
+
+class DisagreementReason(Labelled):
+    """Why two people had labelled differently, as those who settled it see it."""
+
+    SLIP = "slip", "A slip"
+    READING_OF_CLAIM = "reading_of_claim", "Reading of the claim"
+    READING_OF_EVIDENCE = "reading_of_evidence", "Reading of the evidence"
+    KNOWLEDGE = "knowledge", "Knowledge"
+    GUIDELINE_UNCLEAR = "guideline_unclear", "Guideline unclear"
+
+
+class NoticeKind(Labelled):
+    """What a person is told about."""
+
+    ASSIGNED = "assigned", "Work was assigned to you"
+    PARTNER_FINISHED = "partner_finished", "Your partner has finished"
+    QUESTION = "question", "A question for you"
+    ANSWERED = "answered", "Your question was answered"
+    COMMENT = "comment", "A comment"
+    RETURNED = "returned", "Work came back"
+    TAKEN_BACK = "taken_back", "Work was taken back"
+    AGREED = "agreed", "A stage was agreed"
+    DISCARDED = "discarded", "A document was discarded"
 
 
 class RunState(Labelled):

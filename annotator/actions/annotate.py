@@ -26,7 +26,7 @@ from annotator.models import (
     Verdict,
 )
 from annotator.queries.agreed import agreed
-from annotator.vocabulary import AnnotationKind, Factuality, Origin, Phase, Stage
+from annotator.vocabulary import AnnotationKind, AnnotationState, Factuality, Origin, Phase, Stage
 
 
 def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation:
@@ -38,19 +38,20 @@ def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation
     with transaction.atomic():
         document = lock_document(document.pk)
         annotation = _own(document, stage, by)
-        if annotation is not None:
+        if annotation is not None and annotation.state != AnnotationState.TAKEN_BACK:
             if annotation.is_open and document.stage == stage and document.phase == Phase.INDEPENDENT:
                 fill_in(annotation)
             return annotation
-        rules.check_start(by, document, stage)
-        taken = document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL).count()
-        if taken >= document.benchmark.overlap:
-            raise rules.NotAllowedError("All places on this document are taken. “My work” has the next one for you.")
+        seats = document.annotations.filter(stage=stage, seat__isnull=False).values_list("seat", flat=True)
+        seat = rules.check_take_place(by, document, stage, seats={number for number in seats if number})
+        if annotation is not None:
+            return _taken_up_again(annotation, seat, by)
         annotation = Annotation.objects.create(
             document=document,
             stage=stage,
             kind=AnnotationKind.INDIVIDUAL,
             person=by,
+            seat=seat,
             # Who starts from a version that was agreed before has seen it.
             independent=not document.annotations.filter(stage=stage, kind=AnnotationKind.CONSOLIDATED).exists(),
             guidelines=Guidelines.objects.filter(benchmark=document.benchmark).order_by("-number").first(),
@@ -58,6 +59,15 @@ def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation
         fill_in(annotation)
         Action(name="open", by=by, document=document, annotation=annotation, reason=stage.label).write()
         return annotation
+
+
+def _taken_up_again(annotation: Annotation, seat: int, by: User) -> Annotation:
+    """Work that was taken back goes on where it stood, now that there is a place for it again."""
+    annotation.state, annotation.seat = AnnotationState.OPEN, seat
+    annotation.save(update_fields=["state", "seat"])
+    fill_in(annotation)
+    Action(name="open", by=by, document=annotation.document, annotation=annotation, reason=annotation.stage).write()
+    return annotation
 
 
 def _own(document: Document, stage: Stage, person: User) -> Annotation | None:

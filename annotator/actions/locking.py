@@ -7,4 +7,4 @@ from annotator.models import Document
 
 def lock_document(document_pk: int) -> Document:
     """The document, locked until the transaction ends (SQLite locks the whole database instead)."""
-    return Document.objects.select_for_update(of=("self",)).select_related("benchmark").get(pk=document_pk)
+    return Document.objects.select_for_update(of=("self",)).select_related("benchmark", "batch").get(pk=document_pk)

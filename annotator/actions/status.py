@@ -27,7 +27,7 @@ def facts_of(document: Document, *, discarded: bool) -> workflow.Facts:
     return workflow.Facts(
         agreed=agreed,
         submitted=submitted,
-        overlap=document.benchmark.overlap,
+        overlap=document.people_needed,
         prefilling=prefilling,
         discarded=discarded,
     )

@@ -90,7 +90,7 @@ def submit(annotation: Annotation, *, by: User, active_seconds: int = 0) -> Docu
         action.document = document
         action.flush()
         changed_claims: list[int] = []
-        if document.benchmark.overlap == 1:
+        if document.people_needed == 1:
             before = changed_sentences.bases(document)
             changed_claims = agree_from(annotation)
             changed_sentences.ask_again(document, before)

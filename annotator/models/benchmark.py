@@ -23,6 +23,12 @@ class Benchmark(models.Model):
     overlap = models.PositiveSmallIntegerField(
         default=1, help_text="How many people label each document. 1 means: submitting agrees the stage."
     )
+    third_rater_at_verify = models.BooleanField(
+        default=True, help_text="A third rater signs every verify stage too (the paper's rule); else on request alone."
+    )
+    practice_documents = models.PositiveSmallIntegerField(
+        default=0, help_text="How many gold documents a newcomer practises on before real work."
+    )
     asks_reliable = models.BooleanField(default=True, help_text="Ask whether each source is reliable.")
     asks_sufficient = models.BooleanField(default=True, help_text="Ask whether each passage decides alone.")
     strategy = models.CharField(

@@ -36,11 +36,27 @@ class Document(Record):
     phase = models.CharField(max_length=16, choices=choices(Phase), default=Phase.INDEPENDENT)
     discard_reason = models.TextField(blank=True)
     released = models.TextField(blank=True, help_text="Released spellings, see annotator.formats.released.")
+    batch = models.ForeignKey("annotator.Batch", models.SET_NULL, null=True, blank=True, related_name="documents")
+    extra_people = models.PositiveSmallIntegerField(
+        default=0, help_text="People from outside the group who label it too (cross-annotation)."
+    )
+    blind_first = models.BooleanField(
+        default=False, help_text="People label first and see the suggestion afterwards, to measure what it does."
+    )
+    twin_of = models.ForeignKey(
+        "self", models.CASCADE, null=True, blank=True, related_name="twins",
+        help_text="A copy of this gold document, to measure people against it; never part of the benchmark itself.",
+    )  # fmt: skip
+    practice_for = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="practice_documents",
+        help_text="A twin that one newcomer practises on, announced; a twin without it is mixed in unannounced.",
+    )  # fmt: skip
 
     class Meta:
         ordering: ClassVar = ["order", "id"]
         indexes: ClassVar = [
-            models.Index(fields=["benchmark", "stage", "phase", "order"], name="annotator_document_queue")
+            models.Index(fields=["benchmark", "stage", "phase", "order"], name="annotator_document_queue"),
+            models.Index(fields=["batch", "stage", "phase", "order"], name="annotator_document_batch"),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["benchmark", "identity"], name="annotator_document_identity_once"),
@@ -49,6 +65,10 @@ class Document(Record):
             models.CheckConstraint(
                 condition=Q(phase=Phase.DISCARDED) | Q(discard_reason=""),
                 name="annotator_document_reason_only_if_discarded",
+            ),
+            models.CheckConstraint(
+                condition=Q(practice_for__isnull=True) | Q(twin_of__isnull=False),
+                name="annotator_document_practice_is_twin",
             ),
         ]
 
@@ -60,6 +80,11 @@ class Document(Record):
         """Agreed through all three stages."""
         return self.stage == Stage.REVISE and self.phase == Phase.AGREED
 
+    @property
+    def people_needed(self) -> int:
+        """How many people label each stage. A newcomer practises alone."""
+        return 1 if self.practice_for_id else self.benchmark.overlap + self.extra_people
+
 
 class Annotation(Record):
     """One person's work on one document at one stage, or the agreed version of that stage.
@@ -67,7 +92,9 @@ class Annotation(Record):
     Both kinds own full rows (sentences, verdicts, revisions ...), so that later stages and exports read the
     agreed rows alone, and a person's own rows stay as they were submitted (ADR 0001).
     ``independent`` turns false for good when work goes on after a stage was agreed. ``only_sent_back``
-    narrows an open annotation to the sentences whose claims were sent back.
+    narrows an open annotation to the sentences whose claims were sent back. ``seat`` is the person's place on the
+    document at this stage, from 1: places are counted by the database too. Work taken back keeps its rows and
+    has no seat.
     """
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="annotations")
@@ -77,6 +104,7 @@ class Annotation(Record):
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="annotations"
     )
     state = models.CharField(max_length=16, choices=choices(AnnotationState), default=AnnotationState.OPEN)
+    seat = models.PositiveSmallIntegerField(null=True, blank=True)
     guidelines = models.ForeignKey("annotator.Guidelines", models.SET_NULL, null=True, blank=True)
     independent = models.BooleanField(default=True)
     only_sent_back = models.BooleanField(default=False)
@@ -100,9 +128,19 @@ class Annotation(Record):
                 | Q(kind=AnnotationKind.CONSOLIDATED, person__isnull=True),
                 name="annotator_annotation_person_if_individual",
             ),
+            models.UniqueConstraint(fields=["document", "stage", "seat"], name="annotator_annotation_seat_once"),
             models.CheckConstraint(
-                condition=Q(state=AnnotationState.OPEN, submitted_at__isnull=True)
-                | Q(state=AnnotationState.SUBMITTED, submitted_at__isnull=False),
+                condition=Q(kind=AnnotationKind.CONSOLIDATED, seat__isnull=True)
+                | Q(kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.TAKEN_BACK, seat__isnull=True)
+                | (
+                    Q(kind=AnnotationKind.INDIVIDUAL, seat__isnull=False, seat__gte=1)
+                    & ~Q(state=AnnotationState.TAKEN_BACK)
+                ),
+                name="annotator_annotation_seat_if_at_work",
+            ),
+            models.CheckConstraint(
+                condition=(Q(state=AnnotationState.SUBMITTED, submitted_at__isnull=False))
+                | (~Q(state=AnnotationState.SUBMITTED) & Q(submitted_at__isnull=True)),
                 name="annotator_annotation_submitted_at",
             ),
             one_of("stage", Stage),

@@ -47,7 +47,8 @@ def versions_of(record: Record, annotation: Annotation, field: str) -> list[Vers
 
 def activities_of(document: Document) -> QuerySet[Activity]:
     """All activities of a document, newest first. Blindness is the caller's: pass through ``visibility``."""
-    return document.activities.select_related("by", "annotation").order_by("-id")
+    rows = document.activities.select_related("by", "annotation__guidelines")
+    return rows.defer("annotation__guidelines__text").order_by("-id")
 
 
 # --- what a person may see ------------------------------------------------------------------------
@@ -70,7 +71,7 @@ def visible_annotations(document: Document, user: User, annotations: Iterable[An
             is_own=row.person_id == user.pk,
             phase=document.phase,
             stage_is_over=row.stage in over,
-            everyone_submitted=people[Stage(row.stage)] >= document.benchmark.overlap,
+            everyone_submitted=people[Stage(row.stage)] >= document.people_needed,
             is_member=True,
         )
     ]
@@ -215,6 +216,8 @@ def lines_of(activities: Iterable[Activity]) -> list[Line]:
 
 def _what(row: Activity, stage: str) -> str:
     done = DONE.get(row.action, row.action.replace("-", " "))
+    if row.action == "open" and row.annotation and row.annotation.guidelines:
+        return f"{done} {stage}, by version {row.annotation.guidelines.number} of the guidelines"
     if row.action in ("open", "submit", "agree"):
         return f"{done} {stage or row.reason.lower()}"
     return f"{done} in {stage}" if stage else done
