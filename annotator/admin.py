@@ -307,6 +307,12 @@ class SignOffAdmin(ReadOnly):
     list_select_related = ("annotation__document", "annotation__person", "by")
 
 
+@admin.register(models.Tally)
+class TallyAdmin(ReadOnly):
+    list_display = ("annotation", "people", "created_at")
+    list_select_related = ("annotation__document", "annotation__person")
+
+
 @admin.register(models.Notice)
 class NoticeAdmin(ReadOnly):
     list_display = ("to", "kind", "text", "created_at", "read_at", "mailed_at")

@@ -6,6 +6,7 @@ from django.db import transaction
 
 from annotator import rules
 from annotator.actions import adopt
+from annotator.actions.blind_first import suggested_sentences, suggested_stances
 from annotator.actions.changed_sentences import agreed_operations, carried
 from annotator.actions.locking import lock_document
 from annotator.actions.recorder import Action
@@ -19,9 +20,7 @@ from annotator.models import (
     ResponseRevision,
     Sentence,
     SentenceRevision,
-    SentenceSuggestion,
     Stance,
-    StanceSuggestion,
     User,
     Verdict,
 )
@@ -53,7 +52,7 @@ def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation
             person=by,
             seat=seat,
             # Who starts from a version that was agreed before has seen it.
-            independent=not document.annotations.filter(stage=stage, kind=AnnotationKind.CONSOLIDATED).exists(),
+            independent=not adopt.is_agreed_before(document, stage),
             guidelines=Guidelines.objects.filter(benchmark=document.benchmark).order_by("-number").first(),
         )
         fill_in(annotation)
@@ -62,9 +61,16 @@ def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation
 
 
 def _taken_up_again(annotation: Annotation, seat: int, by: User) -> Annotation:
-    """Work that was taken back goes on where it stood, now that there is a place for it again."""
+    """Work that was taken back goes on where it stood, now that there is a place for it again.
+
+    If everyone had submitted meanwhile, once, their work could be seen: then it is not independent any more.
+    """
+    was_settled = Annotation.objects.filter(
+        document=annotation.document_id, stage=annotation.stage, kind=AnnotationKind.CONSOLIDATED
+    )
     annotation.state, annotation.seat = AnnotationState.OPEN, seat
-    annotation.save(update_fields=["state", "seat"])
+    annotation.independent = annotation.independent and not was_settled.exists()
+    annotation.save(update_fields=["state", "seat", "independent"])
     fill_in(annotation)
     Action(name="open", by=by, document=annotation.document, annotation=annotation, reason=annotation.stage).write()
     return annotation
@@ -97,16 +103,12 @@ def fill_in(annotation: Annotation) -> None:
 
 
 def _sentences_from_suggestions(annotation: Annotation) -> None:
-    document = annotation.document
-    newest = SentenceSuggestion.objects.filter(document=document).order_by("-run_id").first()
-    if newest is None:
+    """Rows as the newest run proposes them. Blind first, its cut alone: the person writes and labels unaided."""
+    blind = annotation.document.blind_first
+    suggested = list(suggested_sentences(annotation.document).prefetch_related("claims"))
+    if not suggested:
         _sentences_from_lines(annotation)
         return
-    suggested = list(
-        SentenceSuggestion.objects.filter(document=document, run_id=newest.run_id)
-        .prefetch_related("claims")
-        .order_by("order")
-    )
     sentences = Sentence.objects.bulk_create(
         Sentence(
             annotation=annotation,
@@ -114,11 +116,13 @@ def _sentences_from_suggestions(annotation: Annotation) -> None:
             text=each.text,
             start=each.start,
             end=each.end,
-            decontext=each.decontext,
-            suggestion=each,
+            decontext=each.text if blind else each.decontext,
+            suggestion=None if blind else each,
         )
         for order, each in enumerate(suggested, start=1)
     )
+    if blind:
+        return
     Claim.objects.bulk_create(
         Claim(sentence=sentence, order=order, text=claim.text, suggestion=claim)
         for sentence, each in zip(sentences, suggested, strict=True)
@@ -166,9 +170,7 @@ def _verdicts_and_stances(annotation: Annotation) -> None:
     )
     placed = set(annotation.stances.values_list("evidence_id", flat=True))
     shared = Evidence.objects.filter(claim__in=claims, annotation__isnull=True, removed="")
-    suggestions = {
-        each.evidence_id: each for each in StanceSuggestion.objects.filter(evidence__in=shared).order_by("run_id")
-    }
+    suggestions = {} if annotation.document.blind_first else suggested_stances(shared)
     Stance.objects.bulk_create(
         Stance(annotation=annotation, evidence=evidence, suggestion=suggestions.get(evidence.pk))
         for evidence in shared

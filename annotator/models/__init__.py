@@ -3,7 +3,7 @@
 from annotator.models.activity import Activity, AppendOnlyError
 from annotator.models.batch import Batch
 from annotator.models.benchmark import Benchmark, Guidelines
-from annotator.models.consolidation import Comment, Decision, Question, SignOff
+from annotator.models.consolidation import Comment, Decision, Question, SignOff, Tally
 from annotator.models.corpus import Corpus, CorpusPage
 from annotator.models.decomposition import Claim, Sentence
 from annotator.models.document import Annotation, Document, Flag, SentBack
@@ -57,6 +57,7 @@ __all__ = [
     "SignOff",
     "Stance",
     "StanceSuggestion",
+    "Tally",
     "User",
     "Verdict",
 ]

@@ -105,3 +105,20 @@ class SignOff(models.Model):
 
     def __str__(self) -> str:
         return f"{self.by} signs {self.annotation}"
+
+
+class Tally(models.Model):
+    """What the independent annotations of one document and stage had in common, counted when everybody had submitted
+    and nobody had seen the other's: what agreement is computed from. ``people``: primary keys in the order of seats.
+    Left out where somebody's work was not independent. ``data``: see ``annotator.agreement.tally``."""
+
+    annotation = models.OneToOneField("annotator.Annotation", models.CASCADE, related_name="tally")
+    people = models.JSONField(default=list)
+    data = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+
+    def __str__(self) -> str:
+        return f"What {len(self.people)} people had in common, {self.annotation}"

@@ -1,0 +1,323 @@
+"""What partners do together on a stage that everybody has submitted: settle differences, talk, ask the third rater,
+sign. The last signature writes the agreed version and opens the next stage.
+
+Every action holds the document's lock, so two people who press at once come one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator import rules
+from annotator.actions import changed_sentences
+from annotator.actions.agree import agree_together, open_version
+from annotator.actions.fields import BadValueError, clean_text
+from annotator.actions.locking import lock_document
+from annotator.actions.next_stage import open_next_stage
+from annotator.actions.notices import tell
+from annotator.actions.recorder import Action
+from annotator.actions.status import update_status
+from annotator.agreement.comparison import ABSENT, FieldRow, same_text
+from annotator.agreement.tally import tally_of
+from annotator.models import Annotation, Comment, Decision, Document, Question, SignOff, Tally, User
+from annotator.queries.consolidation import Board, board_of, compare, people_of
+from annotator.vocabulary import DisagreementReason, NoticeKind, Stage
+
+LONGEST_COMMENT = 4000
+
+
+class ChangedMeanwhileError(Exception):
+    """Somebody else settled the row since the sender saw it; the board holds how."""
+
+
+def begin(document: Document, stage: Stage) -> Annotation:
+    """Everybody has submitted: open the agreed version, and count what they had in common before anybody saw the
+    other's work. The caller holds the document's lock."""
+    version = open_version(document, stage)
+    people = people_of(document, stage)
+    SignOff.objects.filter(annotation=version).delete()  # of the round before, where the stage is agreed anew
+    Tally.objects.filter(annotation=version).delete()
+    if all(row.independent for row in people):
+        comparison = compare(document, stage, people, {})
+        Tally.objects.create(annotation=version, people=[row.person_id for row in people], data=tally_of(comparison))
+    return version
+
+
+def _begin(document: Document, stage: Stage, by: User, name: str) -> tuple[Board, Action]:
+    """The board under the document's lock, and the action. Inside the caller's transaction."""
+    document = lock_document(document.pk)
+    rules.check_consolidate(by, document, stage)
+    board = board_of(document, stage)
+    if board.version is None:
+        board.version = begin(document, stage)
+    action = Action(name=name, by=by, benchmark=document.benchmark, document=document, annotation=board.version)
+    return board, action
+
+
+def decide(
+    document: Document,
+    stage: Stage,
+    key: str,
+    *,
+    by: User,
+    choice: int | None = None,
+    value: Any = ABSENT,
+    reason: str = "",
+    seen: int = 0,
+) -> Board:
+    """Settle one difference: take over the value of person ``choice``, or set a new ``value``. ``seen`` is the version
+    of the decision that the sender saw, 0 for none.
+
+    What a third rater has settled stands. A change takes all signatures away. Raises ChangedMeanwhileError where
+    somebody else has settled the row since, BadValueError for a value that the field cannot take.
+    """
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "decide")
+        row = _row(board, key)
+        chosen, settled = _read(row, choice, value)
+        why = _reason_word(reason)
+        is_third = any(rater.pk == by.pk for rater in board.third_raters)
+        decision = board.decisions.get(key)
+        if decision is not None and decision.version != seen and decision.by_id != by.pk:
+            raise ChangedMeanwhileError("This row was settled differently meanwhile. Look at it and decide again.")
+        if decision is not None and decision.is_final and decision.is_settled and not is_third:
+            raise rules.NotAllowedError("The third rater has settled this. Ask them if you think it is wrong.")
+        if row.tied and not is_third:
+            raise rules.NotAllowedError(
+                "No majority: the third rater settles this one. Say in a comment what you think."
+            )
+        if decision is None:
+            assert board.version is not None  # _begin has made it
+            decision = Decision.objects.create(annotation=board.version, key=key, by=by, is_settled=False)
+        asked = [question for question in board.open_questions if question.key == key]
+        changed = action.set(
+            decision,
+            choice=chosen,
+            value=settled,
+            reason=why,
+            by_id=by.pk,
+            is_settled=True,
+            is_final=is_third and bool(asked or row.tied or board.was_asked),
+        )
+        if changed:
+            action.reason = row.label
+            _take_signatures_away(board)
+        action.write()
+        if is_third:
+            _answer(board, asked, by)
+        return board_of(board.document, stage)
+
+
+def take_decision_back(document: Document, stage: Stage, key: str, *, by: User) -> Board:
+    """Open a difference again that was settled. Signatures go with it."""
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "decide")
+        decision = board.decisions.get(key)
+        is_third = any(rater.pk == by.pk for rater in board.third_raters)
+        if decision is not None and decision.is_final and not is_third:
+            raise rules.NotAllowedError("The third rater has settled this. Ask them if you think it is wrong.")
+        if decision is not None and action.set(decision, is_settled=False, is_final=False, by_id=by.pk):
+            action.reason = "taken back"
+            _take_signatures_away(board)
+            action.write()
+        return board_of(board.document, stage)
+
+
+def _row(board: Board, key: str) -> FieldRow:
+    row = board.comparison.find(key)
+    if row is None:
+        raise BadValueError("This row is not part of the comparison any more. Load the page again.")
+    if not row.differs:
+        raise BadValueError("There is nothing to settle here: you agree.")
+    return row
+
+
+def _read(row: FieldRow, choice: int | None, value: Any) -> tuple[int | None, Any]:
+    """The choice and the value as they are stored."""
+    if choice is not None:
+        if not 0 <= choice < len(row.values) or row.values[choice] is ABSENT:
+            raise BadValueError("There is no such version to take over.")
+        return choice, row.values[choice]
+    if value is ABSENT:
+        raise BadValueError("Choose one of the versions, or give a new one.")
+    if row.kind in ("label", "take"):
+        known = next((option for option in row.options if option.value == value), None)
+        if known is None:
+            raise BadValueError(f"“{value}” is no label here.")
+        return known.choice, known.value
+    if row.kind == "whole":
+        lines = [same_text(line) for line in clean_text(str(value)).split("\n")]
+        texts = [line for line in lines if line]
+        if not texts or row.name != "split":
+            raise BadValueError("Write one claim a line, or take one of the versions.")
+        return None, texts
+    text = clean_text(str(value)).strip()
+    known = next((option for option in row.options if option.value == text), None)
+    if not text and known is None:
+        raise BadValueError("Write the text that you agree on.")
+    return (known.choice, known.value) if known else (None, text)
+
+
+def _reason_word(reason: str) -> str:
+    if reason and reason not in {word.value for word in DisagreementReason}:
+        known = ", ".join(word.label.lower() for word in DisagreementReason)
+        raise BadValueError(f"Choose why you differed: {known}.")
+    return reason
+
+
+def comment(document: Document, stage: Stage, key: str, text: str, *, by: User) -> Board:
+    """Add a line to the thread of a row (or, with a blank key, of the stage). The others are told."""
+    text = clean_text(text, LONGEST_COMMENT).strip()
+    if not text:
+        raise BadValueError("Write what you want to say.")
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "comment")
+        if key and board.comparison.item_of(key) is None:
+            raise BadValueError("This row is not part of the comparison any more. Load the page again.")
+        assert board.version is not None
+        row = Comment.objects.create(annotation=board.version, key=key, by=by, text=text)
+        action.changes.append({"record": f"comment:{row.public_id}", "field": "text", "before": "", "after": text})
+        action.write()
+        _tell_others(board, NoticeKind.COMMENT, f"{by} wrote about {stage.label.lower()} of {board.document}.", by)
+        return board_of(board.document, stage)
+
+
+def ask_third_rater(document: Document, stage: Stage, key: str, text: str, *, by: User) -> Board:
+    """Ask the third rater about one row, or with a blank key to settle the whole stage. Asking twice is harmless."""
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "ask")
+        if not board.third_raters:
+            raise BadValueError("There is nobody to ask: this benchmark has no third rater, owner or admin left.")
+        if any(rater.pk == by.pk for rater in board.third_raters):
+            raise BadValueError("You are the third rater: settle it.")
+        if key and board.comparison.find(key) is None:
+            raise BadValueError("This row is not part of the comparison any more. Load the page again.")
+        if any(question.key == key for question in board.open_questions):
+            return board
+        assert board.version is not None
+        Question.objects.create(
+            annotation=board.version, key=key, by=by, text=clean_text(text, LONGEST_COMMENT).strip()
+        )
+        action.reason = text.strip() or "asked"
+        action.write()
+        tell(
+            board.third_raters,
+            NoticeKind.QUESTION,
+            f"{by} asks you about {stage.label.lower()} of {board.document}.",
+            benchmark=board.document.benchmark,
+            document=board.document,
+            stage=stage,
+            by=by,
+        )
+        return board_of(board.document, stage)
+
+
+def _answer(board: Board, questions: list[Question], by: User) -> None:
+    """The third rater has settled what was asked."""
+    for question in questions:
+        question.answered_at, question.answered_by = timezone.now(), by
+        question.save(update_fields=["answered_at", "answered_by"])
+        tell(
+            [question.by],
+            NoticeKind.ANSWERED,
+            f"{by} has answered your question about {board.stage.label.lower()} of {board.document}.",
+            benchmark=board.document.benchmark,
+            document=board.document,
+            stage=board.stage,
+            by=by,
+        )
+
+
+def answer(document: Document, stage: Stage, question: Question, *, by: User) -> Board:
+    """The third rater marks a question as answered, where a comment was all that was needed."""
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "answer")
+        if not any(rater.pk == by.pk for rater in board.third_raters):
+            raise rules.NotAllowedError("Only the third rater answers questions.")
+        _answer(board, [each for each in board.open_questions if each.pk == question.pk], by)
+        action.reason = "answered"
+        action.write()
+        return board_of(board.document, stage)
+
+
+def sign(document: Document, stage: Stage, *, by: User) -> Document:
+    """Agree with the stage as it stands. The signature that was waited for closes it. Signing twice is harmless.
+
+    Raises BadValueError while differences or questions are open.
+    """
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "sign")
+        document = board.document
+        is_third = any(rater.pk == by.pk for rater in board.third_raters)
+        if is_third and board.comparison.open == 0:
+            _answer(board, [each for each in board.open_questions if each.key == ""], by)
+            board.questions = list(board.version.questions.all()) if board.version else []
+        if board.comparison.open:
+            number = board.comparison.open
+            left = "One difference is open" if number == 1 else f"{number} differences are open"
+            raise BadValueError(f"{left}. Settle it before you sign." if number == 1 else f"{left}. Settle them first.")
+        if board.open_questions:
+            raise BadValueError("The third rater has been asked and has not answered yet.")
+        assert board.version is not None
+        if not board.signed(by.pk):
+            board.sign_offs.append(SignOff.objects.create(annotation=board.version, by=by, as_third_rater=is_third))
+            action.reason = stage.label
+        if board.may_close:
+            _close(board, action, by)
+        action.write()
+        return document
+
+
+def _close(board: Board, action: Action, by: User) -> None:
+    """Write the agreed version and open the next stage."""
+    document, stage = board.document, board.stage
+    before = changed_sentences.bases(document)
+    changed = agree_together(document, stage, board.comparison)
+    changed_sentences.ask_again(document, before)
+    update_status(document, action)
+    action.flush()
+    open_next_stage(document, by=by, changed_claims=changed)
+    _tell_others(board, NoticeKind.AGREED, f"{stage.label} of {document} is agreed.", by)
+
+
+def take_signature_back(document: Document, stage: Stage, *, by: User) -> Board:
+    """Think again before the stage is closed."""
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "unsign")
+        if SignOff.objects.filter(annotation=board.version, by=by).delete()[0]:
+            action.reason = stage.label
+            action.write()
+        return board_of(board.document, stage)
+
+
+def _take_signatures_away(board: Board) -> None:
+    """What was signed is not what stands any more."""
+    SignOff.objects.filter(annotation=board.version).delete()
+
+
+def discard_together(document: Document, stage: Stage, reason: str, *, by: User) -> None:
+    """The third rater gives up on a document that even three people cannot agree on (section 3.2), with the reason."""
+    reason = clean_text(reason).strip()
+    if not reason:
+        raise BadValueError("Say in a few words why the document is discarded: others will read it.")
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "discard")
+        is_third = any(rater.pk == by.pk for rater in board.third_raters)
+        if not is_third and not rules.can_manage(by, board.document.benchmark):
+            raise rules.NotAllowedError("Only the third rater, the owner or an admin can discard a document. Ask them.")
+        action.annotation = None
+        action.reason = reason
+        update_status(board.document, action, discarded=True)
+        action.set(board.document, discard_reason=reason)
+        action.write()
+        _tell_others(board, NoticeKind.DISCARDED, f"{board.document} was discarded: {reason}", by)
+
+
+def _tell_others(board: Board, kind: NoticeKind, text: str, by: User) -> None:
+    people = [row.person for row in board.people if row.person]
+    if board.open_questions or board.third_rater_signs:
+        people += board.third_raters
+    tell(people, kind, text, benchmark=board.document.benchmark, document=board.document, stage=board.stage, by=by)

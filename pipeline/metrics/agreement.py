@@ -1,0 +1,326 @@
+"""How well people agree on labels, beyond chance, with intervals that know the labels of one document hang together.
+
+Every coefficient here is a short formula over sums that run over the items. So the sums are kept per cluster (a
+document), and a bootstrap resample is nothing but these rows drawn anew and added up: a thousand resamples of 100,000
+items take about a second. The libraries that know these coefficients take whole tables and would have to be called
+for every resample; that is why the formulas are our own. The tests hold them against nltk, statsmodels, figures of
+irrCAC and the worked examples of the literature.
+
+An interval is the middle 95% of the resamples (percentile bootstrap; Efron and Tibshirani 1993, chapter 13). Whole
+clusters are drawn, since the labels of one document are not independent (Field and Welsh 2007). Resamples in which a
+figure is not defined are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rater = int | str
+_Floats = NDArray[np.float64]
+
+RESAMPLES = 1000
+_INTERVAL = (2.5, 97.5)
+# Draws of clusters held in memory at once; about 30 MB.
+_DRAWS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that people labelled, with the document (cluster) it is from and the label of each rater.
+
+    Raters are numbers or names, the same ones throughout. (A mapping's key type cannot be widened, hence Any.)
+    """
+
+    cluster: Hashable
+    labels: Mapping[Any, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with its 95% interval. The bounds are None where nothing can be resampled: a single cluster."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Agreement over the ``items`` that have two labels or more; ``left_out`` counts the others.
+
+    A coefficient is None where it is not defined: without items all are; when all labels are the same, the three that
+    divide by the disagreement expected by chance (Cohen's and Fleiss' kappa, alpha) are, while percent and AC1 are 1.
+
+    ``labels`` counts the labels given to these items. ``confusion[one][other]`` counts pairs of labels of an item: with
+    exactly two raters, ``one`` is what ``raters[0]`` said and ``other`` what ``raters[1]`` said; with more, the table
+    is symmetric, and a pair that disagrees is found in both places.
+    """
+
+    items: int
+    left_out: int
+    clusters: int
+    raters: tuple[Rater, ...]
+    labels: dict[str, int]
+    percent: Estimate | None
+    cohen: Estimate | None
+    fleiss: Estimate | None
+    alpha: Estimate | None
+    ac1: Estimate | None
+    confusion: dict[str, dict[str, int]]
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything as JSON knows it: an estimate is an object of value, low and high, or null."""
+        return {**asdict(self), "raters": list(self.raters)}
+
+
+def agreement(
+    items: Iterable[Item], *, scale: Sequence[str] = (), resamples: int = RESAMPLES, seed: int = 0
+) -> Agreement:
+    """Percent agreement, Cohen's kappa, Fleiss' kappa, Krippendorff's alpha and Gwet's AC1 of nominal labels.
+
+    Items may have different raters, and different numbers of them. Cohen's kappa is given when exactly two raters
+    occur. ``scale`` names the labels that could be chosen: AC1 also depends on those that nobody chose; without it
+    the labels that occur are taken. The same items in the same order with the same ``seed`` give the same intervals;
+    ``resamples=0`` leaves the intervals out.
+    """
+    table = _Table.of(items, scale)
+    names = table.labels
+    sums = table.per_cluster()
+
+    whole = _Sums.of(sums.sum(axis=0, keepdims=True), len(names))
+    drawn = _Sums.of(_resampled(sums, resamples, seed), len(names))
+
+    def estimate(coefficient: Callable[[_Sums], _Floats]) -> Estimate | None:
+        return _estimate(coefficient(whole), coefficient(drawn))
+
+    return Agreement(
+        items=len(table.counts),
+        left_out=table.left_out,
+        clusters=len(sums),
+        raters=table.raters,
+        labels=dict(zip(names, table.counts.sum(axis=0).tolist(), strict=True)),
+        percent=estimate(_percent),
+        cohen=estimate(_cohen) if len(table.raters) == 2 else None,
+        fleiss=estimate(_fleiss),
+        alpha=estimate(_alpha),
+        ac1=estimate(_ac1),
+        confusion={
+            name: dict(zip(names, row, strict=True))
+            for name, row in zip(names, table.confusion().tolist(), strict=True)
+        },
+    )
+
+
+def mean_estimate(
+    values: Sequence[tuple[Hashable, float]], *, resamples: int = RESAMPLES, seed: int = 0
+) -> Estimate | None:
+    """The mean of ``values``, each given with its cluster. None without values."""
+    return ratio_estimate([(cluster, value, 1.0) for cluster, value in values], resamples=resamples, seed=seed)
+
+
+def ratio_estimate(
+    pairs: Sequence[tuple[Hashable, float, float]], *, resamples: int = RESAMPLES, seed: int = 0
+) -> Estimate | None:
+    """The sum of all numerators divided by the sum of all denominators; a pair comes with its cluster in front.
+
+    Pooled F1 of matched claims, for instance, is 2 x matched over found + gold. None where the denominators sum to 0.
+    """
+    clusters = _numbered([cluster for cluster, _, _ in pairs])
+    values = np.array([(above, below) for _, above, below in pairs], dtype=np.float64).reshape(-1, 2)
+    sums = _summed(values, clusters)
+
+    def ratio(table: _Floats) -> _Floats:
+        return _divide(table[:, 0], table[:, 1])
+
+    return _estimate(ratio(sums.sum(axis=0, keepdims=True)), ratio(_resampled(sums, resamples, seed)))
+
+
+# The coefficients. Each takes sums over items, one row a resample, and returns one figure a row, NaN where undefined.
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """What the coefficients are functions of: sums over items, one row a resample, label columns in one order.
+
+    With n the labels of an item and n_k how many of them are k: ``agreeing`` sums the share of its pairs that agree,
+    ``differing`` its ordered pairs that differ divided by n - 1, ``counts`` n_k, ``shares`` n_k / n. ``first`` and
+    ``second`` count the labels of either rater, where there are exactly two.
+    """
+
+    items: _Floats
+    agreeing: _Floats
+    differing: _Floats
+    counts: _Floats
+    shares: _Floats
+    first: _Floats
+    second: _Floats
+
+    @classmethod
+    def of(cls, table: _Floats, labels: int) -> _Sums:
+        """Reads the columns in the order in which ``_Table.per_cluster`` writes them."""
+        wide = np.split(table[:, 3:], [labels, 2 * labels, 3 * labels], axis=1)
+        return cls(table[:, 0], table[:, 1], table[:, 2], *wide)
+
+
+def _percent(sums: _Sums) -> _Floats:
+    """Observed agreement: the share of agreeing pairs of raters, averaged over items."""
+    return _divide(sums.agreeing, sums.items)
+
+
+def _cohen(sums: _Sums) -> _Floats:
+    """Cohen (1960): by chance each rater keeps to their own frequencies of labels."""
+    by_chance = _divide((sums.first * sums.second).sum(axis=1), sums.items**2)
+    return _divide(_percent(sums) - by_chance, 1 - by_chance)
+
+
+def _fleiss(sums: _Sums) -> _Floats:
+    """Fleiss (1971), generalised to varying numbers of raters as in Gwet, Handbook of Inter-Rater Reliability (2014),
+    chapter 2: a label's frequency is its share of an item's labels, averaged over items, so that each item weighs the
+    same. With equal numbers it is Fleiss' own; with two raters, Scott's pi.
+
+    Gwet lets items with one label count towards the frequencies. Here they are left out, as from all other figures.
+    """
+    by_chance = (_divide(sums.shares, sums.items[:, None]) ** 2).sum(axis=1)
+    return _divide(_percent(sums) - by_chance, 1 - by_chance)
+
+
+def _alpha(sums: _Sums) -> _Floats:
+    """Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), part C: nominal data, missing labels allowed."""
+    labels = sums.counts.sum(axis=1)
+    expected = labels**2 - (sums.counts**2).sum(axis=1)
+    return 1 - _divide((labels - 1) * sums.differing, expected)
+
+
+def _ac1(sums: _Sums) -> _Floats:
+    """Gwet, Computing inter-rater reliability and its variance in the presence of high agreement (2008): AC1 for
+    several raters, with the frequencies of labels taken as in ``_fleiss``. It stays put where labels are skewed.
+    """
+    shares = _divide(sums.shares, sums.items[:, None])
+    by_chance = (shares * (1 - shares)).sum(axis=1) / max(shares.shape[1] - 1, 1)
+    return _divide(_percent(sums) - by_chance, 1 - by_chance)
+
+
+# From items to sums.
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The items as arrays: row i is an item with two labels or more."""
+
+    clusters: NDArray[np.int64]  # numbered from 0
+    counts: NDArray[np.int64]  # how many raters gave each label
+    # The label of the first and of the second rater, by index; empty unless there are exactly two raters.
+    said: NDArray[np.int64]
+    labels: tuple[str, ...]
+    raters: tuple[Rater, ...]
+    left_out: int
+
+    @classmethod
+    def of(cls, items: Iterable[Item], scale: Sequence[str]) -> _Table:
+        given = list(items)
+        counted = [item for item in given if len(item.labels) > 1]
+        found = {label for item in counted for label in item.labels.values()}
+        labels = (*dict.fromkeys(scale), *sorted(found.difference(scale)))
+        # Numbers before names: the two cannot be compared.
+        raters = tuple(
+            sorted({rater for item in counted for rater in item.labels}, key=lambda each: (isinstance(each, str), each))
+        )
+        index = {label: number for number, label in enumerate(labels)}
+        # One number for each label given: its cell in the table of counts.
+        cells = [row * len(labels) + index[label] for row, item in enumerate(counted) for label in item.labels.values()]
+        counts = np.bincount(np.array(cells, dtype=np.int64), minlength=len(counted) * len(labels))
+        pairs = [[index[item.labels[rater]] for rater in raters] for item in counted] if len(raters) == 2 else []
+        return cls(
+            clusters=_numbered([item.cluster for item in counted]),
+            counts=counts.reshape(len(counted), len(labels)),
+            said=np.array(pairs, dtype=np.int64).reshape(-1, 2),
+            labels=labels,
+            raters=raters,
+            left_out=len(given) - len(counted),
+        )
+
+    def per_cluster(self) -> _Floats:
+        """The sums that ``_Sums`` explains, one row a cluster."""
+        counts = self.counts.astype(np.float64)
+        size = counts.sum(axis=1)
+        same = (counts**2).sum(axis=1)
+        one_hot = np.eye(len(self.labels))
+        columns = [
+            np.ones(len(counts)),
+            (same - size) / (size * (size - 1)),
+            (size**2 - same) / (size - 1),
+            counts,
+            counts / size[:, None],
+            *(one_hot[self.said[:, rater]] if len(self.said) else np.zeros_like(counts) for rater in (0, 1)),
+        ]
+        return _summed(np.column_stack(columns), self.clusters)
+
+    def confusion(self) -> NDArray[np.int64]:
+        """Counts of pairs of labels on the same item; see ``Agreement``."""
+        width = len(self.labels)
+        if len(self.said):
+            cells = self.said[:, 0] * width + self.said[:, 1]
+            return np.bincount(cells, minlength=width * width).reshape(width, width)
+        pairs = self.counts.T @ self.counts
+        np.fill_diagonal(pairs, (self.counts * (self.counts - 1) // 2).sum(axis=0))
+        return pairs
+
+
+# Sums and resamples.
+
+
+def _numbered(clusters: Iterable[Hashable]) -> NDArray[np.int64]:
+    """A number for each cluster, from 0, in the order in which they first occur."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters], dtype=np.int64)
+
+
+def _summed(rows: _Floats, clusters: NDArray[np.int64]) -> _Floats:
+    """The rows of each cluster, added up."""
+    sums = np.zeros((int(clusters.max(initial=-1)) + 1, rows.shape[1]))
+    np.add.at(sums, clusters, rows)
+    return sums
+
+
+def _resampled(sums: _Floats, resamples: int, seed: int) -> _Floats:
+    """One row a resample: the sum of as many rows as there are, drawn with replacement. None from a single row."""
+    if len(sums) < 2:
+        return np.empty((0, sums.shape[1]))
+    return np.concatenate([np.empty((0, sums.shape[1])), *_parts(sums, resamples, seed)])
+
+
+def _parts(sums: _Floats, resamples: int, seed: int) -> Iterator[_Floats]:
+    """The resamples in parts that fit into memory: how often each row was drawn, times the rows."""
+    random = np.random.default_rng(seed)
+    rows = len(sums)
+    step = max(1, _DRAWS // rows)
+    for start in range(0, resamples, step):
+        many = min(step, resamples - start)
+        drawn = random.integers(rows, size=(many, rows))
+        drawn += np.arange(many)[:, None] * rows  # so that one count serves all resamples of the part
+        times = np.bincount(drawn.ravel(), minlength=many * rows).reshape(many, rows)
+        yield times.astype(np.float64) @ sums
+
+
+def _divide(above: _Floats, below: _Floats) -> _Floats:
+    """Division that says NaN, without a warning, where it would divide by nothing."""
+    below = np.broadcast_to(below, above.shape)
+    quotient: _Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
+    return quotient
+
+
+def _estimate(value: _Floats, drawn: _Floats) -> Estimate | None:
+    """The one figure in ``value`` with the interval of ``drawn``. None where the figure is not defined."""
+    figure = float(value[0])
+    if np.isnan(figure):
+        return None
+    defined = drawn[~np.isnan(drawn)]
+    if not len(defined):
+        return Estimate(figure, None, None)
+    low, high = np.percentile(defined, _INTERVAL)
+    return Estimate(figure, float(low), float(high))

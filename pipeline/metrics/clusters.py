@@ -1,0 +1,142 @@
+"""Which claims of several annotators are the same claim, and which one of the one is several of the other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+from pipeline.metrics.alignment import align
+from pipeline.metrics.text import token_f1, words
+
+# A part of a claim says little that the whole does not say: at least this share of its words is found there. Without
+# it a claim would be offered as a part of another for sharing a name or a "the".
+_CONTAINED = 0.5
+# Differences of similarities below this are rounding.
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """One claim in the words of several annotators: for each the index of their claim, None where they have none."""
+
+    members: tuple[int | None, ...]
+
+
+class Group(NamedTuple):
+    """Claims of two annotators that say the same, by index: one against one, or one against several.
+
+    A side is empty where that annotator has nothing like the other's claim.
+    """
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+
+
+def cluster(sets: Sequence[Sequence[str]], *, threshold: float) -> list[Cluster]:
+    """Clusters the claims of any number of annotators; ``sets[i]`` are the texts of annotator i. Each claim is in one.
+
+    The medoid, the set most similar to all others by ``align``, is the yardstick: every other set is aligned with it
+    one to one. What the others have left over is clustered in the same way, until each claim has its place. Ties go to
+    the annotator who comes first. With two annotators this is ``align`` and what it leaves over.
+
+    The order is the medoid's; a cluster of leftovers follows the claim that comes before it in the set that was the
+    yardstick for it, or opens the list.
+    """
+    left = [list(range(len(texts))) for texts in sets]
+    placed: list[Cluster] = []
+    while any(left):
+        texts = [[sets[who][index] for index in indices] for who, indices in enumerate(left)]
+        medoid, matches = _medoid(texts, threshold)
+        for position, index in enumerate(left[medoid]):
+            members = [left[who][found[position]] if position in found else None for who, found in enumerate(matches)]
+            members[medoid] = index
+            placed.insert(_place(placed, medoid, index), Cluster(tuple(members)))
+        left[medoid] = []
+        for who, found in enumerate(matches):
+            taken = set(found.values())
+            left[who] = [index for position, index in enumerate(left[who]) if position not in taken]
+    return placed
+
+
+def split_or_merge(first: Sequence[str], second: Sequence[str], clusters: Sequence[Cluster]) -> list[Group]:
+    """The ``clusters`` of two annotators, where an unmatched claim joins a match that it completes.
+
+    It does when most of its words stand in the other annotator's one claim, and that claim is more similar to what this
+    annotator has with it than without it. So one is set against two or more, never several against several. The best
+    completion goes first; claims that complete nothing stay single. A group stands where its match stood.
+    """
+    texts = (first, second)
+    groups = [
+        Group(*(() if index is None else (index,) for index in (one, other)))
+        for one, other in (each.members for each in clusters)
+    ]
+    while found := _completion(texts, groups):
+        alone, match = found
+        sides = zip(groups[match], groups[alone], strict=True)
+        groups[match] = Group(*(tuple(sorted(matched + added)) for matched, added in sides))
+        del groups[alone]
+    return groups
+
+
+def _completion(texts: tuple[Sequence[str], Sequence[str]], groups: Sequence[Group]) -> tuple[int, int] | None:
+    """Of all unmatched claims the one that completes a match best: its position and that of the match."""
+    best, found = _TINY, None
+    for alone, part in enumerate(groups):
+        if part.first and part.second:
+            continue
+        side = 0 if part.first else 1
+        for match, group in enumerate(groups):
+            if not group[side] or len(group[1 - side]) != 1:
+                continue
+            whole = texts[1 - side][group[1 - side][0]]
+            gain = _gain([texts[side][index] for index in group[side]], texts[side][part[side][0]], whole)
+            if gain > best:
+                best, found = gain, (alone, match)
+    return found
+
+
+def _medoid(texts: Sequence[Sequence[str]], threshold: float) -> tuple[int, list[dict[int, int]]]:
+    """The set most similar to all others, and for each set which of its texts matches which of the medoid's."""
+    matches: list[list[dict[int, int]]] = [[{} for _ in texts] for _ in texts]
+    similar = [0.0] * len(texts)
+    for one, other in combinations(range(len(texts)), 2):
+        for match in align(texts[one], texts[other], threshold=threshold):
+            matches[one][other][match.first] = match.second
+            matches[other][one][match.second] = match.first
+            similar[one] += match.similarity
+            similar[other] += match.similarity
+    # Rounded, so that the order of adding up decides no tie; of equals, max takes the first.
+    medoid = max((who for who, some in enumerate(texts) if some), key=lambda who: round(similar[who], 9))
+    return medoid, matches[medoid]
+
+
+def _place(placed: Sequence[Cluster], who: int, index: int) -> int:
+    """Where claim ``index`` of annotator ``who`` goes: behind the nearest of their earlier claims, or to the front."""
+    before = [
+        (member, position)
+        for position, each in enumerate(placed)
+        if (member := each.members[who]) is not None and member < index
+    ]
+    return max(before)[1] + 1 if before else 0
+
+
+def _gain(matched: Sequence[str], part: str, whole: str) -> float:
+    """How much more similar ``matched`` is to ``whole`` when ``part`` joins it; 0 where it is no part of it."""
+    own, known = Counter(words(part)), Counter(words(whole))
+    if not own or (own & known).total() < _CONTAINED * own.total():
+        return 0.0
+    return token_f1(_together([*matched, part]), whole) - token_f1(_together(matched), whole)
+
+
+def _together(texts: Iterable[str]) -> str:
+    """The words of several claims, each as often as the claim that has it most often.
+
+    Not the texts one after another: parts that can stand alone repeat their subject, which the whole names once.
+    """
+    bag: Counter[str] = Counter()
+    for text in texts:
+        bag |= Counter(words(text))
+    return " ".join(bag.elements())
