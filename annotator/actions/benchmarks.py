@@ -1,4 +1,4 @@
-"""Setting up a benchmark."""
+"""Setting up a benchmark, and its protocol."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from django.db import transaction
 
 from annotator import rules
 from annotator.actions.fields import BadValueError
+from annotator.actions.locking import lock_benchmark
 from annotator.actions.recorder import Action
 from annotator.models import Benchmark, Corpus, Guidelines, Membership, User
 from annotator.vocabulary import Role
 
 DEFAULT_GUIDELINES = Path("fixtures") / "guidelines" / "default.md"
+MAX_PEOPLE = 9  # for each document
+MAX_PRACTICE = 50  # documents of a newcomer
 
 
 def create_benchmark(
@@ -42,21 +45,35 @@ def create_benchmark(
     return benchmark
 
 
-def publish_guidelines(*, benchmark: Benchmark, text: str, by: User) -> Guidelines:
-    """A new version of the guidelines, by an owner or admin. The same text again gives the version that is there.
+def change_protocol(
+    benchmark: Benchmark, *, overlap: int, third_rater_at_verify: bool, practice_documents: int, by: User
+) -> None:
+    """Change how the benchmark works: people per document (Factcheck-Bench section 3.2 asks two), whether the third
+    rater signs every verify stage, and on how many gold documents a newcomer practises.
 
-    Raises NotAllowedError by the rules, BadValueError for a blank text.
+    Raises NotAllowedError for others than owners, and for another overlap once somebody has begun a document;
+    BadValueError for numbers out of range.
     """
-    text = text.replace("\r\n", "\n").replace("\x00", "").strip() + "\n"
-    if not text.strip():
-        raise BadValueError("The guidelines are blank: write at least what a claim is.")
+    if not 1 <= overlap <= MAX_PEOPLE:
+        raise BadValueError(f"Between 1 and {MAX_PEOPLE} people label a document.")
+    if not 0 <= practice_documents <= MAX_PRACTICE:
+        raise BadValueError(f"A newcomer practises on at most {MAX_PRACTICE} documents; 0 means none.")
+    new = {
+        "overlap": overlap,
+        "third_rater_at_verify": third_rater_at_verify,
+        "practice_documents": practice_documents,
+    }
     with transaction.atomic():
-        rules.check_manage(by, benchmark)
-        Benchmark.objects.select_for_update().get(pk=benchmark.pk)  # one version after another
-        newest = Guidelines.objects.filter(benchmark=benchmark).order_by("-number").first()
-        if newest is not None and newest.text.strip() == text.strip():
-            return newest
-        number = newest.number + 1 if newest else 1
-        version = Guidelines.objects.create(benchmark=benchmark, number=number, text=text, created_by=by)
-        Action(name="publish-guidelines", by=by, benchmark=benchmark, reason=f"version {number}").write()
-    return version
+        rules.check_change_protocol(by, benchmark)
+        benchmark = lock_benchmark(benchmark.pk)
+        if overlap != benchmark.overlap:
+            rules.check_change_overlap(benchmark)
+        action = Action(name="change-protocol", by=by, benchmark=benchmark)
+        for name, value in new.items():
+            before = getattr(benchmark, name)
+            if before != value:
+                record = f"benchmark:{benchmark.public_id}"
+                action.changes.append({"record": record, "field": name, "before": before, "after": value})
+                setattr(benchmark, name, value)
+        benchmark.save(update_fields=list(new))
+        action.write()

@@ -6,7 +6,7 @@
    the help where the element's own text does not.
    [data-key-group] on a fieldset: 1, 2, 3 ... choose its radio buttons, in the current row. A row out of sight is only
    brought back into sight. Control+Enter in a form[data-draft] or in a popover sends that form.
-   Never while typing, never behind an open dialog. Escape leaves a text; Enter goes to the row's [data-edit].
+   Never while typing, never behind a dialog that closes off the page. Escape leaves a text; Enter goes to the row's [data-edit].
    `?` shows all keys; there a person changes a key or turns all off (kept in this browser). */
 (() => {
   "use strict";
@@ -117,7 +117,7 @@
       else if (!own.off && event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(event, pressed(event));
       return;
     }
-    if (document.querySelector("dialog[open]")) return;
+    if (document.querySelector("dialog:modal")) return; // the guidelines lie beside the work
     if (event.key === "?") {
       event.preventDefault();
       openHelp(); // works with keys off too: the switch is in there

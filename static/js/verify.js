@@ -3,8 +3,8 @@
    The server tells with a save: touchstone:claim-complete (this was the claim's last answer: the next open claim opens,
    [data-next-open]), touchstone:claim-false (the edit is asked next: the claim's text gets the focus) and
    touchstone:claim-undecided (whether somebody searched is asked next: Y and X choose).
-   [data-goto="id"] focuses what is missing. details.add is a form that opens under a button; [data-fold] closes it.
-   form[data-draft="name"]: what is typed stays in this browser until the form is sent. */
+   [data-goto="id"] focuses what is missing. details.add is a form that opens under a button; [data-fold] closes it and
+   forgets its draft (drafts.js). */
 (() => {
   "use strict";
   const ts = window.touchstone;
@@ -74,7 +74,7 @@
       details.querySelector("summary").focus();
       for (const form of details.querySelectorAll("form[data-draft]")) {
         form.reset();
-        keep(form);
+        form.dispatchEvent(new CustomEvent("touchstone:emptied", { bubbles: true })); // for drafts.js
       }
       return;
     }
@@ -91,50 +91,6 @@
     field.focus({ preventScroll: details.matches(".fold") });
   }
 
-  /* --- drafts --- */
-
-  const storeKey = (form) => `touchstone.draft.${document.body.dataset.user}.${form.dataset.draft}`;
-  const fieldsOf = (form) => [...form.elements].filter((el) => el.name && el.matches("input, textarea"));
-
-  function keep(form) {
-    const typed = fieldsOf(form).filter((el) => el.value !== el.defaultValue);
-    try {
-      if (typed.length) localStorage.setItem(storeKey(form), JSON.stringify(Object.fromEntries(typed.map((el) => [el.name, el.value]))));
-      else localStorage.removeItem(storeKey(form));
-    } catch {
-      // storage switched off or full: the text lives in the page alone
-    }
-  }
-
-  function bringBack() {
-    for (const form of document.querySelectorAll("form[data-draft]")) {
-      let kept = null;
-      try {
-        kept = JSON.parse(localStorage.getItem(storeKey(form)) || "null");
-      } catch {
-        // damaged: nothing to bring back
-      }
-      if (!kept) continue;
-      for (const el of fieldsOf(form)) if (typeof kept[el.name] === "string") el.value = kept[el.name];
-      form.closest("details")?.setAttribute("open", "");
-      form.dispatchEvent(new CustomEvent("touchstone:written", { bubbles: true })); // for diff.js
-    }
-  }
-
-  document.addEventListener("input", (event) => {
-    const form = event.target.closest?.("form[data-draft]");
-    if (form) keep(form);
-  });
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const form = event.detail.requestConfig?.elt;
-    if (!form?.matches?.("form[data-draft]") || event.detail.xhr.status >= 300) return;
-    try {
-      localStorage.removeItem(storeKey(form));
-    } catch {
-      // nothing was kept, then
-    }
-  });
-
   /* --- what could not be done shows as it was --- */
 
   for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
@@ -143,11 +99,6 @@
     });
   }
 
-  document.addEventListener("DOMContentLoaded", () => {
-    shown = opened();
-    bringBack();
-  });
+  document.addEventListener("DOMContentLoaded", () => (shown = opened()));
   document.addEventListener("htmx:afterSettle", arrive);
-  document.addEventListener("htmx:afterSwap", bringBack);
-  document.addEventListener("htmx:oobAfterSwap", (event) => event.detail.target?.querySelector?.("form[data-draft]") && bringBack());
 })();

@@ -186,9 +186,9 @@ def test_people_see_the_buttons_that_work_for_them(client: Client, benchmark: Be
     def tabs(role: Role) -> list[str]:
         return [words(tab) for tab in get(client, member(benchmark, role), "/b/pilot/").select(".steps a")]
 
-    assert tabs(Role.ADMIN) == ["Overview", "Documents", "Import", "Export", "Guidelines"]
-    assert tabs(Role.ANNOTATOR) == ["Overview", "Documents", "Guidelines"]
-    assert tabs(Role.RESEARCHER) == ["Overview", "Documents", "Export", "Guidelines"]
+    assert tabs(Role.ADMIN) == ["Overview", "Documents", "Import", "Export", "Team", "Guidelines"]
+    assert tabs(Role.ANNOTATOR) == ["Overview", "Documents", "Team", "Guidelines"]
+    assert tabs(Role.RESEARCHER) == ["Overview", "Documents", "Export", "Team", "Guidelines"]
 
 
 def test_an_empty_benchmark_says_what_to_do(client: Client, benchmark: Benchmark, owner: User) -> None:
@@ -239,11 +239,11 @@ def test_staff_create_a_benchmark_and_own_it(client: Client) -> None:
     staff = UserFactory(is_staff=True)
     corpus = with_corpus(BenchmarkFactory())
     client.force_login(staff)
-    data = {"name": "Städte & Berge", "strategy": "offline", "corpus": str(corpus.pk)}
+    data = {"name": "Städte & Berge", "overlap": "2", "strategy": "offline", "corpus": str(corpus.pk)}
     answer = client.post("/benchmarks/new/", data)
     assert answer["Location"] == "/b/stadte-berge/import/"
     made = Benchmark.objects.get(slug="stadte-berge")
-    assert (made.name, made.strategy, made.corpus, made.overlap) == ("Städte & Berge", "offline", corpus, 1)
+    assert (made.name, made.strategy, made.corpus, made.overlap) == ("Städte & Berge", "offline", corpus, 2)
     assert made.memberships.get().user == staff
     assert made.guidelines.get().text == DEFAULT.read_text(encoding="utf-8")
     assert Activity.objects.get(action="create-benchmark").by == staff
@@ -254,7 +254,7 @@ def test_staff_create_a_benchmark_and_own_it(client: Client) -> None:
 @pytest.mark.parametrize("name", ["", "   ", "山", "x" * 201])
 def test_a_name_that_makes_no_address_is_refused_with_the_reason(client: Client, name: str) -> None:
     client.force_login(UserFactory(is_staff=True))
-    answer = client.post("/benchmarks/new/", {"name": name, "strategy": "offline"})
+    answer = client.post("/benchmarks/new/", {"name": name, "overlap": "2", "strategy": "offline"})
     assert answer.status_code == 422
     assert BeautifulSoup(answer.content, "html.parser").select_one(".problem") is not None
     assert not Benchmark.objects.exists()
@@ -324,11 +324,13 @@ def test_guidelines_are_one_key_away_on_every_page_of_the_benchmark(
 def test_owners_publish_a_new_version_and_the_old_one_stays(client: Client, benchmark: Benchmark, owner: User) -> None:
     client.force_login(owner)
     assert "# Guidelines" in str(get(client, owner, "/b/pilot/guidelines/?edit").select_one("textarea"))
-    answer = client.post("/b/pilot/guidelines/", {"text": "# Better\r\n\r\nRules."})
+    answer = client.post("/b/pilot/guidelines/", {"text": "# Better\r\n\r\nRules.", "based_on": "1"})
     assert answer["Location"] == "/b/pilot/guidelines/"
     versions = list(benchmark.guidelines.order_by("number").values_list("number", "text", "created_by"))
     assert versions == [(1, "# Guidelines", None), (2, "# Better\n\nRules.\n", owner.pk)]
-    client.post("/b/pilot/guidelines/", {"text": "# Better\n\nRules."})  # nothing new: no third version
+    client.post(
+        "/b/pilot/guidelines/", {"text": "# Better\n\nRules.", "based_on": "2"}
+    )  # nothing new: no third version
     assert benchmark.guidelines.count() == 2
     assert Activity.objects.get(action="publish-guidelines").reason == "version 2"
 
