@@ -116,7 +116,7 @@ def _compare_cuts(result: Decompositions, number: str, members: list[list[Senten
     """People have cut the same stretch differently: one version is taken as a whole, claims and labels with it."""
     key = key_for("cut", [row for rows in members for row in rows])
     words = [_counted(len(rows), "sentence") for rows in members]
-    row = whole_row(key, "cut", "Cut into sentences", words, decisions)
+    row = whole_row(f"{key}-whole", "cut", "Cut into sentences", words, decisions)
     texts = [[each.text for each in rows] for rows in members]
     note = "Whose sentences are taken, with their claims and labels?"
     result.items.append(Item(key, "cut", number, texts, [row], note=note))
@@ -227,7 +227,9 @@ def _compare_split(
 ) -> None:
     """One claim of the one is several of the other: one side is taken as a whole, or other texts are typed."""
     key = key_for("split", [claim for claims in members for claim in claims])
-    row = whole_row(key, "split", "One claim or several", [_counted(len(each), "claim") for each in members], decisions)
+    row = whole_row(
+        f"{key}-whole", "split", "One claim or several", [_counted(len(each), "claim") for each in members], decisions
+    )
     texts = [[claim.text for claim in claims] for claims in members]
     note = "One person has as one claim what the other has as several."
     result.items.append(Item(key, "split", number, texts, [row], note=note))

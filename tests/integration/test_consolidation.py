@@ -7,10 +7,17 @@ import pytest
 from annotator import rules
 from annotator.actions import consolidate
 from annotator.actions.annotate import open_annotation
-from annotator.actions.decompose import add_claim, remove_claim, split_claim, take_over_sentence
+from annotator.actions.decompose import (
+    add_claim,
+    merge_sentence_with_next,
+    remove_claim,
+    split_claim,
+    take_over_sentence,
+)
 from annotator.actions.documents import reopen, send_back
 from annotator.actions.fields import BadValueError
 from annotator.actions.submit import submit
+from annotator.actions.verify import add_evidence
 from annotator.agreement.comparison import Item
 from annotator.models import Activity, Annotation, Benchmark, Claim, Document, SignOff, Tally, User
 from annotator.queries.consolidation import Board, board_of
@@ -223,6 +230,49 @@ def test_a_sentence_that_one_calls_an_opinion_hides_its_claims_once_that_is_agre
     assert first.type == "opinion" and not first.claims.filter(removed="").exists()
 
 
+def test_sentences_cut_differently_are_taken_from_one_person_as_a_whole(document, ada, ben):
+    mine, theirs = begun(document, ada), begun(document, ben)
+    merge_sentence_with_next(sentences_of(theirs)[0], by=ben)
+    joined = sentences_of(theirs)[0]
+    for name, value in {"type": "checkworthy", "importance": "most"}.items():
+        if not getattr(joined, name):
+            save(joined, name, value, ben)
+    take_over_sentence(joined, by=ben)
+    submit(mine, by=ada)
+    submit(theirs, by=ben)
+    document.refresh_from_db()
+    [item] = differing(board_of(document, Stage.DECOMPOSE))
+    assert (item.kind, [len(texts) for texts in item.texts]) == ("cut", [2, 1])
+    consolidate.decide(document, Stage.DECOMPOSE, f"{item.key}-whole", by=ada, choice=1)
+    signed_by(document, ada, ben)
+    version = document.annotations.get(stage=Stage.DECOMPOSE, kind=AnnotationKind.CONSOLIDATED)
+    assert [row.text for row in version.sentences.filter(removed="")] == [row.text for row in sentences_of(theirs)]
+
+
+def test_what_is_no_version_and_no_label_is_refused(document, ada, ben):
+    mine, theirs = begun(document, ada), begun(document, ben)
+    save(claims_of(theirs)[0], "importance", "less", ben)
+    submit(mine, by=ada)
+    submit(theirs, by=ben)
+    document.refresh_from_db()
+    board = board_of(document, Stage.DECOMPOSE)
+    row = next(row for row in board.comparison.rows if row.differs)
+    same = next(row for row in board.comparison.rows if not row.differs)
+    for options, words in (
+        ({"choice": 2}, "no such version"),
+        ({"value": "huge"}, "no label"),
+        ({}, "Choose one"),
+        ({"choice": 0, "reason": "moon"}, "why you differed"),
+    ):
+        with pytest.raises(BadValueError, match=words):
+            consolidate.decide(document, Stage.DECOMPOSE, row.key, by=ada, **options)
+    with pytest.raises(BadValueError, match="you agree"):
+        consolidate.decide(document, Stage.DECOMPOSE, same.key, by=ada, choice=0)
+    with pytest.raises(BadValueError, match="not part of the comparison"):
+        consolidate.decide(document, Stage.DECOMPOSE, "claim-gone", by=ada, choice=0)
+    assert not board_of(document, Stage.DECOMPOSE).decisions
+
+
 # --- signatures, questions, third rater -----------------------------------------------------------
 
 
@@ -323,6 +373,35 @@ def test_at_verify_the_third_rater_signs_too(at_verify, owner, ada, ben):
     assert [person.display_name for person in board_of(at_verify, Stage.VERIFY).waits_for] == ["Olga"]
     signed_by(at_verify, owner)
     assert at_verify.stage == Stage.REVISE
+
+
+def test_evidence_is_joined_and_its_missing_stance_is_asked_for(at_verify, owner, ada, ben):
+    annotations = {person: open_annotation(at_verify, Stage.VERIFY, by=person) for person in (ada, ben)}
+    first = claims_to_verify(annotations[ada])[0].claim
+    both = {"url": "https://lives.example/ada", "passage": "Ada Lovelace was a mathematician."}
+    for person in (ada, ben):
+        add_evidence(annotations[person], first, by=person, **both)
+    add_evidence(annotations[ada], first, by=ada, url="https://notes.example/", passage="Her notes are famous.")
+    for person in (ada, ben):
+        for work in claims_to_verify(annotations[person]):
+            for card in work.cards:
+                save(card.stance, "label", StanceLabel.COMPLETELY_SUPPORT, person)
+            save(work.verdict, "evidence_sufficient", "yes", person)
+            save(work.verdict, "factuality", Factuality.TRUE, person)
+        submit(annotations[person], by=person)
+    at_verify.refresh_from_db()
+    board = board_of(at_verify, Stage.VERIFY)
+    [item] = differing(board)
+    assert item.texts == [["Her notes are famous."], []]
+    [row] = [row for row in item.fields if row.differs]
+    consolidate.decide(at_verify, Stage.VERIFY, row.key, by=ben, value=StanceLabel.IRRELEVANT.value)
+    signed_by(at_verify, ada, ben, owner)
+    version = at_verify.annotations.get(stage=Stage.VERIFY, kind=AnnotationKind.CONSOLIDATED)
+    added = {each.url: each for each in version.added_evidence.filter(removed="")}
+    assert set(added) == {"https://lives.example/ada", "https://notes.example/"}
+    assert added["https://lives.example/ada"].sources.count() == 2
+    assert version.stances.get(evidence=added["https://notes.example/"]).label == StanceLabel.IRRELEVANT
+    assert version.stances.get(evidence=added["https://lives.example/ada"]).label == StanceLabel.COMPLETELY_SUPPORT
 
 
 def test_verdicts_edits_and_stances_are_settled_and_written(at_verify, owner, ada, ben):
