@@ -39,8 +39,8 @@ def begin(document: Document, stage: Stage) -> Annotation:
     version = open_version(document, stage)
     people = people_of(document, stage)
     SignOff.objects.filter(annotation=version).delete()  # of the round before, where the stage is agreed anew
-    Tally.objects.filter(annotation=version).delete()
-    if all(row.independent for row in people):
+    # Where the stage is agreed anew, what was counted the first time stands: what came later was not independent.
+    if all(row.independent for row in people) and not Tally.objects.filter(annotation=version).exists():
         comparison = compare(document, stage, people, {})
         Tally.objects.create(annotation=version, people=[row.person_id for row in people], data=tally_of(comparison))
     return version
