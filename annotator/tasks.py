@@ -1,10 +1,10 @@
-"""The annotator's Celery tasks: thin, named, ids in. What they do is in ``annotator.actions.jobs``."""
+"""The annotator's Celery tasks: thin, named, ids in. What they do is in ``annotator.actions``."""
 
 from __future__ import annotations
 
 from celery import shared_task
 
-from annotator.actions import jobs
+from annotator.actions import jobs, team
 
 
 @shared_task(name=jobs.RUN_IMPORT)
@@ -26,3 +26,10 @@ def resume_imports(alone: bool = False) -> int:
         # If its worker lives, the import is over or claimed by then, and this does nothing.
         run_import.apply_async((job_id,), countdown=jobs.LOST_AFTER.total_seconds() + 5)
     return len(begin) + len(perhaps_lost)
+
+
+# A mail server that is busy or down for a moment (its errors are OSErrors) is asked again.
+@shared_task(name=team.MAIL_INVITATION, autoretry_for=(OSError,), retry_backoff=60, max_retries=5)
+def mail_invitation(invitation_id: int, site: str) -> None:
+    """Mail an invitation whose link begins with ``site``."""
+    team.mail_invitation(invitation_id, site)

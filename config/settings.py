@@ -193,6 +193,18 @@ STORAGES = {
 }
 MEDIA_ROOT = VAR_DIR / "media"
 
+# --- e-mail ---------------------------------------------------------------------------------------
+
+EMAIL_HOST = environment.text("EMAIL_HOST")
+# Without a mail server nothing is mailed, and the pages say so.
+MAIL_IS_ON = bool(EMAIL_HOST)
+EMAIL_PORT = environment.number("EMAIL_PORT", 25)
+EMAIL_HOST_USER = environment.text("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = environment.text("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = environment.flag("EMAIL_USE_TLS")
+EMAIL_TIMEOUT = 20  # seconds; a task mails, and a dead server does not hold the worker
+DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", "touchstone@localhost")
+
 # --- language and time ----------------------------------------------------------------------------
 
 LANGUAGE_CODE = "en"

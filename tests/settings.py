@@ -11,7 +11,16 @@ import shutil
 import tempfile
 from pathlib import Path
 
-for _name in ("DATABASE_URL", "REDIS_URL", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "HTTPS", "DEBUG", "SECRET_KEY"):
+for _name in (
+    "DATABASE_URL",
+    "REDIS_URL",
+    "ALLOWED_HOSTS",
+    "CSRF_TRUSTED_ORIGINS",
+    "HTTPS",
+    "DEBUG",
+    "SECRET_KEY",
+    "EMAIL_HOST",
+):
     os.environ.pop(_name, None)
 if os.environ.get("TEST_DATABASE_URL"):
     os.environ["DATABASE_URL"] = os.environ["TEST_DATABASE_URL"]

@@ -55,23 +55,22 @@ def load(*, owner: User, busy: User, fresh: User) -> Benchmark:
 
     ``busy`` has decomposed two documents and verified one of them; ``fresh``, like the owner, has done nothing yet.
     """
-    folder = Path(settings.BASE_DIR) / "fixtures" / "demo"
-    labels = {row["id"]: row for row in json.loads((folder / "labels.json").read_text("utf-8"))["documents"]}
+    labels = label_rows()
     with transaction.atomic():
         benchmark = create_benchmark(slug=SLUG, name=NAME, by=owner)
         for person in (busy, fresh):
             Membership.objects.create(benchmark=benchmark, user=person, role=Role.ANNOTATOR)
-        _import(benchmark, folder, owner)
+        _import(benchmark, owner)
         documents = {row.external_id: row for row in Document.objects.filter(benchmark=benchmark)}
         for identity, row in labels.items():
-            propose_sentences(documents[identity], [_sentence(each) for each in row["decompose"]])
+            propose_sentences(documents[identity], [proposed_sentence(each) for each in row["decompose"]])
         # The passages of a verified document are those of the fixture: it is decomposed before the benchmark has a
         # corpus, so that none are retrieved for it. For all others they are.
         verified = [identity for identity, row in labels.items() if row["verify"]]
         for identity in verified:
             _decompose(documents[identity], busy)
             _verify(documents[identity], labels[identity]["verify"], busy)
-        use_corpus(benchmark=benchmark, corpus=_corpus(folder, owner), by=owner)
+        use_corpus(benchmark=benchmark, corpus=_corpus(owner), by=owner)
         for identity in labels.keys() - set(verified):
             _decompose(documents[identity], busy)
         untouched = [row.pk for identity, row in documents.items() if identity not in {FINISHED, *labels}]
@@ -80,32 +79,46 @@ def load(*, owner: User, busy: User, fresh: User) -> Benchmark:
     return benchmark
 
 
-def _import(benchmark: Benchmark, folder: Path, owner: User) -> None:
+def _folder() -> Path:
+    return Path(settings.BASE_DIR) / "fixtures" / "demo"
+
+
+def document_rows() -> list[dict[str, Any]]:
+    """The documents of the fixture."""
+    return [json.loads(line) for line in (_folder() / "documents.jsonl").read_text("utf-8").splitlines()]
+
+
+def label_rows() -> dict[str, dict[str, Any]]:
+    """The labels of the fixture, by document."""
+    return {row["id"]: row for row in json.loads((_folder() / "labels.json").read_text("utf-8"))["documents"]}
+
+
+def _import(benchmark: Benchmark, owner: User) -> None:
     """The finished document as gold, the others as documents."""
-    rows = [json.loads(line) for line in (folder / "documents.jsonl").read_text("utf-8").splitlines()]
+    rows = document_rows()
     finished = next(row for row in rows if row["id"] == FINISHED)
-    gold = finished | json.loads((folder / "gold.jsonl").read_text("utf-8"))
+    gold = finished | json.loads((_folder() / "gold.jsonl").read_text("utf-8"))
     rest = [row for row in rows if row["id"] != FINISHED]
-    _all_in(import_gold(benchmark=benchmark, source=_lines(gold), filename="gold.jsonl", by=owner))
-    _all_in(import_documents(benchmark=benchmark, source=_lines(*rest), filename="documents.jsonl", by=owner))
+    all_in(import_gold(benchmark=benchmark, source=lines(gold), filename="gold.jsonl", by=owner))
+    all_in(import_documents(benchmark=benchmark, source=lines(*rest), filename="documents.jsonl", by=owner))
 
 
-def _lines(*rows: dict[str, Any]) -> io.BytesIO:
+def lines(*rows: dict[str, Any]) -> io.BytesIO:
     return io.BytesIO("".join(json.dumps(row) + "\n" for row in rows).encode())
 
 
-def _all_in(report: ImportReport) -> None:
+def all_in(report: ImportReport) -> None:
     if report.bad:
         raise ValueError(f"fixtures/demo is damaged: {report.problems[0]}")
 
 
-def _corpus(folder: Path, owner: User) -> Corpus:
+def _corpus(owner: User) -> Corpus:
     corpus = Corpus.objects.filter(slug=SLUG).first() or create_corpus(slug=SLUG, name="Demo pages")
-    _all_in(import_corpus(corpus=corpus, path=folder / "corpus.jsonl", by=owner))
+    all_in(import_corpus(corpus=corpus, path=_folder() / "corpus.jsonl", by=owner))
     return corpus
 
 
-def _sentence(row: dict[str, Any]) -> ProposedSentence:
+def proposed_sentence(row: dict[str, Any]) -> ProposedSentence:
     return ProposedSentence(
         text=row["text"],
         start=row["start"],

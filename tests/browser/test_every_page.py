@@ -67,7 +67,7 @@ def demo(settings: Any, tmp_path: Path) -> Iterator[str]:
 def addresses() -> list[str]:
     """Every page that urls.py names, filled in from the demo; each document at its own stage."""
     stages = {document.stage: document for document in Document.objects.order_by("phase")}
-    some = Document.objects.filter(external_id="demo-mount-erebus").get()
+    some = Document.objects.get(benchmark__slug="demo", external_id="demo-mount-erebus")
     run = PipelineRun.objects.filter(strategy="offline").first()
     assert run is not None
     known: dict[str, list[str]] = {
@@ -92,9 +92,9 @@ def test_every_page_is_accessible_and_fits(
 ) -> None:
     context = browser.new_context(viewport={"width": width, "height": 850}, color_scheme=scheme)
     page = context.new_page()
-    page.goto(f"{live_server.url}/sign-in/")
-    check(page, width)
     page.goto(live_server.url + reverse("invitation", args=[Invitation.objects.get().token]))
+    check(page, width)
+    page.goto(f"{live_server.url}/sign-in/")
     check(page, width)
     sign_in(page, live_server, demo)
     faults: list[str] = []

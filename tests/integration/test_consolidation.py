@@ -378,9 +378,9 @@ def test_at_verify_the_third_rater_signs_too(at_verify, owner, ada, ben):
 def test_evidence_is_joined_and_its_missing_stance_is_asked_for(at_verify, owner, ada, ben):
     annotations = {person: open_annotation(at_verify, Stage.VERIFY, by=person) for person in (ada, ben)}
     first = claims_to_verify(annotations[ada])[0].claim
-    both = {"url": "https://lives.example/ada", "passage": "Ada Lovelace was a mathematician."}
     for person in (ada, ben):
-        add_evidence(annotations[person], first, by=person, **both)
+        url, passage = "https://lives.example/ada", "Ada Lovelace was a mathematician."
+        add_evidence(annotations[person], first, by=person, url=url, passage=passage)
     add_evidence(annotations[ada], first, by=ada, url="https://notes.example/", passage="Her notes are famous.")
     for person in (ada, ben):
         for work in claims_to_verify(annotations[person]):

@@ -17,6 +17,7 @@ from django.urls import reverse
 from annotator.management import demo
 from annotator.management.commands.load_demo import logins_file, read_logins
 from annotator.models import Annotation, Benchmark, Document, Evidence, PipelineRun, User, Verdict
+from annotator.queries.consolidation import board_of
 from annotator.queries.export import export_lines
 from annotator.queries.missing import missing_in
 from annotator.queries.verification import claims_to_verify
@@ -83,7 +84,7 @@ def test_the_verified_document_has_the_judgements_of_the_fixture(loaded: Benchma
 
 
 def test_the_document_at_verify_has_evidence_from_the_corpus(loaded: Benchmark) -> None:
-    document = Document.objects.get(external_id="demo-apollo-11")
+    document = loaded.documents.get(external_id="demo-apollo-11")
     found = Evidence.objects.filter(claim__sentence__annotation__document=document)
     texts = [row["text"] for row in map(json.loads, (FIXTURES / "corpus.jsonl").read_text("utf-8").splitlines())]
     claims = document.annotations.get(stage=Stage.DECOMPOSE, kind="consolidated").sentences.filter(claims__removed="")
@@ -96,7 +97,8 @@ def test_the_document_at_verify_has_evidence_from_the_corpus(loaded: Benchmark) 
 
 
 def test_all_but_one_person_start_fresh(loaded: Benchmark) -> None:
-    assert set(Annotation.objects.filter(kind="individual").values_list("person__username", flat=True)) == {"anna"}
+    own = Annotation.objects.filter(kind="individual", document__benchmark=loaded)
+    assert set(own.values_list("person__username", flat=True)) == {"anna"}
     for name in ("admin", "ben"):
         task = next_task(User.objects.get(username=name))
         assert task is not None
@@ -107,6 +109,19 @@ def test_what_is_submitted_is_complete(loaded: Benchmark) -> None:
     submitted = Annotation.objects.filter(document__benchmark=loaded, kind="individual", state="submitted")
     assert submitted.count() == 3
     assert [missing_in(annotation) for annotation in submitted] == [[], [], []]
+
+
+def test_two_people_have_something_to_agree_on(loaded: Benchmark) -> None:
+    documents = {row.external_id: row for row in Benchmark.objects.get(slug="demo-pair").documents.all()}
+    assert {identity: (row.stage, row.phase) for identity, row in documents.items()} == {
+        "demo-rosetta-stone": (Stage.DECOMPOSE, Phase.INDEPENDENT),
+        "demo-penicillin": (Stage.DECOMPOSE, Phase.CONSOLIDATING),
+        "demo-apollo-11": (Stage.VERIFY, Phase.INDEPENDENT),
+        "demo-mount-erebus": (Stage.DECOMPOSE, Phase.INDEPENDENT),
+    }
+    comparison = board_of(documents["demo-penicillin"], Stage.DECOMPOSE).comparison
+    open_rows = [(item.kind, row.name) for item in comparison.items for row in item.fields if row.is_open]
+    assert sorted(open_rows) == [("claim", "importance"), ("claim", "take"), ("claim", "text"), ("split", "split")]
 
 
 def test_loading_again_changes_nothing_and_prints_the_log_ins_again(
@@ -131,12 +146,13 @@ def test_loading_again_changes_nothing_and_prints_the_log_ins_again(
 
 def test_the_log_ins_open_the_door_and_are_kept_for_their_owner_alone(loaded: Benchmark, client: Client) -> None:
     logins = read_logins()
-    assert set(logins) == {"admin", "anna", "ben"}
+    pair = {"dana", "eli", "finn"}
+    assert set(logins) == {"admin", "anna", "ben", *pair}
     assert stat.S_IMODE(logins_file().stat().st_mode) == 0o600
     for name, password in logins.items():
         response = client.post(reverse("login"), {"username": name, "password": password})
         assert response.status_code == 302
-        assert client.get(reverse("benchmark", args=["demo"])).status_code == 200
+        assert client.get(reverse("benchmark", args=["demo-pair" if name in pair else "demo"])).status_code == 200
 
 
 def test_a_password_that_was_changed_is_not_printed(loaded: Benchmark, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from annotator.management import demo
+from annotator.management import demo, demo_pair
 from annotator.management.working import work_off
 from annotator.models import Benchmark, User
 from annotator.queries.runs import OPEN_STATES
@@ -23,6 +23,9 @@ PEOPLE = (
     ("admin", "Admin", "owns the benchmark, and the Django admin at /admin/"),
     ("anna", "Anna", "annotator, has begun"),
     ("ben", "Ben", "annotator, starts fresh"),
+    ("dana", "Dana", "labels with Eli; they have something to agree on"),
+    ("eli", "Eli", "labels with Dana"),
+    ("finn", "Finn", "third rater of Dana and Eli"),
 )
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without look-alikes
 MARK = "demo"  # in a person's preferences: made by this command
@@ -30,7 +33,7 @@ MARK = "demo"  # in a person's preferences: made by this command
 
 class Command(BaseCommand):
     help = (
-        "Load the demo with three people, whose random passwords are printed and kept in the local data folder. "
+        "Load the demo with six people, whose random passwords are printed and kept in the local data folder. "
         "Loading it again changes nothing and prints them again. For one's own machine: refused with DATABASE_URL."
     )
 
@@ -56,14 +59,18 @@ class Command(BaseCommand):
         kept = read_logins()
         with transaction.atomic():
             people = [_person(name, display_name, kept) for name, display_name, _ in PEOPLE]
-            new = None
+            new: list[Benchmark] = []
             if demo.demo_benchmark() is None:
-                new = demo.load(owner=people[0], busy=people[1], fresh=people[2])
+                admin, anna, ben, dana, eli, finn = people
+                new.append(demo.load(owner=admin, busy=anna, fresh=ben))
+                corpus = new[0].corpus
+                assert corpus is not None  # the demo has just been given one
+                new.append(demo_pair.load(owner=admin, first=dana, second=eli, third=finn, corpus=corpus))
             # Before the commit: a password that nobody could know must never be the valid one.
             write_logins(kept)
-        if new is not None:
+        for benchmark in new:
             # Suggestions and evidence now, so that the demo is whole when the page opens.
-            work_off(list(new.runs.filter(state__in=OPEN_STATES)))
+            work_off(list(benchmark.runs.filter(state__in=OPEN_STATES)))
         self._tell(people, kept)
 
     def _taken(self) -> str:
@@ -71,8 +78,9 @@ class Command(BaseCommand):
         for person in User.objects.filter(username__in=[name for name, _, _ in PEOPLE]).order_by("username"):
             if MARK not in person.preferences:
                 return f"a log-in “{person.username}”"
-        if demo.demo_benchmark() is None and Benchmark.objects.filter(slug=demo.SLUG).exists():
-            return f"a benchmark “{demo.SLUG}”"
+        taken = Benchmark.objects.filter(slug__in=(demo.SLUG, demo_pair.SLUG)).order_by("slug").first()
+        if demo.demo_benchmark() is None and taken is not None:
+            return f"a benchmark “{taken.slug}”"
         return ""
 
     def _tell(self, people: list[User], kept: dict[str, str]) -> None:
