@@ -86,6 +86,26 @@ def can_export(user: User, benchmark: Benchmark) -> bool:
     return allowed(check_export, user, benchmark)
 
 
+def check_see_agreement(user: User, benchmark: Benchmark) -> None:
+    """Figures per pair tell about people: owners, admins and researchers read them. Annotators see their own."""
+    if role_of(user, benchmark) not in READ_GOLD_ROLES:
+        raise NotAllowedError(
+            "Only owners, admins and researchers see how well people agree. Your own agreement is linked in “My work”."
+        )
+
+
+def can_see_agreement(user: User, benchmark: Benchmark) -> bool:
+    return allowed(check_see_agreement, user, benchmark)
+
+
+def check_see_agreement_of(user: User, benchmark: Benchmark, person: User) -> None:
+    """One person's own agreement: they themselves, owners and admins."""
+    if role_of(user, benchmark) is None:
+        raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
+    if person.pk != user.pk and role_of(user, benchmark) not in ADMIN_ROLES:
+        raise NotAllowedError("How somebody’s work fared is for themselves, the owner and the admins.")
+
+
 def check_start(user: User, document: Document, stage: Stage) -> None:
     """May this person take a place on the document at this stage? (Places are counted in the action, under lock.)"""
     role = role_of(user, document.benchmark)
@@ -203,6 +223,25 @@ def check_consolidate(user: User, document: Document, stage: Stage) -> None:
 
 def can_consolidate(user: User, document: Document, stage: Stage) -> bool:
     return allowed(check_consolidate, user, document, stage)
+
+
+def check_look_back(user: User, document: Document, stage: Stage) -> None:
+    """May this person look back at how a stage was agreed? Those who took part, owners and admins."""
+    if role_of(user, document.benchmark) is None:
+        raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
+    if document.phase == Phase.DISCARDED:
+        raise NotAllowedError("This document was discarded. An admin can bring it back.")
+    agreed = document.annotations.filter(stage=stage, kind=AnnotationKind.CONSOLIDATED, state=AnnotationState.SUBMITTED)
+    if not agreed.exists():
+        raise NotAllowedError(f"{stage.label} can be agreed when everyone has submitted it.")
+    if len(partners_of(document, stage)) < 2:
+        raise NotAllowedError(f"{stage.label} was one person’s work: there was nothing to settle.")
+    if not takes_part(user, document, stage) and not can_manage(user, document.benchmark):
+        raise NotAllowedError("How it was settled is for those who took part, the owner and the admins.")
+
+
+def can_look_back(user: User, document: Document, stage: Stage) -> bool:
+    return allowed(check_look_back, user, document, stage)
 
 
 def takes_part(user: User, document: Document, stage: Stage) -> bool:

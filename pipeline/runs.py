@@ -212,6 +212,8 @@ def store_searched(run: PipelineRun, claim: Claim, passages: Iterable[RetrievedE
         return
     new = store_evidence(run, claim, passages, annotation=annotation)
     suggestions = {each.evidence_id: each for each in StanceSuggestion.objects.filter(run=run, evidence__in=new)}
+    if annotation.document.blind_first:
+        suggestions = {}  # attached when the person has given a stance of their own
     Stance.objects.bulk_create(
         Stance(annotation=annotation, evidence=row, suggestion=suggestions.get(row.pk)) for row in new
     )

@@ -25,6 +25,7 @@ from annotator.models import (
     Verdict,
 )
 from annotator.queries.agreed import agreed
+from annotator.twins import check_may_begin
 from annotator.vocabulary import AnnotationKind, AnnotationState, Factuality, Origin, Phase, Stage
 
 
@@ -43,6 +44,7 @@ def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation
             return annotation
         seats = document.annotations.filter(stage=stage, seat__isnull=False).values_list("seat", flat=True)
         seat = rules.check_take_place(by, document, stage, seats={number for number in seats if number})
+        check_may_begin(by, document)
         if annotation is not None:
             return _taken_up_again(annotation, seat, by)
         annotation = Annotation.objects.create(

@@ -39,6 +39,8 @@ def begin(document: Document, stage: Stage) -> Annotation:
     version = open_version(document, stage)
     people = people_of(document, stage)
     SignOff.objects.filter(annotation=version).delete()  # of the round before, where the stage is agreed anew
+    if document.twin_of_id is not None:
+        return version  # a copy of gold measures each person against the gold; it is no part of the agreement
     # Where the stage is agreed anew, what was counted the first time stands: what came later was not independent.
     if all(row.independent for row in people) and not Tally.objects.filter(annotation=version).exists():
         comparison = compare(document, stage, people, {})

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from annotator import rules
+from annotator.actions.blind_first import reveal
 from annotator.actions.fields import BadValueError, clean_text, origin_of, shown_suggestion
 from annotator.actions.locking import lock_document
 from annotator.actions.recorder import Action, for_annotation
@@ -65,6 +66,8 @@ def take_over_sentence(sentence: Sentence, *, by: User, active_seconds: int = 0)
         action = _begin("take-over", sentence, by, active_seconds)
         sentence = Sentence.objects.select_related("suggestion").get(pk=sentence.pk)
         _take_over(action, sentence, SENTENCE_FIELDS)
+        if action.annotation is not None:
+            reveal(sentence, action.annotation.document)
         for claim in _present_claims(sentence):
             _take_over(action, claim, CLAIM_FIELDS)
         action.write()

@@ -15,7 +15,8 @@ from annotator.queries.agreed import agreed
 from annotator.vocabulary import STAGES, AnnotationKind, AnnotationState, FlagReason, Phase, Stage
 
 
-def _reason(text: str, for_what: str) -> str:
+def said_reason(text: str, for_what: str) -> str:
+    """The reason that somebody has given, tidied. Raises BadValueError without one."""
     reason = clean_text(text).strip()
     if not reason:
         raise BadValueError(f"Say in a few words why {for_what}: others will read it.")
@@ -24,7 +25,7 @@ def _reason(text: str, for_what: str) -> str:
 
 def discard(document: Document, reason: str, *, by: User) -> None:
     """Take a document out of the benchmark, with the reason. Nothing is deleted; an admin can bring it back."""
-    reason = _reason(reason, "the document is discarded")
+    reason = said_reason(reason, "the document is discarded")
     with transaction.atomic():
         document = lock_document(document.pk)
         rules.check_manage(by, document.benchmark)
@@ -47,7 +48,7 @@ def bring_back(document: Document, *, by: User) -> None:
 
 def reopen(document: Document, stage: Stage, reason: str, *, by: User) -> None:
     """Reopen an agreed stage and all after it. What is done from now on is marked as not independent."""
-    reason = _reason(reason, "the stage is reopened")
+    reason = said_reason(reason, "the stage is reopened")
     with transaction.atomic():
         document = lock_document(document.pk)
         rules.check_manage(by, document.benchmark)
@@ -73,7 +74,7 @@ def send_back(claim: Claim, reason: str, *, by: User) -> None:
 
     The verify work stays as it is; judgements on a claim whose text changes are asked again.
     """
-    reason = _reason(reason, "the claim goes back")
+    reason = said_reason(reason, "the claim goes back")
     with transaction.atomic():
         document = lock_document(claim.sentence.annotation.document_id)
         rules.check_start(by, document, Stage.VERIFY)

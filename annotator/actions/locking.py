@@ -6,8 +6,12 @@ from annotator.models import Benchmark, Document
 
 
 def lock_document(document_pk: int) -> Document:
-    """The document, locked until the transaction ends (SQLite locks the whole database instead)."""
-    return Document.objects.select_for_update(of=("self",)).select_related("benchmark", "batch").get(pk=document_pk)
+    """The document, locked until the transaction ends (SQLite locks the whole database instead).
+
+    Its batch is not joined: PostgreSQL would give the one from before the wait for the lock. Asked for later, it is
+    the one that stands.
+    """
+    return Document.objects.select_for_update(of=("self",)).select_related("benchmark").get(pk=document_pk)
 
 
 def lock_benchmark(benchmark_pk: int) -> Benchmark:

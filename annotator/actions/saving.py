@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from annotator import rules
 from annotator.actions import fields
+from annotator.actions.blind_first import reveal
 from annotator.actions.locking import lock_document
 from annotator.actions.recorder import for_annotation, read_field
 from annotator.models import (
@@ -127,6 +128,7 @@ def save_field(record: Record, name: str, raw: str, *, by: User, version: int, a
                 raise StaleSaveError(record, name, mine=value, theirs=current, activity=clash)
         action = for_annotation("save", annotation, by=by, active_seconds=active_seconds)
         action.set(record, **values_with_effects(record, name, value, spec))
+        reveal(record, annotation.document)
         return Saved(record, action.write())
 
 
@@ -184,8 +186,9 @@ def _verdict_effects(verdict: Verdict, name: str, value: Any) -> dict[str, Any]:
     return values
 
 
-# Undo does not reach behind these: a submission, and what followed from a change of an earlier stage.
-UNDO_STOPS = ("submit", "claim-changed", "sentence-changed")
+# Undo does not reach behind these: a submission, what an admin did to the work as a whole, and what followed from a
+# change of an earlier stage.
+UNDO_STOPS = ("submit", "take-back", "reopen-annotation", "claim-changed", "sentence-changed")
 
 # --- undo, redo, restore -------------------------------------------------------------------------
 

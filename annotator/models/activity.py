@@ -45,6 +45,7 @@ class Activity(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["document", "-id"], name="annotator_activity_document"),
             models.Index(fields=["annotation", "by", "-id"], name="annotator_activity_undo"),
+            models.Index(fields=["benchmark", "by", "-id"], name="annotator_activity_last_seen"),
         ]
 
     def __str__(self) -> str:

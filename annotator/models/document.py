@@ -43,12 +43,14 @@ class Document(Record):
     blind_first = models.BooleanField(
         default=False, help_text="People label first and see the suggestion afterwards, to measure what it does."
     )
+    # Few documents are twins: the partial indexes below find them, a full one would mostly hold nulls.
     twin_of = models.ForeignKey(
-        "self", models.CASCADE, null=True, blank=True, related_name="twins",
+        "self", models.CASCADE, null=True, blank=True, related_name="twins", db_index=False,
         help_text="A copy of this gold document, to measure people against it; never part of the benchmark itself.",
     )  # fmt: skip
     practice_for = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="practice_documents",
+        db_index=False,
         help_text="A twin that one newcomer practises on, announced; a twin without it is mixed in unannounced.",
     )  # fmt: skip
 
@@ -57,6 +59,17 @@ class Document(Record):
         indexes: ClassVar = [
             models.Index(fields=["benchmark", "stage", "phase", "order"], name="annotator_document_queue"),
             models.Index(fields=["batch", "stage", "phase", "order"], name="annotator_document_batch"),
+            models.Index(
+                fields=["benchmark", "twin_of"], condition=Q(twin_of__isnull=False), name="annotator_document_twins"
+            ),
+            models.Index(
+                fields=["practice_for"], condition=Q(practice_for__isnull=False), name="annotator_document_practice"
+            ),
+            models.Index(
+                fields=["benchmark", "stage", "phase", "order"],
+                condition=Q(extra_people__gt=0),
+                name="annotator_document_extra",
+            ),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["benchmark", "identity"], name="annotator_document_identity_once"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
-from django.db.models.functions import Left
+from django.db.models.functions import Coalesce, Left
 
 from annotator.models import (
     Annotation,
@@ -18,9 +18,12 @@ from annotator.models import (
     ResponseRevision,
     RunItem,
     Sentence,
+    User,
     Verdict,
 )
-from annotator.vocabulary import AnnotationKind, AnnotationState, Phase, RunState, Stage
+from annotator.rules import ADMIN_ROLES, role_of
+from annotator.twins import IS_GOLD, copies_for
+from annotator.vocabulary import AnnotationKind, AnnotationState, Phase, Role, RunState, Stage
 
 PAGE = 50
 WORDS = 160  # characters of the prompt that a row shows
@@ -34,10 +37,36 @@ class Filter:
     phase: str = ""
     flagged: bool = False
     search: str = ""
+    source: str = ""
+    model: str = ""
+    twins: bool = False
 
     @property
     def is_on(self) -> bool:
-        return bool(self.stage or self.phase or self.flagged or self.search)
+        chosen = self.stage or self.phase or self.search or self.source or self.model
+        return bool(chosen or self.flagged or self.twins)
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The documents that a person finds in a list, and the column that orders them (a key of pages)."""
+
+    documents: QuerySet[Document]
+    key: str = "pk"
+
+
+def shelf_for(user: User, benchmark: Benchmark, *, twins: bool = False) -> Shelf:
+    """What a person finds in a benchmark (at most five queries). Owners and admins: the documents, or with ``twins``
+    the copies that measure people. Annotators: a copy that is mixed in stands in the place of its gold, unmarked."""
+    role = role_of(user, benchmark)
+    if role in ADMIN_ROLES or role == Role.RESEARCHER:
+        is_real = not (twins and role in ADMIN_ROLES)
+        return Shelf(Document.objects.filter(benchmark=benchmark, twin_of__isnull=is_real))
+    copies = copies_for(user, [benchmark.pk])
+    shown, hidden = copies.given, copies.hidden_gold
+    documents = Document.objects.filter(Q(twin_of__isnull=True) | Q(pk__in=shown), benchmark=benchmark)
+    documents = documents.exclude(IS_GOLD, pk__in=hidden)
+    return Shelf(documents.annotate(place=Coalesce("twin_of", "pk")), "place") if shown else Shelf(documents)
 
 
 @dataclass(slots=True)
@@ -78,9 +107,10 @@ class Counts:
         return self.in_phase(Phase.DISCARDED)
 
 
-def counts_of(benchmark: Benchmark) -> Counts:
-    """Documents by stage and phase (one query)."""
-    rows = benchmark.documents.order_by().values_list("stage", "phase").annotate(number=Count("pk"))
+def counts_of(benchmark: Benchmark, shelf: Shelf | None = None) -> Counts:
+    """Documents by stage and phase: of the benchmark, or those that a person finds in it (one query)."""
+    documents = shelf.documents if shelf else benchmark.documents.filter(twin_of__isnull=True)
+    rows = documents.order_by().values_list("stage", "phase").annotate(number=Count("pk"))
     return Counts({(stage, phase): number for stage, phase, number in rows})
 
 
@@ -95,33 +125,46 @@ def _begun() -> Exists:
     )
 
 
-def matching(benchmark: Benchmark, narrowed: Filter) -> QuerySet[Document]:
-    """The documents that a filter leaves. The search reads prompt, response and id, never anybody's work."""
-    documents = Document.objects.filter(benchmark=benchmark)
+def matching(benchmark: Benchmark, narrowed: Filter, shelf: Shelf | None = None) -> QuerySet[Document]:
+    """The documents that a filter leaves: of the benchmark, or of those that a person finds in it. The search reads
+    prompt, response and id, never anybody's work."""
+    documents = shelf.documents if shelf else Document.objects.filter(benchmark=benchmark, twin_of__isnull=True)
     if narrowed.stage:
         documents = documents.filter(stage=narrowed.stage).exclude(phase=Phase.DISCARDED)
     if narrowed.phase:
         documents = documents.filter(phase=narrowed.phase)
     if narrowed.flagged:
         documents = documents.filter(_flagged())
+    if narrowed.source:
+        documents = documents.filter(source=narrowed.source)
+    if narrowed.model:
+        documents = documents.filter(model=narrowed.model)
     if narrowed.search:
         documents = documents.filter(
             Q(prompt__icontains=narrowed.search)
             | Q(response__icontains=narrowed.search)
-            | Q(external_id__icontains=narrowed.search)
+            | Q(twin_of__isnull=True, external_id__icontains=narrowed.search)
+            | Q(twin_of__external_id__icontains=narrowed.search)
         )
     return documents
 
 
 def page_of(
-    benchmark: Benchmark, narrowed: Filter, *, after: int = 0, before: int = 0, size: int = PAGE
+    benchmark: Benchmark,
+    narrowed: Filter,
+    shelf: Shelf | None = None,
+    *,
+    after: int = 0,
+    before: int = 0,
+    size: int = PAGE,
 ) -> DocumentPage:
     """One page of documents, in the order of their import. ``after`` and ``before`` are keys from another page.
 
     By key, not by number: page 2,000 of 100,000 documents costs what page 1 costs (one query).
     """
+    key = shelf.key if shelf else "pk"
     rows = (
-        matching(benchmark, narrowed)
+        matching(benchmark, narrowed, shelf)
         .annotate(
             first_words=Left("prompt", WORDS),
             answer_words=Left("response", WORDS),
@@ -131,14 +174,16 @@ def page_of(
         .defer("prompt", "response", "metadata", "released", "discard_reason")
     )
     if before:
-        found = list(rows.filter(pk__lt=before).order_by("-pk")[: size + 1])
+        found = list(rows.filter(**{f"{key}__lt": before}).order_by(f"-{key}")[: size + 1])
         more = len(found) > size
         found = found[:size][::-1]
-        return DocumentPage(found, before=found[0].pk if found and more else 0, after=found[-1].pk if found else 0)
-    found = list(rows.filter(pk__gt=after).order_by("pk")[: size + 1])
+        keys = [getattr(row, key) for row in found]
+        return DocumentPage(found, before=keys[0] if found and more else 0, after=keys[-1] if found else 0)
+    found = list(rows.filter(**{f"{key}__gt": after}).order_by(key)[: size + 1])
     more = len(found) > size
     found = found[:size]
-    return DocumentPage(found, before=found[0].pk if found and after else 0, after=found[-1].pk if more else 0)
+    keys = [getattr(row, key) for row in found]
+    return DocumentPage(found, before=keys[0] if found and after else 0, after=keys[-1] if more else 0)
 
 
 # --- one document -----------------------------------------------------------------------------------

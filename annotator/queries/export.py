@@ -66,7 +66,7 @@ def gold_documents(benchmark: Benchmark, *, include: str = "gold") -> Iterator[G
 
 
 def _documents(benchmark: Benchmark, include: str) -> QuerySet[Document]:
-    documents = Document.objects.filter(benchmark=benchmark).exclude(phase=Phase.DISCARDED)
+    documents = Document.objects.filter(benchmark=benchmark, twin_of__isnull=True).exclude(phase=Phase.DISCARDED)
     if include == "gold":
         return documents.filter(stage=Stage.REVISE, phase=Phase.AGREED)
     if include == "all":

@@ -119,11 +119,20 @@ DONE: dict[str, str] = {
     "redo": "made a change again",
     "restore": "restored an earlier version",
     "agree": "agreed",
+    "decide": "settled a difference",
+    "comment": "commented",
+    "ask": "asked the third rater",
+    "answer": "answered a question",
+    "sign": "signed",
+    "unsign": "took a signature back",
     "claim-changed": "asked for a verdict again",
     "sentence-changed": "asked for a sentence again",
     "discard": "discarded the document",
     "bring-back": "brought the document back",
     "reopen": "reopened a stage",
+    "take-back": "took work back",
+    "reopen-annotation": "reopened one person’s work",
+    "move-document": "moved the document",
     "send-back": "sent a claim back",
     "flag": "passed the document on",
     "clear-flag": "cleared a flag",
@@ -149,6 +158,8 @@ UNTOLD = {
     "end",
     "submitted_at",
     "only_sent_back",
+    "seat",
+    "independent",
     "state",
     "stage",
     "phase",
@@ -201,7 +212,7 @@ def lines_of(activities: Iterable[Activity]) -> list[Line]:
                     at=row.at,
                     who=str(row.by) if row.by else "Touchstone",
                     what=_what(row, stage),
-                    reason="" if row.annotation_id or row.action in ("open", "bring-back") else row.reason,
+                    reason=row.reason if _says_why(row) else "",
                     details=details,
                     independent=row.annotation.independent if row.annotation else True,
                 )
@@ -212,6 +223,13 @@ def lines_of(activities: Iterable[Activity]) -> list[Line]:
             number = len(line.details)
             line.what = line.what.replace("changed", f"changed {number} answer{'s' if number != 1 else ''}", 1)
     return lines
+
+
+def _says_why(row: Activity) -> bool:
+    """Is the reason a person's own words, for others to read?"""
+    if row.annotation_id:
+        return row.action in ("take-back", "reopen-annotation")
+    return row.action not in ("open", "bring-back")
 
 
 def _what(row: Activity, stage: str) -> str:

@@ -117,7 +117,9 @@ def documents_to_prefill(benchmark: Benchmark, *, since: dt.datetime | None = No
 
     ``since``: only those imported from that moment on.
     """
-    documents = Document.objects.filter(benchmark=benchmark, stage=Stage.DECOMPOSE, phase=Phase.INDEPENDENT)
+    documents = Document.objects.filter(
+        benchmark=benchmark, twin_of__isnull=True, stage=Stage.DECOMPOSE, phase=Phase.INDEPENDENT
+    )
     if since is not None:
         documents = documents.filter(created_at__gte=since)
     return documents.exclude(
@@ -135,6 +137,7 @@ def claims_without_evidence(benchmark: Benchmark) -> dict[int, list[int]]:
     claims = (
         Claim.objects.filter(
             sentence__annotation__document__benchmark=benchmark,
+            sentence__annotation__document__twin_of__isnull=True,
             sentence__annotation__document__stage=Stage.VERIFY,
             sentence__annotation__document__phase=Phase.INDEPENDENT,
             sentence__annotation__kind=AnnotationKind.CONSOLIDATED,

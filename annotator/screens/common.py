@@ -16,7 +16,8 @@ from annotator.actions.fields import BadValueError
 from annotator.actions.saving import NothingToUndoError
 from annotator.models import Annotation, Benchmark, Document, User
 from annotator.records import RecordGoneError
-from annotator.vocabulary import STAGES, AnnotationKind, Stage
+from annotator.twins import check_see_document
+from annotator.vocabulary import STAGES, AnnotationKind, Phase, Stage
 
 P = ParamSpec("P")
 
@@ -34,9 +35,12 @@ def benchmark_for(request: HttpRequest, slug: str) -> Benchmark:
 
 
 def document_for(request: HttpRequest, public_id: str) -> Document:
-    """The document, for members of its benchmark; for all others it does not exist."""
+    """The document, for members of its benchmark who may see it; for all others it does not exist."""
     document = get_object_or_404(Document.objects.select_related("benchmark"), public_id=public_id)
-    _members_only(request, document.benchmark)
+    try:
+        check_see_document(person(request), document)
+    except rules.NotAllowedError as refusal:
+        raise Http404(str(refusal)) from None
     return document
 
 
@@ -109,17 +113,31 @@ def problem(request: HttpRequest, message: str, *, status: int) -> HttpResponse:
     return render(request, "components/refused.html", {"message": message}, status=status)
 
 
-def stage_links(document: Document, here: Stage) -> list[dict[str, object]]:
-    """The three stages for the bar: where one is, what is agreed, what can be opened."""
+def stage_links(document: Document, here: Stage, *, agreeing: bool = False) -> list[dict[str, object]]:
+    """The three stages for the bar: where one is, what is agreed, what can be opened.
+
+    ``agree``: where the stage is settled together, or how it was can be seen. ``agreeing``: one is there already, so
+    the bar leads from one agreement to the next.
+    """
     reached = STAGES.index(Stage(document.stage))
-    return [
-        {
-            "label": stage.label,
-            "number": number,
-            "key": f"g {stage.value[0]}",
-            "url": reverse(stage.value, args=[document.public_id]) if number - 1 <= reached else "",
-            "current": stage == here,
-            "done": number - 1 < reached or document.is_gold,
-        }
-        for number, stage in enumerate(STAGES, start=1)
-    ]
+    links: list[dict[str, object]] = []
+    for number, stage in enumerate(STAGES, start=1):
+        done = number - 1 < reached or document.is_gold
+        is_settled = stage == document.stage and document.phase == Phase.CONSOLIDATING
+        agree = ""
+        if document.people_needed > 1 and (done or is_settled) and document.phase != Phase.DISCARDED:
+            agree = reverse("agree", args=[document.public_id, stage.value])
+        own = reverse(stage.value, args=[document.public_id]) if number - 1 <= reached else ""
+        links.append(
+            {
+                "label": stage.label,
+                "number": number,
+                "key": f"g {stage.value[0]}",
+                "url": agree or own if agreeing else own,
+                "current": stage == here,
+                "done": done,
+                "agree": "" if agreeing else agree,
+                "agree_label": "How it was agreed" if done else "Agree on it",
+            }
+        )
+    return links

@@ -13,7 +13,6 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotator import rules
 from annotator.actions import decompose as actions
-from annotator.actions.annotate import open_annotation
 from annotator.actions.fields import BadValueError, shown_suggestion
 from annotator.models import Annotation, Claim, SentBack, Sentence
 from annotator.queries.decomposition import present_claims, sentences_of
@@ -28,6 +27,7 @@ from annotator.screens.common import (
     stage_links,
     whole_number,
 )
+from annotator.screens.start import own_place, start_page
 from annotator.vocabulary import (
     REMOVAL_REASONS,
     ClaimType,
@@ -89,6 +89,12 @@ class SentenceRow:
         return open_fields(self.sentence, SENTENCE_FIELDS) + sum(
             open_fields(claim, CLAIM_FIELDS) for claim in self.claims
         )
+
+    @property
+    def keeps_text(self) -> bool:
+        """A stand-alone text that nobody proposed waits to be written, or kept as the sentence stands."""
+        sentence = self.sentence
+        return sentence.suggestion_id is None and not sentence.decontext_origin and bool(sentence.decontext.strip())
 
     @property
     def open_claims(self) -> set[int]:
@@ -234,7 +240,9 @@ def pieces_of(response: str, rows: list[SentenceRow]) -> list[Piece]:
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
     """The screen; with htmx only the panel, the map and the foot, for moving between sentences."""
     document = document_for(request, public_id)
-    annotation = open_annotation(document, Stage.DECOMPOSE, by=person(request))
+    annotation = own_place(document, Stage.DECOMPOSE, person(request))
+    if annotation is None:
+        return start_page(request, document, Stage.DECOMPOSE)
     context = context_of(annotation, person(request), request.GET.get("sentence", ""))
     template = f"{TEMPLATE}#workspace" if is_htmx(request) else TEMPLATE
     return render(request, template, context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -15,12 +15,16 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotator import rules
 from annotator.actions import documents as actions
+from annotator.actions.batches import move_documents
 from annotator.actions.fields import BadValueError
+from annotator.actions.places import reopen_annotation, take_back
 from annotator.models import Annotation, Document, Flag, SentBack, User
-from annotator.queries.documents import Filter, agreed_of, counts_of, page_of, prefilling_of
+from annotator.queries.batches import places_of, seats_at
+from annotator.queries.documents import Filter, agreed_of, counts_of, page_of, prefilling_of, shelf_for
 from annotator.queries.history import lines_of, visible_activities
 from annotator.screens.benchmarks import page_of_benchmark
 from annotator.screens.common import benchmark_for, document_for, person, speaks_errors
+from annotator.twins import check_may_begin
 from annotator.vocabulary import STAGES, AnnotationKind, AnnotationState, Factuality, FlagReason, Phase, Stage
 
 HISTORY_PAGE = 50
@@ -35,11 +39,15 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     """The documents of a benchmark, fifty a page, narrowed by stage, phase, flag and words."""
     benchmark = benchmark_for(request, slug)
     narrowed = _filter(request)
-    page = page_of(benchmark, narrowed, after=_key(request, "after"), before=_key(request, "before"))
-    counts = counts_of(benchmark)
+    context = page_of_benchmark(request, benchmark, "Documents")
+    if not context["can_manage"]:
+        narrowed = replace(narrowed, twins=False)
+    shelf = shelf_for(person(request), benchmark, twins=narrowed.twins)
+    page = page_of(benchmark, narrowed, shelf, after=_key(request, "after"), before=_key(request, "before"))
+    counts = counts_of(benchmark, shelf)
     chosen = {"stage": narrowed.stage, "phase": narrowed.phase, "q": narrowed.search}
-    chosen["flagged"] = "yes" if narrowed.flagged else ""
-    context = page_of_benchmark(request, benchmark, "Documents") | {
+    chosen |= {"flagged": "yes" if narrowed.flagged else "", "twins": "yes" if narrowed.twins else ""}
+    context |= {
         "page": page,
         "rows": [(document, _chips(document)) for document in page.rows],
         "counts": counts,
@@ -58,6 +66,7 @@ def _filter(request: HttpRequest) -> Filter:
         stage=stage if stage in set(Stage) else "",
         phase=phase if phase in set(Phase) else "",
         flagged=request.GET.get("flagged") == "yes",
+        twins=request.GET.get("twins") == "yes",
         search=request.GET.get("q", "").replace("\x00", "").strip()[:200],
     )
 
@@ -97,6 +106,7 @@ class StageRow:
     label: str = ""
     url: str = ""
     main: bool = False
+    agree_url: str = ""
 
     @property
     def key(self) -> str:
@@ -105,13 +115,15 @@ class StageRow:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a document stands for one person, in words. ``url``: the main button; "next": the next document."""
+    """Where a document stands for one person, in words. ``url``: the main button; "next": the next document.
+    ``starts``: the button takes a place first."""
 
     title: str
     text: str
     action: str = ""
     url: str = ""
     waits: bool = False
+    starts: bool = False
 
 
 @require_GET
@@ -144,6 +156,7 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
         "flag_reasons": list(FlagReason),
         "sent_back": sent_back,
         "reopenable": [stage for stage in STAGES if stage in agreed.stages],
+        "places": places_of(document, annotations) if context["can_manage"] else None,
         "history": lines_of(history),
         "history_page": history,
         "reason_length": REASON_LENGTH,
@@ -152,19 +165,20 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def _own(annotations: Sequence[Annotation], stage: Stage, user: User) -> Annotation | None:
+    """The person's work at a stage; not what was taken back from them."""
     mine = (row for row in annotations if row.stage == stage and row.person_id == user.pk)
-    return next((row for row in mine if row.kind == AnnotationKind.INDIVIDUAL), None)
+    return next((row for row in mine if row.seat is not None), None)
 
 
 def _cannot_start(document: Document, annotations: Sequence[Annotation], user: User) -> str:
     """Why the person cannot take a place at the document's stage; "" if they can."""
     stage = Stage(document.stage)
     try:
-        rules.check_start(user, document, stage)
+        rules.check_take_place(user, document, stage, seats=seats_at(annotations, stage))
+        check_may_begin(user, document)
     except rules.NotAllowedError as refusal:
         return str(refusal)
-    taken = sum(1 for row in annotations if row.stage == stage and row.kind == AnnotationKind.INDIVIDUAL)
-    return "All places on this document are taken." if taken >= document.benchmark.overlap else ""
+    return ""
 
 
 def standing_of(
@@ -178,6 +192,9 @@ def standing_of(
     stage, phase = Stage(document.stage), Phase(document.phase)
     if phase == Phase.DISCARDED:
         return Standing("Discarded", document.discard_reason, "Next document", "next")
+    if document.is_gold and document.practice_for_id is not None:
+        url = reverse("practice", args=[document.public_id])
+        return Standing("Practised", "It was for practice: nothing of it counts.", "How it went", url)
     if document.is_gold:
         return Standing(
             "Gold", "All three stages are agreed: this document goes into the export.", "Next document", "next"
@@ -190,7 +207,11 @@ def standing_of(
             what, come = "Evidence is being looked for", "it is there"
         return Standing(what, f"{agreed}{stage.label} opens by itself here when {come}; you need not wait.", waits=True)
     if phase == Phase.CONSOLIDATING:
-        return Standing(f"{stage.label} waits to be agreed", "Everyone has submitted it.", "Next document", "next")
+        title, text = f"{stage.label} waits to be agreed", "Everyone has submitted it."
+        if not rules.can_consolidate(user, document, stage):
+            return Standing(title, text, "Next document", "next")
+        url = reverse("agree", args=[document.public_id, stage.value])
+        return Standing(title, text, f"Agree on {stage.label.lower()}", url)
     if any(flag.by_id == user.pk for flag in flags):
         return Standing(
             "Passed on", "You have passed this document on. An admin will look at it.", "Next document", "next"
@@ -208,13 +229,14 @@ def standing_of(
     if refusal:
         return Standing(f"{stage.label} is in work", f"{agreed}{refusal}", "Next document", "next")
     title = f"Next: {stage.label.lower()}" if before else f"Ready to {stage.label.lower()}"
-    begun = any(row.stage == stage and row.kind == AnnotationKind.INDIVIDUAL for row in annotations)
+    begun = seats_at(annotations, stage)
     free = "Somebody else is at work on it, and a place is free." if begun else "Nobody has begun it yet."
-    return Standing(title, f"{agreed}{free}", "Start", url)
+    return Standing(title, f"{agreed}{free}", "Start", url, starts=True)
 
 
 def stage_rows(document: Document, annotations: Sequence[Annotation], user: User, standing: Standing) -> list[StageRow]:
-    """The three stages, each with its state and, where one is possible, a button."""
+    """The three stages, each with its state and, where one is possible, a button; with how it was agreed, for those
+    who may look back."""
     here = STAGES.index(Stage(document.stage))
     over = {
         row.stage
@@ -233,12 +255,15 @@ def stage_rows(document: Document, annotations: Sequence[Annotation], user: User
                 state = "Not begun"
         else:
             state = f"Opens when {STAGES[position - 1].label.lower()} is agreed" if position > here else "Open again"
+        agree_url = ""
+        if stage in over and rules.can_look_back(user, document, stage):
+            agree_url = reverse("agree", args=[document.public_id, stage.value])
         if position == here and standing.url == url:
             rows.append(StageRow(position + 1, stage, state, main=True))  # its button is the one above
         elif own is not None:
-            rows.append(StageRow(position + 1, stage, state, "Look", url))
+            rows.append(StageRow(position + 1, stage, state, "Look", url, agree_url=agree_url))
         else:
-            rows.append(StageRow(position + 1, stage, state))
+            rows.append(StageRow(position + 1, stage, state, agree_url=agree_url))
     return rows
 
 
@@ -270,6 +295,23 @@ def change(request: HttpRequest, public_id: str, what: str) -> HttpResponse:
         row = get_object_or_404(document.flags, pk=int(key) if key.isdecimal() and len(key) < 19 else 0)
         actions.clear_flag(row, by=user)
         messages.success(request, f"The flag is cleared: the document is back in the queue of {row.by}.")
+    elif what in ("take-back", "reopen-annotation"):
+        work = get_object_or_404(
+            document.annotations.select_related("person", "document__benchmark"),
+            public_id=request.POST.get("annotation", ""),
+            kind=AnnotationKind.INDIVIDUAL,
+        )
+        if what == "take-back":
+            take_back(work, by=user, reason=reason)
+            messages.success(request, f"The work of {work.person} is taken back. What they did is kept.")
+        else:
+            reopen_annotation(work, reason, by=user)
+            messages.success(request, f"{work.get_stage_display()} is open again for {work.person}.")
+    elif what == "move":
+        chosen = request.POST.get("batch", "")
+        batch = get_object_or_404(document.benchmark.batches, public_id=chosen) if chosen else None
+        move_documents([document], batch, by=user)
+        messages.success(request, f"The document is in {batch} now." if batch else "The document is in no batch now.")
     else:
         raise Http404(f"A document cannot “{what}”.")
     return redirect("document", public_id=document.public_id)

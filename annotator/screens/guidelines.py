@@ -137,7 +137,7 @@ def read(request: HttpRequest, slug: str) -> HttpResponse:
     return HttpResponse() if is_htmx(request) else redirect("guidelines", slug=benchmark.slug)
 
 
-def _shown(definition: Definition) -> dict[str, Any]:
+def shown(definition: Definition) -> dict[str, Any]:
     """A definition with its text as HTML; without anchors, which the page around the sheet may have too."""
     html = re.sub(r'(<h[1-6]) id="[^"]*"', r"\1", rendered(definition.text)[0])
     return {"title": definition.title, "html": mark_safe(html), "is_ours": definition.is_ours}
@@ -158,8 +158,8 @@ def definitions(request: HttpRequest, slug: str, stage: str) -> HttpResponse:
             {
                 "key": topic.key,
                 "fields": " ".join(topic.fields),
-                "definition": _shown(topic.definition),
-                "labels": [_shown(label) for label in topic.labels],
+                "definition": shown(topic.definition),
+                "labels": [shown(label) for label in topic.labels],
             }
             for topic in topics(Stage(stage), version.text if version else "")
         ],

@@ -11,7 +11,6 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator import rules
 from annotator.actions import revise as actions
 from annotator.actions import saving
-from annotator.actions.annotate import open_annotation
 from annotator.actions.fields import BadValueError
 from annotator.models import Annotation, ResponseRevision, SentenceRevision, User
 from annotator.models.base import Record
@@ -26,6 +25,7 @@ from annotator.screens.common import (
     speaks_errors,
     stage_links,
 )
+from annotator.screens.start import own_place, start_page
 from annotator.vocabulary import Handling, Stage
 
 TEMPLATE = "annotate/revise.html"
@@ -75,7 +75,9 @@ def _names(statement: StatementRow) -> set[str]:
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
     """The screen; with htmx the workspace alone."""
     document = document_for(request, public_id)
-    annotation = open_annotation(document, Stage.REVISE, by=person(request))
+    annotation = own_place(document, Stage.REVISE, person(request))
+    if annotation is None:
+        return start_page(request, document, Stage.REVISE)
     template = f"{TEMPLATE}#workspace" if is_htmx(request) else TEMPLATE
     return render(request, template, context_of(annotation, person(request), request.GET.get("sentence", "")))
 

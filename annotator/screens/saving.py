@@ -16,7 +16,7 @@ from annotator.models import Activity, Annotation, Claim, Document
 from annotator.models.base import Record
 from annotator.queries.history import versions_of
 from annotator.records import find_record, key_of
-from annotator.screens import decompose, revise, verify
+from annotator.screens import consolidate, decompose, revise, verify
 from annotator.screens.common import (
     document_for,
     is_htmx,
@@ -175,7 +175,7 @@ def restore(request: HttpRequest, key: str, field: str) -> HttpResponse:
 @require_POST
 @speaks_errors
 def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
-    """Submit; what is missing comes back as links, a finished stage leads to the document's page."""
+    """Submit; what is missing comes back as links, a finished stage leads to the document's page, or on to agreeing."""
     document = document_for(request, public_id)
     try:
         chosen = Stage(stage)
@@ -193,6 +193,10 @@ def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpRespon
         }
         return render(request, "components/incomplete.html", context, status=422)
     response = HttpResponse(status=204 if is_htmx(request) else 303)
-    target = reverse("document", args=[public_id])
+    document.refresh_from_db()
+    # A newcomer sees at once how they did; who was the last to submit goes on to settle it with the others.
+    target = reverse("practice" if document.practice_for_id else "document", args=[public_id])
+    if consolidate.is_open(document, chosen) and rules.can_consolidate(person(request), document, chosen):
+        target = reverse("agree", args=[public_id, chosen.value])
     response["HX-Redirect" if is_htmx(request) else "Location"] = target
     return response

@@ -14,7 +14,6 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator import criteria, edits, rules
 from annotator.actions import documents, runs
 from annotator.actions import verify as actions
-from annotator.actions.annotate import open_annotation
 from annotator.actions.fields import BadValueError
 from annotator.models import Activity, Annotation, Evidence, Stance, User, Verdict
 from annotator.models.base import Record
@@ -34,6 +33,7 @@ from annotator.screens.common import (
     stage_links,
     whole_number,
 )
+from annotator.screens.start import own_place, start_page
 from annotator.screens.verify_rows import ClaimRow, card_rows, edit_rows, groups_of
 from annotator.vocabulary import Confidence, EditKind, Factuality, Stage, StanceLabel
 
@@ -131,13 +131,14 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
     document = document_for(request, public_id)
     current = request.GET.get("claim", "")
     if is_htmx(request) and "searching" in request.GET:
-        annotation = own_annotation(request, document, Stage.VERIFY)
-        context = context_of(annotation, person(request), current)
+        context = context_of(own_annotation(request, document, Stage.VERIFY), person(request), current)
         waiting = context.get("last_search") is not None and context["last_search"].is_waiting
         return render(
             request, f"{TEMPLATE}#{'search_state' if waiting else 'searched'}", context | {"oob": not waiting}
         )
-    annotation = open_annotation(document, Stage.VERIFY, by=person(request))
+    annotation = own_place(document, Stage.VERIFY, person(request))
+    if annotation is None:
+        return start_page(request, document, Stage.VERIFY)
     template = f"{TEMPLATE}#workspace" if is_htmx(request) else TEMPLATE
     return render(request, template, context_of(annotation, person(request), current))
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotator import rules
 from annotator.actions.annotate import open_annotation
+from annotator.actions.twins import begin_practice
 from annotator.models import User
+from annotator.queries.pace import PAPER_MINUTES, own_pace
 from annotator.queries.work import MyWork, Task, benchmarks_of, my_work, next_task
-from annotator.screens.common import person, speaks_errors
+from annotator.screens.common import document_for, person, speaks_errors
+from annotator.vocabulary import Role, Stage
 
 TEMPLATE = "work/home.html"
 TRIES = 20  # documents whose last place somebody else took while this person was asking
@@ -22,11 +25,13 @@ TRIES = 20  # documents whose last place somebody else took while this person wa
 WHY = {
     "continue": "You have begun it.",
     "repair": "A claim of yours came back to be repaired.",
+    "consolidate": "Everyone has submitted it.",
+    "practice": "It is for practice: afterwards you see how you did.",
     "follow": "You decomposed it.",
     "new": "Nobody has begun it yet.",
     "join": "Somebody else is at work on it, and a place is free.",
 }
-VERBS = {"continue": "Continue", "repair": "Repair", "follow": "Start", "new": "Start", "join": "Start"}
+VERBS = {"continue": "Continue", "repair": "Repair", "consolidate": "Agree", "practice": "Practise"}  # else: Start
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +53,14 @@ def home(request: HttpRequest) -> HttpResponse:
     work = my_work(user)
     context = {
         "task": task,
-        "task_verb": VERBS[task.why] if task else "",
+        "task_verb": VERBS.get(task.why, "Start") if task else "",
         "task_why": WHY[task.why] if task else "",
         "nothing": None if task else nothing_to_do(user, work),
         "work": work,
         "in_work": [row for row in work.in_work if task is None or row.document_id != task.document.pk],
+        "to_agree": [row for row in work.to_agree if task is None or row.document.pk != task.document.pk],
+        "pace": own_pace(user),
+        "paper": PAPER_MINUTES,
         "benchmarks": list(benchmarks_of(user).order_by("name")[:20]),
         "guidelines_url": reverse("guidelines", args=[task.document.benchmark.slug]) if task else "",
     }
@@ -61,7 +69,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def nothing_to_do(user: User, work: MyWork) -> Nothing:
-    """The empty state: what is the matter, and who or what helps. At most four queries."""
+    """The empty state: what is the matter, and who or what helps. At most five queries."""
     mine = benchmarks_of(user)
     first = mine.order_by("-pk").first()
     if first is None and rules.can_create_benchmark(user):
@@ -95,6 +103,13 @@ def nothing_to_do(user: User, work: MyWork) -> Nothing:
             )
         return Nothing("No documents yet", f"The owner of {first} has not imported any. Come back later.")
     if not benchmarks_of(user, rules.LABEL_ROLES).exists():
+        if benchmarks_of(user, [Role.THIRD_RATER]).exists():
+            return Nothing(
+                "Nothing waits for you",
+                "You are asked where two annotators cannot agree; nothing waits for you now.",
+                overview,
+                "Look at the overview",
+            )
         return Nothing(
             "Nothing to label for you",
             "Your role reads gold and statistics. The owner can change it.",
@@ -114,6 +129,7 @@ def nothing_to_do(user: User, work: MyWork) -> Nothing:
 def next_document(request: HttpRequest) -> HttpResponse:
     """Take a place on the next document and go to its screen; who comes second for a last place gets the one after."""
     user = person(request)
+    begin_practice(by=user)
     taken: set[int] = set()
     while len(taken) < TRIES:
         task = next_task(user, leave_out=taken)
@@ -128,5 +144,18 @@ def next_document(request: HttpRequest) -> HttpResponse:
 
 
 def _opened(task: Task, user: User) -> HttpResponseRedirect:
+    if task.why == "consolidate":
+        return HttpResponseRedirect(reverse("agree", args=[task.document.public_id, task.stage]))
     open_annotation(task.document, task.stage, by=user)
     return HttpResponseRedirect(reverse(task.stage.value, args=[task.document.public_id]))
+
+
+@require_POST
+@speaks_errors
+def start(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
+    """Take a place on this document, and go to its screen."""
+    document = document_for(request, public_id)
+    if stage not in set(Stage):
+        raise Http404(f"There is no stage “{stage}”.")
+    open_annotation(document, Stage(stage), by=person(request))
+    return redirect(stage, public_id=document.public_id)

@@ -52,7 +52,17 @@ def post_save(client: Client, record: Sentence | Claim, field: str, value: str, 
     return client.post(reverse("save", args=[key_of(record)]), data, headers={"hx-request": "true"})
 
 
-def test_shows_the_answer_and_one_sentence(signed_in: Client, document: Document) -> None:
+def test_looking_takes_no_place_and_the_one_button_does(signed_in: Client, document: Document) -> None:
+    page = soup_of(signed_in.get(screen(document)).content)
+    assert not document.annotations.exists()
+    forms = page.select("main form")
+    assert len(forms) == 1 and "Start" in forms[0].get_text()
+    answer = signed_in.post(str(forms[0]["action"]))
+    assert answer["Location"] == screen(document)
+    assert document.annotations.count() == 1
+
+
+def test_shows_the_answer_and_one_sentence(signed_in: Client, annotation: Annotation, document: Document) -> None:
     page = soup_of(signed_in.get(screen(document)).content)
     assert page.select_one("#map").get_text().replace("complete:", "").count("Ada Lovelace was an English") == 1  # type: ignore[union-attr]
     assert len(page.select("[data-record^='sentence:']")) == 1
@@ -216,7 +226,7 @@ def test_queries_do_not_grow_with_sentences_and_claims(
     counts = []
     for repeat in (1, 4):
         document = prefill(DocumentFactory(benchmark=person.memberships.get().benchmark, response=RESPONSE * repeat))
-        signed_in.get(screen(document))  # makes the rows
+        open_annotation(document, Stage.DECOMPOSE, by=person)
         sentence = Sentence.objects.filter(annotation__document=document).order_by("order").first()
         assert sentence is not None
         with CaptureQueriesContext(connection) as queries:

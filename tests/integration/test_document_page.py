@@ -96,17 +96,18 @@ def test_from_start_to_gold_there_is_always_one_button(client: Client, document:
     def button() -> tuple[str, str]:
         main = show(client, ada, document).select("#standing .btn.main")
         assert len(main) == 1
-        return main[0].get_text().split()[0], str(main[0].get("href", ""))
+        form = main[0].find_parent("form")
+        return main[0].get_text().split()[0], str(main[0].get("href", "") or (form["action"] if form else ""))
 
     base = f"/d/{document.public_id}"
-    assert button() == ("Start", f"{base}/decompose/")
+    assert button() == ("Start", f"{base}/start/decompose/")
     open_annotation(document, Stage.DECOMPOSE, by=ada)
     assert button() == ("Continue", f"{base}/decompose/")
     decomposed(document, ada)
-    assert button() == ("Start", f"{base}/verify/")
+    assert button() == ("Start", f"{base}/start/verify/")
     document.refresh_from_db()
     verified(document, ada)
-    assert button() == ("Start", f"{base}/revise/")
+    assert button() == ("Start", f"{base}/start/revise/")
     submit(open_annotation(document, Stage.REVISE, by=ada), by=ada)
     assert button()[0] == "Next"
     assert "Gold" in words(one(show(client, ada, document), "#standing"))
@@ -133,7 +134,7 @@ def test_the_page_says_whether_somebody_has_begun(client: Client, document: Docu
 
 def test_what_one_can_do_stands_above_the_history(client: Client, document: Document, owner: User) -> None:
     panels = show(client, owner, document).select(".document-right > section")
-    assert [panel.get("aria-label") or panel.get("id") for panel in panels] == ["More", "history"]
+    assert [panel.get("aria-label") or panel.get("id") for panel in panels] == ["places", "More", "history"]
 
 
 def test_whoever_cannot_start_is_told_why(client: Client, document: Document, ada: User, owner: User) -> None:
@@ -155,7 +156,7 @@ def test_while_suggestions_are_made_the_panel_looks_again_and_then_offers_the_sc
     part = client.get(str(waiting["hx-get"]), headers={"hx-request": "true"})
     swapped = one(BeautifulSoup(part.content, "html.parser"), "#standing")
     assert not swapped.has_attr("hx-trigger")
-    assert one(swapped, ".btn.main")["href"] == f"/d/{document.public_id}/decompose/"
+    assert one(swapped, "form")["action"] == f"/d/{document.public_id}/start/decompose/"
     # The page after the swap is the page of a fresh load.
     assert words(swapped) == words(one(show(client, ada, document), "#standing"))
 
@@ -460,9 +461,9 @@ def test_one_document_and_three_take_the_same_number_of_queries_in_the_list(
 ) -> None:
     client.force_login(ada)
     DocumentFactory(benchmark=benchmark)
-    count(client, "/b/pilot/documents/", django_assert_num_queries, 8)
+    count(client, "/b/pilot/documents/", django_assert_num_queries, 11)
     documents(2, benchmark=benchmark)
-    count(client, "/b/pilot/documents/", django_assert_num_queries, 8)
+    count(client, "/b/pilot/documents/", django_assert_num_queries, 11)
 
 
 def test_a_short_and_a_long_gold_document_take_the_same_number_of_queries(
@@ -482,4 +483,4 @@ def test_a_short_and_a_long_gold_document_take_the_same_number_of_queries(
     )
     client.force_login(ada)
     for document in (short, long):
-        count(client, f"/d/{document.public_id}/", django_assert_num_queries, 19)
+        count(client, f"/d/{document.public_id}/", django_assert_num_queries, 20)

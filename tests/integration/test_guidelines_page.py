@@ -331,6 +331,7 @@ def test_on_each_screen_the_guidelines_are_one_key_away_and_every_question_has_i
     document = prefill(DocumentFactory(benchmark=benchmark))
 
     def look(stage: Stage) -> None:
+        open_annotation(document, stage, by=owner)
         page = get(client, owner, f"/d/{document.public_id}/{stage}/")
         link = page.select_one("[data-key='h']")
         assert link is not None and link["href"] == f"{URL}{stage}/"

@@ -153,7 +153,9 @@ def false(annotation: Annotation) -> StatementRow:
 # --- what is shown --------------------------------------------------------------------------------------
 
 
-def test_shows_statements_in_order_with_their_claims(signed_in: Client, document: Document) -> None:
+def test_shows_statements_in_order_with_their_claims(
+    signed_in: Client, annotation: Annotation, document: Document
+) -> None:
     page = load(signed_in, document)
     rows = page.select("article.statement")
     assert [" ".join(one(row, ".no").get_text().split()) for row in rows] == [  # type: ignore[arg-type]
@@ -367,7 +369,9 @@ def test_marks_a_statement_that_repeats_an_earlier_one(
 # --- claims without enough evidence ------------------------------------------------------------------------
 
 
-def test_an_undecided_claim_is_kept_by_default_and_marked(signed_in: Client, document: Document) -> None:
+def test_an_undecided_claim_is_kept_by_default_and_marked(
+    signed_in: Client, annotation: Annotation, document: Document
+) -> None:
     page = load(signed_in, document)
     chosen = one(page, ".undecided input:checked")
     assert chosen["value"] == "keep"
@@ -535,8 +539,7 @@ def test_queries_do_not_grow_with_sentences_and_claims(signed_in: Client, person
     counts = []
     for repeat in (1, 3):
         document = verified_document(person, response=" ".join([RESPONSE] * repeat))
-        signed_in.get(screen(document))  # makes the rows
-        annotation = document.annotations.get(stage=Stage.REVISE)
+        annotation = open_annotation(document, Stage.REVISE, by=person)
         assert len(statements_of(annotation)) == 3 * repeat
         with CaptureQueriesContext(connection) as showing:
             signed_in.get(screen(document))

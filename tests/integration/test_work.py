@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from annotator import rules
 from annotator.actions import documents as document_actions
 from annotator.actions.annotate import open_annotation
-from annotator.models import Annotation, Benchmark, Document, User
+from annotator.actions.places import take_back
+from annotator.models import Annotation, Batch, Benchmark, Document, Flag, Question, SignOff, User
 from annotator.queries.verification import claims_to_verify
-from annotator.queries.work import my_work, next_task
+from annotator.queries.work import consolidations_of, my_work, next_task
 from annotator.screens import work as screen
-from annotator.vocabulary import Phase, Role, Stage
+from annotator.vocabulary import AnnotationState, Phase, Role, Stage
 from tests.factories import (
     BenchmarkFactory,
     DocumentFactory,
@@ -28,6 +33,7 @@ from tests.factories import (
     verified,
     with_corpus,
 )
+from tests.teams import at_once, batch_of, group_with
 
 pytestmark = pytest.mark.django_db
 
@@ -138,6 +144,247 @@ def test_other_benchmarks_inactive_members_and_readers_get_nothing(benchmark: Be
     assert next_task(ada) is None
 
 
+# --- groups, extra places, practice ---------------------------------------------------------------
+
+
+@pytest.fixture
+def owner(benchmark: Benchmark) -> User:
+    return member(benchmark, Role.OWNER)
+
+
+def two(benchmark: Benchmark) -> None:
+    benchmark.overlap = 2
+    benchmark.save()
+
+
+def test_a_batch_of_a_group_is_for_its_annotators_alone(benchmark: Benchmark, owner: User, ada: User) -> None:
+    two(benchmark)
+    third = member(benchmark)
+    document = batch_of(group_with(benchmark, owner, ada, member(benchmark), third_rater=third), 1)[0]
+    assert task_of(ada) == (document.identity, Stage.DECOMPOSE, "new")
+    assert next_task(third) is None
+    assert next_task(member(benchmark)) is None
+
+
+def test_ones_own_batches_come_before_what_is_free_for_all(benchmark: Benchmark, owner: User, ada: User) -> None:
+    DocumentFactory(benchmark=benchmark, identity="in no batch")
+    DocumentFactory(benchmark=benchmark, identity="nobody's", batch=Batch.objects.create(benchmark=benchmark, name="N"))
+    own = batch_of(group_with(benchmark, owner, ada), 2)
+    for expected in (own[0].identity, own[1].identity, "nobody's", "in no batch"):
+        assert task_of(ada)[0] == expected
+        Document.objects.filter(identity=expected).update(phase=Phase.PREFILLING)
+    assert next_task(ada) is None
+
+
+def test_extra_places_are_for_people_from_outside_the_group(benchmark: Benchmark, owner: User, ada: User) -> None:
+    document = batch_of(group_with(benchmark, owner, ada), 1)[0]
+    Document.objects.update(extra_people=1)
+    first, second = member(benchmark), member(benchmark)
+    assert task_of(first) == (document.identity, Stage.DECOMPOSE, "new")
+    annotation = open_annotation(document, Stage.DECOMPOSE, by=first)
+    assert annotation.seat == 2
+    assert next_task(second) is None  # the place that is left is the group's
+    assert task_of(ada) == (document.identity, Stage.DECOMPOSE, "join")
+    assert open_annotation(document, Stage.DECOMPOSE, by=ada).seat == 1
+
+
+def test_a_practice_document_is_for_its_person_and_comes_before_real_work(benchmark: Benchmark, ada: User) -> None:
+    real = DocumentFactory(benchmark=benchmark, identity="real")
+    Document.objects.create(
+        benchmark=benchmark, identity="practice", order=99, response="It rains.", twin_of=real, practice_for=ada
+    )
+    assert task_of(ada) == ("practice", Stage.DECOMPOSE, "practice")
+    assert task_of(member(benchmark)) == ("real", Stage.DECOMPOSE, "new")
+
+
+def test_the_queue_and_the_rule_say_the_same_of_every_document(benchmark: Benchmark, owner: User, ada: User) -> None:
+    """Over all kinds of documents and people: what is offered can be taken, and what can be taken is offered."""
+    two(benchmark)
+    ben, third, outsider = member(benchmark), member(benchmark), member(benchmark)
+    ours = batch_of(group_with(benchmark, owner, ada, ben, third_rater=third), 4)
+    theirs = batch_of(group_with(benchmark, owner, member(benchmark)), 3)
+    free = documents(3, benchmark=benchmark)
+    for row in (ours[1], theirs[1], free[1]):
+        Document.objects.filter(pk=row.pk).update(extra_people=1)
+    Document.objects.filter(pk=free[2].pk).update(phase=Phase.CONSOLIDATING)
+    for person in (ada, ben):
+        open_annotation(ours[0], Stage.DECOMPOSE, by=person)
+    take_back(open_annotation(ours[2], Stage.DECOMPOSE, by=ada), by=owner, reason="On holiday.")
+    open_annotation(theirs[1], Stage.DECOMPOSE, by=outsider)
+    open_annotation(free[0], Stage.DECOMPOSE, by=outsider)
+    # Begun work would come before anything else: here it has been passed on, and keeps its place.
+    for begun in Annotation.objects.filter(state=AnnotationState.OPEN):
+        assert begun.person_id is not None
+        Flag.objects.create(document_id=begun.document_id, by_id=begun.person_id, reason="broken")
+    offers = {}
+    for person in (owner, ada, ben, third, outsider, member(benchmark), member(benchmark, Role.RESEARCHER)):
+        allowed = set()
+        for document in Document.objects.select_related("batch", "benchmark"):
+            places = document.annotations.filter(seat__isnull=False)
+            seats = set(places.values_list("seat", flat=True))
+            if not places.filter(person=person).exists() and rules.allowed(check_place, person, document, seats):
+                allowed.add(document.pk)
+        offered: set[int] = set()
+        while (task := next_task(person, leave_out=offered)) is not None:
+            assert task.document.pk not in offered
+            offered.add(task.document.pk)
+        assert offered == allowed
+        offers[person.pk] = len(offered)
+    # The group's own and what is free; with the extra places of others; what is free alone.
+    assert [offers[each.pk] for each in (ada, ben, third, outsider, owner)] == [5, 5, 2, 2, 3]
+
+
+def check_place(person: User, document: Document, seats: set[int]) -> None:
+    rules.check_take_place(person, document, Stage(document.stage), seats=seats)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_people_who_ask_at_the_same_moment_never_get_one_place_twice(benchmark: Benchmark) -> None:
+    two(benchmark)
+    rows = documents(2, benchmark=benchmark)
+    people = [member(benchmark) for _ in range(4)]
+
+    def ask(person: User) -> None:
+        client = Client()
+        client.force_login(person)
+        client.post("/next/")
+
+    assert at_once(*[partial(ask, person) for person in people]) == [None] * 4
+    assert Annotation.objects.count() == 4
+    for row in rows:
+        assert set(row.annotations.values_list("seat", flat=True)) == {1, 2}
+
+
+# --- to be agreed ---------------------------------------------------------------------------------
+
+
+def both_submitted(benchmark: Benchmark, *people: User, **fields: Any) -> Document:
+    document = prefill(DocumentFactory(benchmark=benchmark, **fields))
+    for person in people:
+        decomposed(document, person)
+    document.refresh_from_db()
+    assert document.phase == Phase.CONSOLIDATING
+    return document
+
+
+def consolidations(user: User) -> list[tuple[str, tuple[str, ...], bool]]:
+    return [(row.document.identity, row.people, row.as_third_rater) for row in consolidations_of(user)]
+
+
+def test_partners_settle_before_they_begin_anything_new(benchmark: Benchmark, ada: User) -> None:
+    two(benchmark)
+    ben = member(benchmark)
+    document = both_submitted(benchmark, ada, ben, identity="both")
+    new = DocumentFactory(benchmark=benchmark, identity="new")
+    assert task_of(ada) == task_of(ben) == ("both", Stage.DECOMPOSE, "consolidate")
+    assert consolidations(ada) == [("both", (str(ben),), False)]
+    open_annotation(new, Stage.DECOMPOSE, by=ben)
+    assert task_of(ben) == ("new", Stage.DECOMPOSE, "continue")
+    SignOff.objects.create(annotation=document.annotations.get(kind="consolidated"), by=ada)
+    assert consolidations(ada) == []
+    assert [(row.document.identity, row.what_for) for row in my_work(ada).waiting] == [
+        ("both", "you have signed, others have not yet")
+    ]
+    assert consolidations(ben) == [("both", (str(ada),), False)]
+    assert consolidations(member(benchmark, Role.RESEARCHER)) == []
+
+
+def test_who_waits_for_a_partner_sees_it_among_what_waits(benchmark: Benchmark, ada: User) -> None:
+    two(benchmark)
+    document = prefill(DocumentFactory(benchmark=benchmark))
+    decomposed(document, ada)
+    work = my_work(ada)
+    assert [(row.document, row.what_for) for row in work.waiting] == [(document, "others have not submitted it yet")]
+    assert work.to_agree == [] and work.to_agree_count == 0
+
+
+@pytest.mark.parametrize("place", ["group", "benchmark", "admins"])
+def test_the_third_rater_is_asked_and_nobody_else(benchmark: Benchmark, owner: User, ada: User, place: str) -> None:
+    two(benchmark)
+    ben, rater, of_group = member(benchmark), member(benchmark, Role.RESEARCHER), member(benchmark)
+    if place != "admins":
+        rater.memberships.update(role=Role.THIRD_RATER)
+    if place == "group":
+        document = batch_of(group_with(benchmark, owner, ada, ben, third_rater=of_group), 1)[0]
+        for person in (ada, ben):
+            decomposed(document, person)
+    else:
+        document = both_submitted(benchmark, ada, ben)
+    expected = {"group": of_group, "benchmark": rater, "admins": owner}[place]
+    everybody = (owner, rater, of_group)
+    assert all(consolidations(person) == [] for person in everybody)
+    version = document.annotations.get(kind="consolidated")
+    question = Question.objects.create(annotation=version, key="k", by=ada)
+    document.refresh_from_db()
+    assert [each.pk for each in rules.third_raters_of(document, Stage.DECOMPOSE)] == [expected.pk]
+    for person in everybody:
+        asked = [(document.identity, (str(ada), str(ben)), True)] if person == expected else []
+        assert consolidations(person) == asked
+    assert task_of(expected) == (document.identity, Stage.DECOMPOSE, "consolidate")
+    question.answered_at, question.answered_by = timezone.now(), expected
+    question.save()
+    assert consolidations(expected) == []
+    Question.objects.create(annotation=version, key="", by=ada, answered_at=timezone.now(), answered_by=expected)
+    assert len(consolidations(expected)) == 1  # the whole stage was given to them: their signature closes it
+    SignOff.objects.create(annotation=version, by=expected, as_third_rater=True)
+    assert consolidations(expected) == []
+
+
+def test_at_the_verify_stage_the_third_rater_signs_when_partners_have_settled_it(
+    benchmark: Benchmark, ada: User
+) -> None:
+    two(benchmark)
+    rater = member(benchmark, Role.THIRD_RATER)
+    document = both_submitted(benchmark, ada, member(benchmark))
+    version = document.annotations.get(kind="consolidated")
+    signature = SignOff.objects.create(annotation=version, by=ada)
+    assert consolidations(rater) == []
+    # As if it were the verify stage: what follows depends on nothing but these columns.
+    document.annotations.update(stage=Stage.VERIFY)
+    Document.objects.update(stage=Stage.VERIFY)
+    assert [row.stage for row in consolidations_of(rater)] == [Stage.VERIFY]
+    signature.delete()
+    assert consolidations(rater) == []
+    SignOff.objects.create(annotation=version, by=ada)
+    Benchmark.objects.update(third_rater_at_verify=False)
+    assert consolidations(rater) == []
+
+
+def test_without_any_partner_left_the_third_rater_settles_it(benchmark: Benchmark, ada: User) -> None:
+    two(benchmark)
+    rater, ben = member(benchmark, Role.THIRD_RATER), member(benchmark)
+    both_submitted(benchmark, ada, ben)
+    ada.memberships.update(active=False)
+    assert consolidations(rater) == []
+    ben.memberships.update(active=False)
+    assert len(consolidations(rater)) == 1
+
+
+def test_one_consolidation_and_three_take_the_same_number_of_queries(
+    benchmark: Benchmark, ada: User, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    two(benchmark)
+    for number in (1, 2):
+        for _ in range(number):
+            both_submitted(benchmark, ada, member(benchmark))
+        with django_assert_num_queries(4):
+            assert all(str(row.document.benchmark) for row in consolidations_of(ada))
+
+
+def test_the_queue_asks_as_often_with_many_groups_and_documents(benchmark: Benchmark, owner: User, ada: User) -> None:
+    counts = []
+    for number in (1, 3):
+        for _ in range(number):
+            batch_of(group_with(benchmark, owner, member(benchmark)), number)
+            batch_of(group_with(benchmark, owner, ada), number)
+        Document.objects.update(phase=Phase.PREFILLING)
+        DocumentFactory(benchmark=benchmark, identity=f"last {number}")
+        with CaptureQueriesContext(connection) as queries:
+            assert task_of(ada)[0] == f"last {number}"
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+
+
 # --- the button -----------------------------------------------------------------------------------
 
 
@@ -220,6 +467,7 @@ def test_a_partners_work_is_on_nobody_elses_lists(client: Client, benchmark: Ben
         ("owner", "Import answers of a language model", "/b/empty/import/"),
         ("annotator", "has not imported any", None),
         ("researcher", "Your role reads gold", "/b/full/"),
+        ("third_rater", "two annotators cannot agree", "/b/full/"),
         ("prefilling", "2 documents get suggestions now", "/b/full/"),
         ("done", "All done", "/b/full/"),
     ],
@@ -233,7 +481,7 @@ def test_when_there_is_nothing_to_do_the_page_says_what_helps(
         user = member(BenchmarkFactory(slug="empty"), Role(state))
     else:
         benchmark = BenchmarkFactory(slug="full")
-        user = member(benchmark, Role.RESEARCHER if state == "researcher" else Role.ANNOTATOR)
+        user = member(benchmark, Role(state) if state in set(Role) else Role.ANNOTATOR)
         phase = Phase.PREFILLING if state == "prefilling" else Phase.CONSOLIDATING
         documents(2, benchmark=benchmark, phase=phase)
     panel = page(client, user).select_one("#next")
@@ -280,8 +528,8 @@ def test_one_document_and_three_take_the_same_number_of_queries(
         ]
 
     fill(1)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(8):
         assert len(read()) == 2
     fill(2)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(8):
         assert len(read()) == 6

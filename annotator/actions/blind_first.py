@@ -1,0 +1,47 @@
+"""Blind first: in a share of documents people label without seeing the suggestion, and see it afterwards, so that it
+can be measured what suggestions do to labels (design: Suggestions).
+
+The rows are cut as the machine cut them, but carry no suggestion. It is attached when the person's own labels of the
+row are stored; from then on the usual rules of origin hold.
+"""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+
+from annotator.models import Document, Evidence, Sentence, SentenceSuggestion, Stance, StanceSuggestion
+from annotator.models.base import Record
+from annotator.vocabulary import SentenceType
+
+
+def suggested_sentences(document: Document) -> QuerySet[SentenceSuggestion]:
+    """The sentences that the newest run proposed, in order."""
+    newest = SentenceSuggestion.objects.filter(document=document).order_by("-run_id").values("run")[:1]
+    return SentenceSuggestion.objects.filter(document=document, run=newest).order_by("order")
+
+
+def suggested_stances(evidence: QuerySet[Evidence] | list[Evidence]) -> dict[int, StanceSuggestion]:
+    """The newest stance proposed for each passage, by the passage's primary key."""
+    rows = StanceSuggestion.objects.filter(evidence__in=evidence).order_by("run_id")
+    return {row.evidence_id: row for row in rows}
+
+
+def reveal(record: Record, document: Document) -> None:
+    """Attach the suggestion to a row of a blind-first document whose labels are the person's own by now.
+
+    The caller saves the row. This is no field change: undo takes the label back, not that the suggestion was seen.
+    """
+    if not document.blind_first:
+        return
+    if isinstance(record, Stance) and record.label and record.suggestion_id is None:
+        record.suggestion = suggested_stances([record.evidence]).get(record.evidence_id)
+    elif isinstance(record, Sentence) and record.suggestion_id is None and _is_decided(record):
+        rows = suggested_sentences(document)
+        same_place = rows.filter(start=record.start, end=record.end) if record.start is not None else rows
+        record.suggestion = same_place.filter(text=record.text).first()
+
+
+def _is_decided(sentence: Sentence) -> bool:
+    """All that the suggestion would show of a sentence: its labels, and for a checkworthy one the stand-alone text."""
+    text = sentence.decontext_origin or sentence.type != SentenceType.CHECKWORTHY
+    return bool(sentence.type and sentence.importance and text)

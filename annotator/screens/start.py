@@ -1,0 +1,44 @@
+"""Opening a stage to look takes no place: without one, a page asks first. "My work" and the document's page take the
+place by their own button, so nobody meets this page on the usual way."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from annotator import rules
+from annotator.actions.annotate import open_annotation
+from annotator.models import Annotation, Document, User
+from annotator.queries.batches import seats_at
+from annotator.screens.common import is_htmx, person, stage_links
+from annotator.twins import check_may_begin
+from annotator.vocabulary import AnnotationKind, AnnotationState, Stage
+
+
+def own_place(document: Document, stage: Stage, user: User) -> Annotation | None:
+    """The person's own annotation, with rows for what has come since; None where they have no place."""
+    own = document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL, person=user)
+    if not own.exclude(state=AnnotationState.TAKEN_BACK).exists():
+        return None
+    return open_annotation(document, stage, by=user)
+
+
+def start_page(request: HttpRequest, document: Document, stage: Stage) -> HttpResponse:
+    """One button that takes a place. Raises NotAllowedError with what stands in the way where none is free."""
+    annotations = list(document.annotations.filter(stage=stage, seat__isnull=False))
+    user = person(request)
+    rules.check_take_place(user, document, stage, seats=seats_at(annotations, stage))
+    check_may_begin(user, document)
+    if is_htmx(request):  # the place was taken back while the screen was open
+        return HttpResponse(status=204, headers={"HX-Redirect": request.path})
+    context = {
+        "document": document,
+        "benchmark": document.benchmark,
+        "stage": stage,
+        "stages": stage_links(document, stage),
+        "is_begun": bool(annotations),
+        "was_taken_back": document.annotations.filter(
+            stage=stage, person=user, state=AnnotationState.TAKEN_BACK
+        ).exists(),
+    }
+    return render(request, "annotate/start.html", context)
