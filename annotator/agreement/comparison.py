@@ -70,7 +70,13 @@ class FieldRow:
 
     @property
     def is_decided(self) -> bool:
-        return self.decision is not None and self.decision.is_settled
+        """Settled by a decision that still stands. It falls where people have come to agree since, and where the value
+        that it took over is not that person's any more: their work was reopened."""
+        decision = self.decision
+        if decision is None or not decision.is_settled or self.auto is not ABSENT:
+            return False
+        choice = decision.choice
+        return choice is None or (choice < len(self.values) and bool(self.values[choice] == decision.value))
 
     @property
     def is_open(self) -> bool:

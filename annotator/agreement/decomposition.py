@@ -68,6 +68,16 @@ class Decompositions(Comparison):
     similarities: dict[tuple[int, int], list[float]] = field(default_factory=dict)
 
     @property
+    def without_claims(self) -> list[AgreedSentence]:
+        """Sentences that are agreed to need checking, with every claim left out."""
+        return [
+            each
+            for each in self.agreed
+            if each.values.get("type", each.base.type) == SentenceType.CHECKWORTHY
+            and all(claim.values.get("removed", claim.base.removed) for claim in each.claims)
+        ]
+
+    @property
     def matched_f1(self) -> float:
         """F1 of matched claims between the first two people."""
         total = sum(self.claim_counts[:2])
@@ -108,8 +118,21 @@ def aligned_sentences(versions: Sequence[Sequence[Sentence]]) -> list[list[list[
             reach.append(end)
     loose = [[row for row in rows if row.start is None] for rows in versions]
     for found in cluster([[row.text for row in rows] for rows in loose], threshold=SAME_SENTENCE):
-        groups.append([[] if at is None else [loose[who][at]] for who, at in enumerate(found.members)])
+        group = [[] if at is None else [loose[who][at]] for who, at in enumerate(found.members)]
+        groups.insert(_place_of(group, groups, versions), group)
     return groups
+
+
+def _place_of(
+    group: list[list[Sentence]], groups: Sequence[list[list[Sentence]]], versions: Sequence[Sequence[Sentence]]
+) -> int:
+    """Where a sentence without offsets stands among the groups: after the nearest one before it, as the first person
+    who has it orders them."""
+    who = next(number for number, rows in enumerate(group) if rows)
+    place_of = {row.pk: place for place, each in enumerate(groups) for row in each[who]}
+    at = next(place for place, row in enumerate(versions[who]) if row.pk == group[who][0].pk)
+    before = (place_of[row.pk] for row in reversed(versions[who][:at]) if row.pk in place_of)
+    return next(before, -1) + 1
 
 
 def _compare_cuts(result: Decompositions, number: str, members: list[list[Sentence]], decisions: Decisions) -> None:
@@ -129,6 +152,9 @@ def _compare_cuts(result: Decompositions, number: str, members: list[list[Senten
 def _compare_sentence(result: Decompositions, number: str, rows: list[Sentence], decisions: Decisions) -> None:
     key = key_for("sentence", rows)
     type_row = label_row(f"{key}-type", "type", "Type", [row.type for row in rows], SentenceType, decisions)
+    if all(row.type != SentenceType.CHECKWORTHY for row in rows):
+        # Nobody has written its claims, so nobody can agree that it has some.
+        type_row.options = [option for option in type_row.options if option.value != SentenceType.CHECKWORTHY]
     needs_text = [row.decontext if row.type == SentenceType.CHECKWORTHY else ABSENT for row in rows]
     fields = [
         text_row(f"{key}-decontext", "decontext", "Stand-alone text", needs_text, decisions),
@@ -268,7 +294,8 @@ def _compare_claim(
     worth = label_row(
         f"{key}-worth_checking", "worth_checking", "Worth checking", of_all(_worth), WORTH_WORDS, decisions
     )
-    worth.is_active = type_row.settled == ClaimType.FACTUAL and any(value is not ABSENT for value in worth.values)
+    # Where nobody had called the claim factual, nobody has said yet whether it is worth checking: that is asked now.
+    worth.is_active = type_row.settled == ClaimType.FACTUAL
     details = [
         text_row(f"{key}-text", "text", "Text", of_all(lambda claim: claim.text), decisions),
         type_row,

@@ -39,12 +39,14 @@ class AgreedRevision:
 
 @dataclass(slots=True)
 class Revisions(Comparison):
-    """``response_follows``: the agreed answer is merged from the agreed sentences."""
+    """``response_follows``: the agreed answer is merged from the agreed sentences. ``answers``: each person's answer as
+    it was submitted, merged or written."""
 
     claims: list[AgreedRevision] = field(default_factory=list)
     sentences: list[AgreedRevision] = field(default_factory=list)
     response: AgreedRevision | None = None
     response_follows: bool = True
+    answers: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ def _compare_response(result: Revisions, rows: list[ResponseRevision], decisions
     row.decision = decisions.get(row.key)
     texts = [[each.text] if not each.follows_statements else [] for each in rows]
     result.items.append(Item(key, "answer", "", texts, [row], heading="The answer as a whole"))
+    result.answers = [each.text for each in rows]
     result.response_follows = row.settled in (ABSENT, FOLLOWS)
     origin = (
         Origin.CONSOLIDATED.value if result.response_follows else settled_origin(row, [r.text_origin for r in rows])

@@ -13,6 +13,7 @@ from typing import Any
 
 from annotator.agreement.comparison import ABSENT, Comparison
 from annotator.agreement.decomposition import Decompositions
+from annotator.agreement.revision import Revisions
 from pipeline.metrics.text import edit_distance, word_overlap
 
 
@@ -36,6 +37,9 @@ def tally_of(comparison: Comparison) -> dict[str, Any]:
             [one, other, len(found), comparison.claim_counts[one], comparison.claim_counts[other], found]
             for (one, other), found in sorted(comparison.similarities.items())
         ]
+    if isinstance(comparison, Revisions):
+        # The row says "merged from the sentences" where nobody wrote an answer; compared are the answers themselves.
+        texts["answer.text"] = [_distances(comparison.answers)]
     return data
 
 

@@ -6,6 +6,7 @@ is asked for (design: Evidence).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,9 +82,15 @@ def _compare_stances(
 ) -> None:
     passages: dict[Any, list[Card | None]] = {}
     for who, work in enumerate(works):
+        times: Counter[tuple[str, str]] = Counter()
         for card in sorted(work.cards if work else (), key=lambda card: card.number):
             evidence = card.evidence
-            same = evidence.pk if evidence.annotation_id is None else (evidence.url, same_text(evidence.passage))
+            same: Any = evidence.pk
+            if evidence.annotation_id is not None:
+                # Released data repeats passages in a claim, some with different stances: the second is another row.
+                passage = (evidence.url, same_text(evidence.passage))
+                same = (*passage, times[passage])
+                times[passage] += 1
             passages.setdefault(same, [None] * len(works))[who] = card
     for position, cards in enumerate(passages.values(), start=1):
         _compare_stance(result, f"{number}, evidence {position}", cards, decisions)
@@ -211,7 +218,8 @@ def _edit_row(key: str, claim: Claim, verdicts: Sequence[Verdict | None], decisi
     distinct = list(dict.fromkeys(value for value in values if value is not ABSENT))
     options = [
         Option(value, value or "Delete the claim", tuple(who for who, each in enumerate(values) if each == value))
-        for value in distinct
+        # Deleting is always possible, also where nobody had called the claim false.
+        for value in dict.fromkeys([*distinct, ""])
     ]
     auto, tied = voted(values)
     words = ["" if value is ABSENT else value or "Delete the claim" for value in values]

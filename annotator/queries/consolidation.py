@@ -34,12 +34,20 @@ class Board:
 
     @property
     def open_questions(self) -> list[Question]:
-        return [question for question in self.questions if question.answered_at is None]
+        """What the third rater was asked and has not answered. Nobody is held up by a question about a row that is not
+        asked any more, nor by one that nobody is left to answer."""
+        if not self.third_raters:
+            return []
+        return [row for row in self.questions if row.answered_at is None and (not row.key or self._is_there(row.key))]
+
+    def _is_there(self, key: str) -> bool:
+        row = self.comparison.find(key)
+        return row is not None and row.is_active
 
     @property
     def was_asked(self) -> bool:
         """The third rater was asked about the stage as a whole, so that their signature alone closes it."""
-        return any(question.key == "" for question in self.questions)
+        return bool(self.third_raters) and any(question.key == "" for question in self.questions)
 
     def signed(self, user_id: int | None) -> bool:
         return any(each.by_id == user_id for each in self.sign_offs)
@@ -102,6 +110,9 @@ def board_of(document: Document, stage: Stage) -> Board:
         board.questions = list(version.questions.select_related("by", "answered_by"))
         board.sign_offs = list(version.sign_offs.select_related("by"))
     board.third_raters = rules.third_raters_of(document, stage)
+    if not board.third_raters:
+        for row in board.comparison.rows:
+            row.tied = False  # nobody is above the partners: they settle it themselves
     board.third_rater_signs = (
         stage == Stage.VERIFY and document.benchmark.third_rater_at_verify and bool(board.third_raters)
     )

@@ -16,6 +16,7 @@ from annotator.visibility import sees_annotation
 from annotator.vocabulary import (
     AnnotationKind,
     AnnotationState,
+    DisagreementReason,
     Factuality,
     Handling,
     Importance,
@@ -67,7 +68,6 @@ def visible_annotations(document: Document, user: User, annotations: Iterable[An
         row
         for row in rows
         if sees_annotation(
-            kind=row.kind,
             is_own=row.person_id == user.pk,
             phase=document.phase,
             stage_is_over=row.stage in over,
@@ -263,6 +263,9 @@ def _details(row: Activity, subjects: dict[str, str]) -> list[str]:
         if name in UNTOLD or name.endswith("_origin"):
             continue
         kind = change["record"].partition(":")[0]
+        if kind == "decision":
+            details += _settled(name, change["after"], row.reason)
+            continue
         subject = subjects.get(change["record"], "")
         of = f" of {kind} “{subject}”" if subject else f" of the {kind.replace('-', ' ')}"
         if name == "removed":
@@ -273,6 +276,15 @@ def _details(row: Activity, subjects: dict[str, str]) -> list[str]:
         else:
             details.append(f"{FIELD_WORDS.get(name, name)}{of}: {_value(name, change['after'])}")
     return details
+
+
+def _settled(name: str, value: Any, label: str) -> list[str]:
+    """What a difference was settled as, and why it had come up; whose version was taken as a whole has no words."""
+    if name == "reason" and value:
+        return [f"because: {DisagreementReason(value).label.lower()}"]
+    if name != "value" or (isinstance(value, int) and not isinstance(value, bool)):
+        return []
+    return [f"{label.lower()}: {_value(name, '; '.join(value) if isinstance(value, list) else value)}"]
 
 
 def _value(name: str, value: Any) -> str:

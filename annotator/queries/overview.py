@@ -1,15 +1,18 @@
 """The figures of a benchmark's overview. Nothing here tells of work that is still blind: times and shares are counted
-over agreed stages alone, and of what is in work only that somebody has begun it."""
+over agreed stages alone, and of what is in work only that somebody has begun it. Copies of gold that measure people
+are left out everywhere."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from django.db.models import Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from annotator import charts
 from annotator.models import Annotation, Benchmark, Claim, Document, Flag, Membership, PipelineRun
-from annotator.queries.documents import Counts, counts_of
+from annotator.queries.pace import NEWEST
+from annotator.queries.team import team_of
 from annotator.vocabulary import (
     STAGES,
     AnnotationKind,
@@ -25,12 +28,75 @@ RUNS_SHOWN = 3
 PEOPLE_SHOWN = 30
 
 
+@dataclass(slots=True)
+class Standing:
+    """How many documents stand where. ``grouped``: by batch, stage and phase; ``begun``: by batch and stage, those in
+    the independent phase on which somebody has a place."""
+
+    grouped: dict[tuple[int | None, str, str], int] = field(default_factory=dict)
+    begun: dict[tuple[int | None, str], int] = field(default_factory=dict)
+
+    def of_batch(self, batch: int) -> Standing:
+        """The same of one batch."""
+        return Standing(
+            {key: number for key, number in self.grouped.items() if key[0] == batch},
+            {key: number for key, number in self.begun.items() if key[0] == batch},
+        )
+
+    def at(self, stage: str = "", phase: str = "") -> int:
+        """Documents at a stage and in a phase, at any where it is left blank."""
+        return sum(n for (_, s, p), n in self.grouped.items() if stage in ("", s) and phase in ("", p))
+
+    def begun_at(self, stage: str) -> int:
+        return sum(number for (_, each), number in self.begun.items() if each == stage)
+
+    @property
+    def total(self) -> int:
+        return self.at()
+
+    @property
+    def gold(self) -> int:
+        return self.at(Stage.REVISE, Phase.AGREED)
+
+    @property
+    def discarded(self) -> int:
+        return self.at(phase=Phase.DISCARDED)
+
+    @property
+    def to_agree(self) -> int:
+        return self.at(phase=Phase.CONSOLIDATING)
+
+    @property
+    def in_work(self) -> int:
+        return sum(self.begun.values())
+
+
+def standing_of(benchmark: Benchmark) -> Standing:
+    """Where the documents stand (two queries)."""
+    documents = benchmark.documents.filter(twin_of__isnull=True).order_by()
+    counted = documents.values_list("batch", "stage", "phase").annotate(number=Count("pk"))
+    at_work = Annotation.objects.filter(
+        kind=AnnotationKind.INDIVIDUAL,
+        seat__isnull=False,
+        document__benchmark=benchmark,
+        document__twin_of__isnull=True,
+        document__phase=Phase.INDEPENDENT,
+        stage=F("document__stage"),
+    ).order_by()
+    begun = at_work.values_list("document__batch", "stage").annotate(number=Count("document", distinct=True))
+    return Standing(
+        {(batch, stage, phase): number for batch, stage, phase, number in counted},
+        {(batch, stage): number for batch, stage, number in begun},
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class StageBar:
     """Where the documents stand at one stage. ``total`` counts every document that is not discarded."""
 
     stage: Stage
     agreed: int
+    to_agree: int
     in_work: int
     waiting: int
     total: int
@@ -38,47 +104,42 @@ class StageBar:
     @property
     def words(self) -> str:
         """The bar in words, as it stands beside it."""
-        parts = [(self.agreed, "agreed"), (self.in_work, "in work"), (self.waiting, "waiting")]
+        parts = [
+            (self.agreed, "agreed"),
+            (self.to_agree, "to be agreed"),
+            (self.in_work, "in work"),
+            (self.waiting, "waiting"),
+        ]
         return ", ".join(f"{number:,} {word}" for number, word in parts if number) or "none yet"
 
     @property
     def parts(self) -> list[dict[str, str | float]]:
-        """The parts of the bar in percent, for components/stacked.html."""
-        drawn: list[dict[str, str | float]] = []
-        x = 0.0
-        for kind, number in (("agreed", self.agreed), ("work", self.in_work), ("waiting", self.waiting)):
-            width = 100 * number / self.total if self.total else 0.0
-            if number:
-                drawn.append({"kind": kind, "x": round(x, 2), "width": round(width, 2)})
-            x += width
-        return drawn
+        """The parts of the bar in percent, for components/phases.html."""
+        numbers = {"agreed": self.agreed, "agree": self.to_agree, "work": self.in_work, "waiting": self.waiting}
+        return charts.parts(numbers, self.total)
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveTime:
-    """Mean active seconds of people on a gold document; ``longest`` is the stage that takes most of them."""
+def bars_of(standing: Standing) -> list[StageBar]:
+    """A bar for each stage.
 
-    documents: int
-    seconds: float
-    longest: Stage
-    longest_seconds: float
-
-    @property
-    def shown(self) -> str:
-        return duration(self.seconds)
-
-    @property
-    def longest_shown(self) -> str:
-        number = "one gold document" if self.documents == 1 else f"mean of {self.documents:,} gold documents"
-        return f"{number}; {self.longest.label.lower()} takes {duration(self.longest_seconds)} of it"
+    Agreed at a stage: everything that has gone past it, and gold. To be agreed: all have submitted. In work: somebody
+    has taken a place. Waiting: nobody has begun, or suggestions are on the way.
+    """
+    here = {stage: standing.at(stage) - standing.at(stage, Phase.DISCARDED) for stage in STAGES}
+    bars: list[StageBar] = []
+    for position, stage in enumerate(STAGES):
+        agreed, to_agree = standing.at(stage, Phase.AGREED), standing.at(stage, Phase.CONSOLIDATING)
+        in_work = standing.begun_at(stage)
+        waiting = here[stage] - agreed - to_agree - in_work
+        past = sum(here[later] for later in STAGES[position + 1 :])
+        bars.append(StageBar(stage, past + agreed, to_agree, in_work, waiting, sum(here.values())))
+    return bars
 
 
-def duration(seconds: float) -> str:
-    """Seconds as people say them: "40 s", "19 min", "2 h 5 min"."""
-    if seconds < 90:
-        return f"{round(seconds)} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+def whats_missing(benchmark: Benchmark) -> list[str]:
+    """What the team lacks for documents to be agreed, as sentences: the same that the team page says (three
+    queries)."""
+    return team_of(benchmark, with_load=False).missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,67 +170,20 @@ class SuggestionShares:
         return self.percent(self.removed)
 
 
-def bars_of(benchmark: Benchmark) -> tuple[list[StageBar], Counts]:
-    """A bar for each stage, and the counts behind them (two queries).
-
-    Agreed at a stage: everything that has gone past it, and gold. In work: somebody has taken a place, or all have
-    submitted and it waits to be agreed. Waiting: nobody has begun, or suggestions are on the way.
-    """
-    counts = counts_of(benchmark)
-    begun: dict[str, int] = dict(
-        Annotation.objects.filter(
-            kind=AnnotationKind.INDIVIDUAL,
-            document__benchmark=benchmark,
-            document__phase=Phase.INDEPENDENT,
-            stage=F("document__stage"),
-        )
-        .order_by()
-        .values_list("stage")
-        .annotate(number=Count("document", distinct=True))
-    )
-    total = counts.total - counts.discarded
-    bars: list[StageBar] = []
-    for position, stage in enumerate(STAGES):
-        agreed = counts.at(stage, Phase.AGREED)
-        in_work = begun.get(stage, 0) + counts.at(stage, Phase.CONSOLIDATING)
-        waiting = counts.at_stage(stage) - agreed - in_work
-        past = sum(counts.at_stage(later) for later in STAGES[position + 1 :])
-        bars.append(StageBar(stage, past + agreed, in_work, waiting, total))
-    return bars, counts
-
-
-def active_time(benchmark: Benchmark) -> ActiveTime | None:
-    """The mean active time on gold documents that people have labelled here; None if there is none (one query)."""
-    rows = (
-        Annotation.objects.filter(
-            kind=AnnotationKind.INDIVIDUAL,
-            state=AnnotationState.SUBMITTED,
-            document__benchmark=benchmark,
-            document__stage=Stage.REVISE,
-            document__phase=Phase.AGREED,
-        )
-        .order_by()
-        .values_list("stage")
-        .annotate(seconds=Sum("active_seconds"), documents=Count("document", distinct=True))
-    )
-    seconds = {Stage(stage): (total or 0, documents) for stage, total, documents in rows}
-    documents = max((documents for _, documents in seconds.values()), default=0)
-    whole = sum(total for total, _ in seconds.values())
-    if not documents or not whole:
-        return None
-    longest = max(seconds, key=lambda stage: seconds[stage][0])
-    return ActiveTime(documents, whole / documents, longest, seconds[longest][0] / documents)
-
-
 def suggestion_shares(benchmark: Benchmark) -> SuggestionShares:
-    """What became of suggested claims, read from the origins in agreed decompositions (one query)."""
-    rows = Claim.objects.filter(
-        suggestion__isnull=False,
-        sentence__annotation__kind=AnnotationKind.CONSOLIDATED,
-        sentence__annotation__state=AnnotationState.SUBMITTED,
-        sentence__annotation__stage=Stage.DECOMPOSE,
-        sentence__annotation__document__benchmark=benchmark,
-    ).exclude(sentence__annotation__document__phase=Phase.DISCARDED)
+    """What became of suggested claims, read from the origins in the newest agreed decompositions (one query)."""
+    agreed = (
+        Annotation.objects.filter(
+            kind=AnnotationKind.CONSOLIDATED,
+            state=AnnotationState.SUBMITTED,
+            stage=Stage.DECOMPOSE,
+            document__benchmark=benchmark,
+            document__twin_of__isnull=True,
+        )
+        .exclude(document__phase=Phase.DISCARDED)
+        .order_by("-pk")
+    )
+    rows = Claim.objects.filter(suggestion__isnull=False, sentence__annotation__in=agreed.values("pk")[:NEWEST])
     present = Q(removed="", sentence__removed="")
     found = rows.aggregate(
         kept=Count("pk", filter=present & Q(text_origin=Origin.ACCEPTED)),
@@ -181,7 +195,7 @@ def suggestion_shares(benchmark: Benchmark) -> SuggestionShares:
 
 def open_flags(benchmark: Benchmark) -> int:
     """How many documents somebody has passed on and nobody has looked at (one query)."""
-    flags = Flag.objects.filter(document__benchmark=benchmark, cleared_at__isnull=True)
+    flags = Flag.objects.filter(document__benchmark=benchmark, document__twin_of__isnull=True, cleared_at__isnull=True)
     return flags.values("document").distinct().count()
 
 
@@ -210,7 +224,8 @@ def people_of(benchmark: Benchmark) -> list[Membership]:
 
 def listed(benchmarks: QuerySet[Benchmark]) -> list[Benchmark]:
     """Benchmarks by name, with ``documents_count`` and ``gold_count`` (one query)."""
-    documents = Document.objects.filter(benchmark=OuterRef("pk")).order_by().values("benchmark")
+    real = Document.objects.filter(benchmark=OuterRef("pk"), twin_of__isnull=True)
+    documents = real.order_by().values("benchmark")
     number = documents.annotate(number=Count("pk")).values("number")
     gold = documents.filter(stage=Stage.REVISE, phase=Phase.AGREED).annotate(number=Count("pk")).values("number")
     return list(

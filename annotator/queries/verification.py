@@ -115,6 +115,8 @@ def claims_to_verify(annotation: Annotation, sentences: list[Sentence] | None = 
             verdict = verdicts.get(claim.pk)
             if verdict is not None and claim.is_checked:
                 shown = arranged(cards.get(claim.pk, []))
+                for card in shown:
+                    card.evidence.claim = claim  # read already: whoever asks for it needs no query
                 works.append(ClaimWork(f"{sentence_number}.{claim_number}", claim, verdict, shown))
     return works
 

@@ -1,4 +1,4 @@
-"""Benchmarks: the list of one's own, making one, and the overview of how far it is."""
+"""Benchmarks: the list of one's own, making one, and what all pages of one share."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotator import rules
-from annotator.actions.benchmarks import create_benchmark
+from annotator.actions.benchmarks import MAX_PEOPLE, create_benchmark
 from annotator.models import Benchmark, Corpus
 from annotator.queries import overview as figures
 from annotator.queries.work import benchmarks_of
-from annotator.screens.common import benchmark_for, person, speaks_errors
+from annotator.screens.common import person, speaks_errors
 
 STRATEGIES = [
     ("offline", "Offline: rules and a local corpus, no key needed"),
@@ -28,12 +28,15 @@ STRATEGIES = [
 def page_of_benchmark(request: HttpRequest, benchmark: Benchmark, current: str) -> dict[str, Any]:
     """What every page of a benchmark shows around its content: the tabs, the guidelines, what the person may do.
 
-    ``current`` is the name of a tab: Overview, Documents, Import, Export, Guidelines; "" for none.
+    ``current`` is the name of a tab: Overview, Documents, Import, Export, Team, Batches,
+    Agreement, Guidelines; "" for none.
     """
     user = person(request)
     can_manage, can_export = rules.can_manage(user, benchmark), rules.can_export(user, benchmark)
     tabs = [("Overview", "benchmark", "g o", True), ("Documents", "documents", "g l", True)]
     tabs += [("Import", "import", "g i", can_manage), ("Export", "export", "g e", can_export)]
+    tabs += [("Team", "team", "g t", True), ("Batches", "batches", "g b", can_manage)]
+    tabs += [("Agreement", "agreement", "g a", rules.can_see_agreement(user, benchmark))]
     tabs += [("Guidelines", "guidelines", "", True)]
     return {
         "benchmark": benchmark,
@@ -62,10 +65,18 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 class BenchmarkForm(forms.Form):
-    """Name, strategy, corpus; the address follows from the name. One person labels a document: submitting agrees it."""
+    """Name, people per document, strategy, corpus; the address follows from the name."""
 
     name = forms.CharField(
         max_length=200, label="Name", help_text="What people will read, for example “Landmarks pilot”."
+    )
+    overlap = forms.IntegerField(
+        min_value=1,
+        max_value=MAX_PEOPLE,
+        initial=2,
+        label="People per document",
+        help_text="Two label it independently and then agree, which makes gold worth trusting. "
+        "With 1, submitting a stage agrees it. It can be changed until somebody begins.",
     )
     strategy = forms.ChoiceField(
         choices=STRATEGIES,
@@ -114,6 +125,7 @@ def create(request: HttpRequest) -> HttpResponse:
                 by=user,
                 strategy=data["strategy"],
                 corpus=data["corpus"],
+                overlap=data["overlap"],
             )
         except IntegrityError:
             form.add_error("name", "Somebody has just made a benchmark with this name. Send it again.")
@@ -121,21 +133,3 @@ def create(request: HttpRequest) -> HttpResponse:
             return redirect("import", slug=benchmark.slug)
     context = {"form": form}
     return render(request, "benchmarks/create.html", context, status=422 if form.errors else 200)
-
-
-@require_GET
-@speaks_errors
-def overview(request: HttpRequest, slug: str) -> HttpResponse:
-    """How far the benchmark is: figures, where the documents stand, the latest runs."""
-    benchmark = benchmark_for(request, slug)
-    bars, counts = figures.bars_of(benchmark)
-    context = page_of_benchmark(request, benchmark, "Overview") | {
-        "bars": bars,
-        "counts": counts,
-        "time": figures.active_time(benchmark),
-        "shares": figures.suggestion_shares(benchmark),
-        "flags": figures.open_flags(benchmark),
-        "runs": figures.latest_runs(benchmark),
-        "people": figures.people_of(benchmark),
-    }
-    return render(request, "benchmarks/overview.html", context)

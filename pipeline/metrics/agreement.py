@@ -34,10 +34,12 @@ class Item:
     """One thing that people labelled, with the document (cluster) it is from and the label of each rater.
 
     Raters are numbers or names, the same ones throughout. (A mapping's key type cannot be widened, hence Any.)
+    ``times``: it stands for so many things of the document that got the same labels.
     """
 
     cluster: Hashable
     labels: Mapping[Any, str]
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +101,11 @@ def agreement(
         return _estimate(coefficient(whole), coefficient(drawn))
 
     return Agreement(
-        items=len(table.counts),
+        items=int(table.times.sum()),
         left_out=table.left_out,
         clusters=len(sums),
         raters=table.raters,
-        labels=dict(zip(names, table.counts.sum(axis=0).tolist(), strict=True)),
+        labels=dict(zip(names, (table.times @ table.counts).tolist(), strict=True)),
         percent=estimate(_percent),
         cohen=estimate(_cohen) if len(table.raters) == 2 else None,
         fleiss=estimate(_fleiss),
@@ -210,9 +212,10 @@ def _ac1(sums: _Sums) -> _Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The items as arrays: row i is an item with two labels or more."""
+    """The items as arrays: row i is an item with two labels or more, and stands for ``times[i]`` of them."""
 
     clusters: NDArray[np.int64]  # numbered from 0
+    times: NDArray[np.int64]
     counts: NDArray[np.int64]  # how many raters gave each label
     # The label of the first and of the second rater, by index; empty unless there are exactly two raters.
     said: NDArray[np.int64]
@@ -237,11 +240,12 @@ class _Table:
         pairs = [[index[item.labels[rater]] for rater in raters] for item in counted] if len(raters) == 2 else []
         return cls(
             clusters=_numbered([item.cluster for item in counted]),
+            times=np.array([item.times for item in counted], dtype=np.int64),
             counts=counts.reshape(len(counted), len(labels)),
             said=np.array(pairs, dtype=np.int64).reshape(-1, 2),
             labels=labels,
             raters=raters,
-            left_out=len(given) - len(counted),
+            left_out=sum(item.times for item in given) - sum(item.times for item in counted),
         )
 
     def per_cluster(self) -> _Floats:
@@ -258,16 +262,18 @@ class _Table:
             counts / size[:, None],
             *(one_hot[self.said[:, rater]] if len(self.said) else np.zeros_like(counts) for rater in (0, 1)),
         ]
-        return _summed(np.column_stack(columns), self.clusters)
+        return _summed(np.column_stack(columns) * self.times[:, None], self.clusters)
 
     def confusion(self) -> NDArray[np.int64]:
         """Counts of pairs of labels on the same item; see ``Agreement``."""
         width = len(self.labels)
         if len(self.said):
             cells = self.said[:, 0] * width + self.said[:, 1]
-            return np.bincount(cells, minlength=width * width).reshape(width, width)
-        pairs = self.counts.T @ self.counts
-        np.fill_diagonal(pairs, (self.counts * (self.counts - 1) // 2).sum(axis=0))
+            table = np.zeros(width * width, dtype=np.int64)
+            np.add.at(table, cells, self.times)
+            return table.reshape(width, width)
+        pairs = self.counts.T @ (self.counts * self.times[:, None])
+        np.fill_diagonal(pairs, self.times @ (self.counts * (self.counts - 1) // 2))
         return pairs
 
 

@@ -333,3 +333,19 @@ def test_a_ratio_pools_before_it_divides() -> None:
     assert ratio_estimate([]) is None
     assert ratio_estimate([("d", 0, 0), ("e", 0, 0)]) is None
     assert ratio_estimate([("d", 0, 0), ("e", 1, 2)]) == Estimate(0.5, 0.5, 0.5), "draws of d alone are left out"
+
+
+def to_12_digits(figure: str) -> float:
+    return round(float(figure), 12)
+
+
+def test_an_item_that_stands_for_several_counts_like_as_many_of_them():
+    said = [("yes", "yes"), ("yes", "no"), ("no", "no"), ("yes",)]
+    for raters in (said, [(*each, "yes") for each in said]):
+        once = [Item(number % 2, dict(enumerate(labels)), 1 + number) for number, labels in enumerate(raters)]
+        each = [Item(item.cluster, item.labels) for item in once for _ in range(item.times)]
+        found, expected = (
+            json.loads(json.dumps(agreement(items, scale=["yes", "no", "other"]).as_json()), parse_float=to_12_digits)
+            for items in (once, each)
+        )
+        assert found == expected

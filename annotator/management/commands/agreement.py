@@ -1,0 +1,171 @@
+"""How well people agree in a benchmark, as a table to read or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.agreement.report import Report
+from annotator.agreement.tables import as_json
+from annotator.models import Benchmark
+from annotator.queries.agreement import Filter, Settled, agreement_of, members_of, people_in, settled_of
+from annotator.vocabulary import STAGES, DisagreementReason
+from pipeline.metrics.agreement import Estimate
+
+YES_NO = ("yes", "no")
+
+
+class Command(BaseCommand):
+    help = "How well people agree, counted over what they had labelled independently (see docs/formats/agreement.md)."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--benchmark", required=True, metavar="SLUG")
+        parser.add_argument("--json", action="store_true", help="everything as JSON instead of a table")
+        parser.add_argument("--stage", choices=[stage.value for stage in STAGES], default="")
+        parser.add_argument("--person", metavar="USERNAME", help="with each of their partners")
+        parser.add_argument("--partner", metavar="USERNAME", help="with --person: these two alone")
+        parser.add_argument("--group", metavar="NAME")
+        parser.add_argument("--batch", metavar="NAME")
+        parser.add_argument("--from", dest="since", type=_day, metavar="DATE", help="submitted by all from this day on")
+        parser.add_argument("--to", dest="until", type=_day, metavar="DATE", help="and up to this day")
+        parser.add_argument("--blind-first", choices=YES_NO, help="documents labelled before the suggestions were seen")
+        parser.add_argument("--cross-annotated", choices=YES_NO, help="documents with people from outside the group")
+        parser.add_argument("--by", choices=("week", "month"), default="", help="periods of the figures over time")
+
+    def handle(self, **options: Any) -> None:
+        benchmark = _benchmark(options["benchmark"])
+        narrowed = _filter(benchmark, options)
+        report, settled = agreement_of(benchmark, narrowed), settled_of(benchmark, narrowed)
+        people = {key: person.username for key, person in people_in(report).items()}
+        if not options["json"]:
+            self.stdout.write("\n".join([*_lines(report), *_settled_lines(settled, people)]))
+            return
+        asked = ("stage", "person", "partner", "group", "batch", "since", "until", "blind_first", "cross_annotated")
+        found = {
+            "benchmark": benchmark.slug,
+            "filter": {name: str(options[name]) for name in asked if options[name]},
+            **as_json(report, people, dict(benchmark.batches.values_list("pk", "name"))),
+            "settled": {
+                "differences": settled.total,
+                "reasons": {reason or "not_said": number for reason, number in settled.reasons.items()},
+                "people": {
+                    people.get(person, ""): {"own": kept.own, "partners": kept.partners, "new": kept.new}
+                    for person, kept in settled.kept.items()
+                },
+            },
+        }
+        self.stdout.write(json.dumps(found, indent=2, ensure_ascii=False))
+
+
+def _day(raw: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(raw)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"“{raw}” is no day. Write it like 2026-11-20.") from None
+
+
+def _benchmark(slug: str) -> Benchmark:
+    benchmark = Benchmark.objects.filter(slug=slug).first()
+    if benchmark is None:
+        raise CommandError(
+            _unknown("benchmark", slug, Benchmark.objects.order_by("slug").values_list("slug", flat=True))
+        )
+    return benchmark
+
+
+def _unknown(what: str, name: str, known: Any) -> str:
+    there = ", ".join(list(known)[:20])
+    return f"There is no {what} “{name}”. " + (f"There are: {there}." if there else "There are none yet.")
+
+
+def _filter(benchmark: Benchmark, options: dict[str, Any]) -> Filter:
+    """The filter asked for. Raises CommandError for names that are not there."""
+    names = [options[name] for name in ("person", "partner") if options[name]]
+    if options["partner"] and not options["person"]:
+        raise CommandError("--partner goes with --person: name both.")
+    if len(set(names)) < len(names):
+        raise CommandError("Name two people: nobody is their own partner.")
+    known = {person.username: person.pk for person in members_of(benchmark)}
+    for name in names:
+        if name not in known:
+            raise CommandError(_unknown("person", name, known))
+    return Filter(
+        stage=options["stage"],
+        people=tuple(known[name] for name in names),
+        group=_named("group", options["group"], dict(benchmark.groups.values_list("name", "pk"))),
+        batch=_named("batch", options["batch"], dict(benchmark.batches.values_list("name", "pk"))),
+        since=options["since"],
+        until=options["until"],
+        blind_first=_yes(options["blind_first"]),
+        cross_annotated=_yes(options["cross_annotated"]),
+        by=options["by"],
+    )
+
+
+def _named(what: str, name: str | None, known: dict[str, int]) -> int | None:
+    if name is None:
+        return None
+    if name not in known:
+        raise CommandError(_unknown(what, name, known))
+    return known[name]
+
+
+def _yes(word: str | None) -> bool | None:
+    return None if word is None else word == "yes"
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+_ROW = "  {:<30}{:>7}{:>7}{:>9}{:>9}{:>9}{:>24}{:>9}"
+
+
+def _lines(report: Report) -> list[str]:
+    if not report.documents:
+        return ["Nothing to compare yet: figures come when all who label a document have submitted a stage of it."]
+    lines = [f"{report.documents:,} documents that several people labelled independently."]
+    for stage in report.stages:
+        lines += ["", stage.stage.label, _ROW.format("", "n", "docs", "same", "Cohen", "Fleiss", "alpha (95%)", "AC1")]
+        for each in stage.labels:
+            found = each.figures
+            same = "–" if found.percent is None else f"{100 * found.percent.value:.1f}%"
+            rest = [_figure(found.cohen), _figure(found.fleiss), _interval(found.alpha), _figure(found.ac1)]
+            lines.append(_ROW.format(each.field.label, found.items, found.clusters, same, *rest))
+        if stage.claims is not None:
+            lines.append(
+                f"  The same claims: F1 {_interval(stage.claims.f1)}, mean similarity of matches "
+                f"{_interval(stage.claims.similarity)}, {stage.claims.documents:,} documents"
+            )
+        lines += [
+            f"  {each.field.label}: edit distance {_interval(each.edit_distance)}, word overlap "
+            f"{_interval(each.word_overlap)}, {each.pairs:,} pairs"
+            for each in stage.texts
+        ]
+    return lines
+
+
+def _settled_lines(settled: Settled, people: dict[int, str]) -> list[str]:
+    if not settled.total:
+        return []
+    reasons = ", ".join(
+        f"{DisagreementReason(reason).label.lower() if reason else 'not said'} {number:,}"
+        for reason, number in settled.reasons.items()
+    )
+    lines = ["", f"{settled.total:,} differences settled: {reasons}."]
+    return lines + [
+        f"  {people.get(person, '')}: own value stood {kept.own:,} of {kept.total:,} times"
+        for person, kept in settled.kept.items()
+    ]
+
+
+def _figure(estimate: Estimate | None) -> str:
+    return "–" if estimate is None else f"{estimate.value:.3f}"
+
+
+def _interval(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return _figure(estimate)
+    return f"{estimate.value:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"

@@ -1,0 +1,55 @@
+"""What the tests of agreement share: two people who label and settle through the actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from annotator.actions import consolidate
+from annotator.actions.annotate import open_annotation
+from annotator.actions.decompose import take_over_sentence
+from annotator.actions.submit import submit
+from annotator.models import Annotation, Document, User
+from annotator.queries.consolidation import board_of
+from annotator.queries.decomposition import sentences_of
+from annotator.vocabulary import Stage
+from tests.factories import retrieve, save, verified
+
+
+def begun(document: Document, person: User, stage: Stage = Stage.DECOMPOSE) -> Annotation:
+    """The person's open annotation; at decompose with every suggestion taken over."""
+    annotation = open_annotation(document, stage, by=person)
+    if stage == Stage.DECOMPOSE:
+        for sentence in sentences_of(annotation):
+            take_over_sentence(sentence, by=person)
+    return annotation
+
+
+def label(annotation: Annotation, name: str, values: Sequence[str], by: User) -> None:
+    """Give a label to each sentence, in order."""
+    for sentence, value in zip(sentences_of(annotation), values, strict=True):
+        if getattr(sentence, name) != value:
+            save(sentence, name, value, by)
+
+
+def settle(document: Document, people: Sequence[User], decisions: Sequence[dict[str, Any]]) -> Document:
+    """Settle the differences in order, the rest by taking the first person's, and sign."""
+    stage = Stage(document.stage)
+    given = list(decisions)
+    while rows := [row for row in board_of(document, stage).comparison.rows if row.is_open]:
+        consolidate.decide(document, stage, rows[0].key, by=people[0], **(given.pop(0) if given else {"choice": 0}))
+    for person in people:
+        consolidate.sign(document, stage, by=person)
+    document.refresh_from_db()
+    return document
+
+
+def at_revise(document: Document, owner: User, ada: User, ben: User) -> Document:
+    """The document with decompose and verify agreed without a difference."""
+    for person in (ada, ben):
+        submit(begun(document, person), by=person)
+    document.refresh_from_db()
+    retrieve(settle(document, [ada, ben], []))
+    for person in (ada, ben):
+        verified(document, person)
+    return settle(document, [ada, ben, owner], [])
