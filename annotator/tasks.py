@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from annotator.actions import jobs, team
+from annotator.actions import jobs, notices, team
 
 
 @shared_task(name=jobs.RUN_IMPORT)
@@ -33,3 +33,16 @@ def resume_imports(alone: bool = False) -> int:
 def mail_invitation(invitation_id: int, site: str) -> None:
     """Mail an invitation whose link begins with ``site``."""
     team.mail_invitation(invitation_id, site)
+
+
+@shared_task(name=notices.MAIL_NOTICES, autoretry_for=(OSError,), retry_backoff=60, max_retries=5)
+def mail_notices(person_id: int) -> None:
+    """Mail a person what they have not read, in one mail."""
+    notices.mail_notices(person_id)
+
+
+@shared_task(name="annotator.mail_what_was_left")
+def mail_what_was_left() -> None:
+    """Order the mails that got lost on the way: called now and then."""
+    for person_id in notices.left_behind():
+        mail_notices.delay(person_id)

@@ -5,6 +5,7 @@ The names read from the environment are explained in .env.example. Nothing here 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ from csp.constants import NONE, SELF
 from config import environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+
+# Before numpy is loaded: web processes and workers share the cores, and numpy's own threads, one a core in each of
+# them, wait for each other (on two busy cores 20 s instead of 4 for the agreement of a large benchmark).
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # What this installation makes and keeps: database, secret key, demo log-ins, collected static files.
 VAR_DIR = Path(environment.text("TOUCHSTONE_VAR", str(BASE_DIR / "var"))).resolve()
@@ -88,6 +93,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "annotator.screens.notices.bar",
             ],
         },
     },
@@ -204,6 +210,8 @@ EMAIL_HOST_PASSWORD = environment.text("EMAIL_HOST_PASSWORD")
 EMAIL_USE_TLS = environment.flag("EMAIL_USE_TLS")
 EMAIL_TIMEOUT = 20  # seconds; a task mails, and a dead server does not hold the worker
 DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", "touchstone@localhost")
+# Where people reach Touchstone: tasks mail links without a request that would tell.
+SITE_URL = environment.text("SITE_URL", "http://localhost:8000").rstrip("/")
 
 # --- language and time ----------------------------------------------------------------------------
 
@@ -250,6 +258,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "begin what a command has written": {"task": "pipeline.pick_up_runs", "schedule": 3.0},
     "go on with what a killed worker left": {"task": "pipeline.resume_runs", "schedule": 15 * 60.0},
     "go on with imports that a killed worker left": {"task": "annotator.resume_imports", "schedule": 15 * 60.0},
+    "mail the notices that were left behind": {"task": "annotator.mail_what_was_left", "schedule": 60 * 60.0},
 }
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below is the one place
 # Threads of the in-process worker, processes of a separate one. LLM and page calls wait, they don't compute.

@@ -20,6 +20,7 @@ for _name in (
     "DEBUG",
     "SECRET_KEY",
     "EMAIL_HOST",
+    "SITE_URL",
 ):
     os.environ.pop(_name, None)
 if os.environ.get("TEST_DATABASE_URL"):

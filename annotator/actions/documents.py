@@ -8,11 +8,13 @@ from django.utils import timezone
 from annotator import rules
 from annotator.actions.fields import BadValueError, clean_text
 from annotator.actions.locking import lock_document
+from annotator.actions.notices import tell
 from annotator.actions.recorder import Action
 from annotator.actions.status import update_status
 from annotator.models import Annotation, Claim, Document, Flag, SentBack, User
 from annotator.queries.agreed import agreed
-from annotator.vocabulary import STAGES, AnnotationKind, AnnotationState, FlagReason, Phase, Stage
+from annotator.queries.notices import workers_on
+from annotator.vocabulary import STAGES, AnnotationKind, AnnotationState, FlagReason, NoticeKind, Phase, Stage
 
 
 def said_reason(text: str, for_what: str) -> str:
@@ -33,6 +35,8 @@ def discard(document: Document, reason: str, *, by: User) -> None:
         update_status(document, action, discarded=True)
         action.set(document, discard_reason=reason)
         action.write()
+        text = f"{document} was discarded: {reason}"
+        tell(workers_on(document, STAGES), NoticeKind.DISCARDED, text, document=document, by=by)
 
 
 def bring_back(document: Document, *, by: User) -> None:
@@ -44,6 +48,8 @@ def bring_back(document: Document, *, by: User) -> None:
         action.set(document, discard_reason="")
         update_status(document, action, discarded=False)
         action.write()
+        text = f"{document} was discarded and has been brought back: its work goes on."
+        tell(workers_on(document, STAGES), NoticeKind.RETURNED, text, document=document, by=by)
 
 
 def reopen(document: Document, stage: Stage, reason: str, *, by: User) -> None:
@@ -56,10 +62,17 @@ def reopen(document: Document, stage: Stage, reason: str, *, by: User) -> None:
             raise rules.NotAllowedError("This document was discarded. Bring it back first.")
         if agreed(document, stage) is None:
             raise BadValueError(f"{stage.label} is not agreed yet: there is nothing to reopen.")
-        _open_again(document, STAGES[STAGES.index(stage) :], only_sent_back=False)
+        later = STAGES[STAGES.index(stage) + 1 :]
+        _open_again(document, (stage, *later), only_sent_back=False)
         action = Action(name="reopen", by=by, document=document, reason=f"{stage.label}: {reason}")
         update_status(document, action)
         action.write()
+        text = f"{stage.label} of {document} is open again: {reason}"
+        at_stage = workers_on(document, [stage])
+        tell(at_stage, NoticeKind.RETURNED, text, document=document, stage=stage, by=by)
+        # Who worked on later stages alone has nothing to do here: their notice leads to the document.
+        others = [person for person in workers_on(document, later) if person not in at_stage]
+        tell(others, NoticeKind.RETURNED, text, document=document, by=by)
 
 
 def _open_again(document: Document, stages: tuple[Stage, ...], *, only_sent_back: bool) -> None:
@@ -89,6 +102,9 @@ def send_back(claim: Claim, reason: str, *, by: User) -> None:
         action = Action(name="send-back", by=by, document=document, reason=f"“{claim.text}”: {reason}")
         update_status(document, action)
         action.write()
+        text = f"A claim of {document} came back from verify to be repaired: {reason}"
+        at_stage = workers_on(document, [Stage.DECOMPOSE])
+        tell(at_stage, NoticeKind.RETURNED, text, document=document, stage=Stage.DECOMPOSE, by=by)
 
 
 def flag(document: Document, reason: str, *, by: User, note: str = "") -> None:
@@ -125,3 +141,5 @@ def clear_flag(row: Flag, *, by: User) -> None:
         if not Flag.objects.filter(pk=row.pk, cleared_at__isnull=True).update(cleared_at=timezone.now()):
             return
         Action(name="clear-flag", by=by, document=row.document, reason=str(row)).write()
+        text = f"{row.document}, which you had passed on, is back with you."
+        tell([row.by], NoticeKind.RETURNED, text, document=row.document, by=by)

@@ -20,10 +20,10 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotator import rules
+from annotator.actions.enqueue import after_commit
 from annotator.actions.imports import ImportReport, import_documents, import_gold
 from annotator.actions.recorder import Action
 from annotator.actions.runs import start_run
-from annotator.actions.status import after_commit
 from annotator.formats.problems import FileError
 from annotator.models import Benchmark, ImportJob, PipelineRun, User
 from annotator.models.base import new_public_id

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Iterable
-from functools import partial
 
-from celery import current_app
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import transaction
@@ -18,6 +16,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
+from annotator.actions.enqueue import after_commit
 from annotator.models import Benchmark, Document, Notice, User
 from annotator.queries.notices import (
     MAIL,
@@ -110,8 +109,7 @@ def _mail_soon(rows: Collection[Notice]) -> None:
     have_ordered = set(ordered.order_by().values_list("to", flat=True))
     for row in unmailed:
         if row.to_id not in have_ordered:
-            mail = current_app.signature(MAIL_NOTICES, args=[row.to_id])
-            transaction.on_commit(partial(mail.apply_async, countdown=WAIT), robust=True)
+            after_commit(MAIL_NOTICES, row.to_id, countdown=WAIT)
 
 
 def mail_notices(person_id: int) -> None:

@@ -119,6 +119,7 @@ def _tell(taken: Sequence[Annotation], *, by: User, reason: str) -> None:
             f"{what} taken back. What you did is kept. Reason: {reason}",
             benchmark=document.benchmark,
             document=document if len(rows) == 1 else None,
+            stage=stage if len(rows) == 1 else "",
             by=by,
         )
 

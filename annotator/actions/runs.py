@@ -8,10 +8,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotator import rules
+from annotator.actions.enqueue import after_commit
 from annotator.actions.fields import BadValueError, clean_text
 from annotator.actions.locking import lock_document
 from annotator.actions.recorder import Action, for_annotation
-from annotator.actions.status import after_commit, update_status
+from annotator.actions.status import update_status
 from annotator.models import Annotation, Benchmark, Claim, Document, PipelineRun, RunItem, User
 from annotator.queries.runs import OPEN_STATES
 from annotator.vocabulary import Phase, RunState, Stage

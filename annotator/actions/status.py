@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from celery import current_app
-from django.db import transaction
-
 from annotator import workflow
 from annotator.actions.recorder import Action
 from annotator.models import Document, RunItem
@@ -48,12 +43,3 @@ def update_status(document: Document, action: Action | None = None, *, discarded
         document.stage, document.phase = after.stage.value, after.phase.value
         document.version += 1
         document.save(update_fields=["stage", "phase", "version"])
-
-
-def after_commit(task: str, *ids: int) -> None:
-    """Enqueue a task by its name once the transaction has committed: annotator never imports the pipeline.
-
-    A broker that is down does not undo what was committed: the rows wait, and a worker picks them up (``robust``).
-    As a signature, not by ``send_task``, which knows no eager mode (tests, ``--wait``).
-    """
-    transaction.on_commit(partial(current_app.signature(task, args=list(ids)).apply_async), robust=True)

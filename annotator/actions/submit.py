@@ -18,12 +18,14 @@ from annotator.actions.annotate import fill_in
 from annotator.actions.consolidate import begin
 from annotator.actions.locking import lock_document
 from annotator.actions.next_stage import open_next_stage
+from annotator.actions.notices import tell
 from annotator.actions.recorder import for_annotation
 from annotator.actions.status import update_status
 from annotator.models import Annotation, Document, ResponseRevision, User
 from annotator.queries.agreed import merged_response
 from annotator.queries.missing import Missing, missing_in
-from annotator.vocabulary import AnnotationState, Origin, Phase, Stage
+from annotator.queries.notices import waited_for, workers_on
+from annotator.vocabulary import AnnotationState, NoticeKind, Origin, Phase, Stage
 
 
 class IncompleteError(Exception):
@@ -73,7 +75,23 @@ def submit(annotation: Annotation, *, by: User, active_seconds: int = 0) -> Docu
         update_status(document, action)
         action.write()
         if document.phase == Phase.CONSOLIDATING:
-            begin(document, Stage(annotation.stage))
+            begin(document, Stage(annotation.stage), by=by)
         elif document.stage != annotation.stage:
             open_next_stage(document, by=by, changed_claims=changed_claims)
+        _tell_partners(document, Stage(annotation.stage), by)
         return document
+
+
+def _tell_partners(document: Document, stage: Stage, by: User) -> None:
+    """Who has not submitted is told that a partner has; when everyone has, the others are told that it can be agreed.
+
+    Neither says who, how much or how fast (design: Blindness).
+    """
+    if document.phase == Phase.CONSOLIDATING:
+        people, text = workers_on(document, [stage]), f"{stage.label} of {document} can be agreed now."
+    elif document.stage == stage:
+        people = waited_for(document, stage)
+        text = f"Your partner has finished {stage.label.lower()} of {document}: it waits for you."
+    else:
+        return
+    tell(people, NoticeKind.PARTNER_FINISHED, text, document=document, stage=stage, by=by)

@@ -6,10 +6,8 @@ Groups are in ``annotator.actions.groups``.
 from __future__ import annotations
 
 import datetime as dt
-from functools import partial
 from typing import Any
 
-from celery import current_app
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.mail import EmailMessage
@@ -19,6 +17,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotator import rules
+from annotator.actions.consolidate import close_what_waits_for_nobody
+from annotator.actions.enqueue import after_commit
 from annotator.actions.fields import BadValueError
 from annotator.actions.groups import leave_seat, take_seat
 from annotator.actions.locking import lock_benchmark
@@ -78,8 +78,7 @@ def invite(
         reason = f"{role.label}, {whom}, {group}" if group else f"{role.label}, {whom}"
         Action(name="invite", by=by, benchmark=benchmark, reason=reason).write()
         if email and site and settings.MAIL_IS_ON:
-            mail = current_app.signature(MAIL_INVITATION, args=[invitation.pk, site])
-            transaction.on_commit(partial(mail.apply_async), robust=True)
+            after_commit(MAIL_INVITATION, invitation.pk, site)
     return invitation
 
 
@@ -262,6 +261,7 @@ def deactivate(membership: Membership, *, by: User) -> None:
         action = Action(name=DEACTIVATE, by=by, benchmark=membership.benchmark, reason=str(membership.user))
         action.changes.append(_change(membership, "active", True, False))
         action.write()
+        close_what_waits_for_nobody(membership.benchmark, by=by)
         _withdraw_what_they_may_not_give(membership.user, membership.benchmark, by=by)
 
 

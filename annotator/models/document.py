@@ -66,9 +66,14 @@ class Document(Record):
                 fields=["practice_for"], condition=Q(practice_for__isnull=False), name="annotator_document_practice"
             ),
             models.Index(
-                fields=["benchmark", "stage", "phase", "order"],
+                fields=["batch", "stage", "phase", "order"],
                 condition=Q(extra_people__gt=0),
                 name="annotator_document_extra",
+            ),
+            models.Index(
+                fields=["benchmark", "phase", "stage", "batch"],
+                condition=Q(twin_of__isnull=True),
+                name="annotator_document_standing",
             ),
         ]
         constraints: ClassVar = [
@@ -125,6 +130,13 @@ class Annotation(Record):
     active_seconds = models.PositiveIntegerField(default=0)
 
     class Meta:
+        indexes: ClassVar = [
+            models.Index(
+                fields=["document", "stage"],
+                condition=Q(kind=AnnotationKind.CONSOLIDATED, state=AnnotationState.OPEN),
+                name="annotator_annotation_unagreed",
+            ),
+        ]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["document", "stage", "person"],

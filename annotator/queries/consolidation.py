@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from annotator import rules
 from annotator.agreement import decomposition, revision, verification
 from annotator.agreement.comparison import Comparison, Decisions
-from annotator.models import Annotation, Comment, Decision, Document, Question, ResponseRevision, SignOff, User
+from annotator.models import (
+    Annotation,
+    Comment,
+    Decision,
+    Document,
+    Evidence,
+    Question,
+    ResponseRevision,
+    SignOff,
+    User,
+)
 from annotator.queries.agreed import agreed
 from annotator.queries.decomposition import sentences_of
 from annotator.queries.verification import agreed_sentences, claims_to_verify
@@ -83,9 +93,16 @@ def compare(document: Document, stage: Stage, people: Sequence[Annotation], deci
         return decomposition.compare([sentences_of(row) for row in people], decisions)
     sentences = agreed_sentences(people[0]) if people else []
     if stage == Stage.VERIFY:
-        return verification.compare([claims_to_verify(row, sentences) for row in people], decisions)
+        works = [claims_to_verify(row, sentences) for row in people]
+        return verification.compare(works, [_unjudged(row) for row in people], decisions)
     numbers = {row.pk: str(number) for number, row in enumerate(sentences, start=1)}
     return revision.compare([_revision_of(row) for row in people], numbers, decisions)
+
+
+def _unjudged(annotation: Annotation) -> list[Evidence]:
+    """The person's passages without a stance. One query."""
+    rows = annotation.added_evidence.filter(stances__isnull=True, removed="")
+    return list(rows.select_related("claim").order_by("order", "pk"))
 
 
 def _revision_of(annotation: Annotation) -> revision.Version:

@@ -110,7 +110,7 @@ class Counts:
 def counts_of(benchmark: Benchmark, shelf: Shelf | None = None) -> Counts:
     """Documents by stage and phase: of the benchmark, or those that a person finds in it (one query)."""
     documents = shelf.documents if shelf else benchmark.documents.filter(twin_of__isnull=True)
-    rows = documents.order_by().values_list("stage", "phase").annotate(number=Count("pk"))
+    rows = documents.order_by().values_list("stage", "phase").annotate(number=Count("*"))
     return Counts({(stage, phase): number for stage, phase, number in rows})
 
 

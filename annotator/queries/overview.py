@@ -74,7 +74,7 @@ class Standing:
 def standing_of(benchmark: Benchmark) -> Standing:
     """Where the documents stand (two queries)."""
     documents = benchmark.documents.filter(twin_of__isnull=True).order_by()
-    counted = documents.values_list("batch", "stage", "phase").annotate(number=Count("pk"))
+    counted = documents.values_list("batch", "stage", "phase").annotate(number=Count("*"))
     at_work = Annotation.objects.filter(
         kind=AnnotationKind.INDIVIDUAL,
         seat__isnull=False,

@@ -209,9 +209,22 @@ def _signed(**by: object) -> Exists:
 def _as_partner(user: User) -> QuerySet[Document]:
     """Consolidating documents whose stage the person has labelled and not signed."""
     own = Annotation.objects.filter(
-        person=user, kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.SUBMITTED, stage=F("document__stage")
+        document=OuterRef("document"),
+        stage=OuterRef("stage"),
+        person=user,
+        kind=AnnotationKind.INDIVIDUAL,
+        state=AnnotationState.SUBMITTED,
     )
-    return _consolidating(user).filter(pk__in=own.values("document")).exclude(_signed(by=user))
+    signed = SignOff.objects.filter(annotation=OuterRef("pk"), by=user)
+    # From the agreed versions in the making, which are few among all that the person has ever submitted.
+    versions = Annotation.objects.filter(
+        Exists(own),
+        ~Exists(signed),
+        kind=AnnotationKind.CONSOLIDATED,
+        state=AnnotationState.OPEN,
+        stage=F("document__stage"),
+    )
+    return _consolidating(user).filter(pk__in=versions.values("document"))
 
 
 def _where_third_rater(user: User) -> Q | None:

@@ -147,6 +147,7 @@ class FakeServer:
             Context(
                 {
                     "user": user,
+                    "unread_notices": "3",
                     "csrf_token": "token",
                     "guidelines_url": "/guidelines",
                     "rows": rows,
