@@ -102,8 +102,9 @@ def _postgres_binaries() -> Path | None:
 
 
 @contextlib.contextmanager
-def postgres() -> Iterator[str]:
-    """The URL of a PostgreSQL for the tests; the one in TEST_DATABASE_URL if that is set."""
+def postgres(*, durable: bool = False) -> Iterator[str]:
+    """The URL of a PostgreSQL for the tests; the one in TEST_DATABASE_URL if that is set. ``durable``: it writes to the
+    disk as in earnest, for what measures times."""
     given = os.environ.get("TEST_DATABASE_URL", "").strip()
     if given:
         yield given
@@ -143,11 +144,9 @@ def postgres() -> Iterator[str]:
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": str(folder),
             "max_connections": "60",
-            # A test database need not survive a power cut.
-            "fsync": "off",
-            "synchronous_commit": "off",
-            "full_page_writes": "off",
         }
+        if not durable:  # a test database need not survive a power cut
+            settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with log.open("wb") as output:
             process = subprocess.Popen(
