@@ -256,7 +256,10 @@ def stage_rows(document: Document, annotations: Sequence[Annotation], user: User
         else:
             state = f"Opens when {STAGES[position - 1].label.lower()} is agreed" if position > here else "Open again"
         agree_url = ""
-        if stage in over and rules.can_look_back(user, document, stage):
+        people = [
+            row for row in annotations if row.stage == stage and row.state == AnnotationState.SUBMITTED and row.seat
+        ]
+        if stage in over and len(people) > 1 and rules.can_look_back(user, document, stage):
             agree_url = reverse("agree", args=[document.public_id, stage.value])
         if position == here and standing.url == url:
             rows.append(StageRow(position + 1, stage, state, main=True))  # its button is the one above

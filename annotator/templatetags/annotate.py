@@ -61,3 +61,15 @@ def shown_origin(record: Any, name: str) -> str:
     if not origin and getattr(record, "suggestion_id", None):
         return "suggested"
     return origin
+
+
+@register.filter
+def glyph(value: Any) -> str:
+    """The glyph of a label; "" where it has none."""
+    return GLYPHS.get(str(value), ("", ""))[0]
+
+
+@register.filter
+def tone(value: Any) -> str:
+    """The tone of a label: support, partial, refute or neutral; "" where it has none."""
+    return GLYPHS.get(str(value), ("", ""))[1]

@@ -8,7 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from annotator.actions.annotate import open_annotation
 from annotator.models import Document, Sentence, User
+from annotator.vocabulary import Stage
 from tests.browser.conftest import wait_until_saved
 from tests.factories import RESPONSE, BenchmarkFactory, DocumentFactory, member, prefill
 
@@ -28,6 +30,7 @@ def opened(
 
     def opened(response: str) -> tuple[Page, Document]:
         document = prefill(DocumentFactory(benchmark=person.memberships.get().benchmark, response=response))
+        open_annotation(document, Stage.DECOMPOSE, by=person)
         page = sign_in(person)
         page.goto(f"{live_server.url}/d/{document.public_id}/decompose/")
         return page, document

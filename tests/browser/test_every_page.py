@@ -24,9 +24,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 # Addresses that are no page of their own: actions, fragments, downloads, and what needs an upload first.
 NO_PAGES = {
+    "start",
+    "batches-take-back",
+    "batch-change",
+    "batch-cut",
     "next",
     "import-job",
     "export-download",
+    "agreement-download",
+    "burn-up",
     "run-start",
     "run-change",
     "document-change",
@@ -47,6 +53,10 @@ NO_PAGES = {
     "team-protocol",
     "team-group-new",
     "team-group",
+    "notices-unread",
+    "notices-read",
+    "notices-mail",
+    "notice",
     "invitation",  # for who is in already it leads on; it is looked at before signing in
 }
 
@@ -74,6 +84,7 @@ def addresses() -> list[str]:
         "home": [],
         "benchmarks": [],
         "benchmark-new": [],
+        "notices": [],
         "document": [some.public_id],
         "run": ["demo", run.public_id],
         "definitions": ["demo", "verify"],

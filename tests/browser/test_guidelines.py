@@ -7,9 +7,10 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from annotator.actions.annotate import open_annotation
 from annotator.actions.guidelines import publish_guidelines
 from annotator.models import Sentence
-from annotator.vocabulary import Role
+from annotator.vocabulary import Role, Stage
 from tests.browser.conftest import check_axe, wait_until_saved
 from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill
 
@@ -21,6 +22,7 @@ def test_the_sheet_opens_at_what_is_asked_and_the_work_goes_on_beside_it(
     person = member(benchmark, Role.OWNER)
     document = prefill(DocumentFactory(benchmark=benchmark))
     publish_guidelines(benchmark=benchmark, text="## Importance\n\nWeigh it.\n", by=person)
+    open_annotation(document, Stage.DECOMPOSE, by=person)
     page = sign_in(person)
     page.goto(f"{live_server.url}/d/{document.public_id}/decompose/")
     sheet, importance = page.locator("#guide-sheet"), page.locator("[data-field=importance]").first

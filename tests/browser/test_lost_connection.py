@@ -66,7 +66,8 @@ def open_erebus(page: Page, address: str, var: Path) -> None:
     page.goto(f"{address}/b/demo/documents/?q=Erebus")
     page.locator("main a", has_text="Erebus").first.click()
     page.wait_for_url("**/d/*/")
-    page.goto(page.url + "decompose/")
+    page.locator("#standing .btn.main").click()
+    page.wait_for_url("**/decompose/**")
 
 
 def test_typed_text_survives_a_stopped_server_and_a_closed_tab(

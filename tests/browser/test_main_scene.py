@@ -96,6 +96,8 @@ def verify(page: Page, live_server: LiveServer) -> None:
     """Judge every passage by keys; the first claim is false and is mended by replacing words."""
     document = Document.objects.get()
     page.goto(f"{live_server.url}/d/{document.public_id}/verify/")
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_selector("#claims")
     check_axe(page)
     claims = page.locator("#claims a").count()
     assert claims > 1
@@ -148,6 +150,8 @@ def revise(page: Page, live_server: LiveServer) -> None:
     """The edit is carried into its sentence and into the answer; nothing else is to be done."""
     document = Document.objects.get()
     page.goto(f"{live_server.url}/d/{document.public_id}/revise/")
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_selector("[data-record^='response-revision:']")
     check_axe(page)
     answer = page.locator("[data-record^='response-revision:'] textarea")
     expect(answer).to_have_value(

@@ -1,0 +1,176 @@
+"""Two people settle a stage in two browsers: each sees what the other changes, and nobody's typing is disturbed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotator.actions import consolidate
+from annotator.actions.annotate import open_annotation
+from annotator.actions.decompose import take_over_sentence
+from annotator.actions.submit import submit
+from annotator.models import Annotation, Claim, Document, User
+from annotator.queries.consolidation import board_of
+from annotator.queries.decomposition import sentences_of
+from annotator.vocabulary import Role, Stage
+from tests.browser.conftest import check_axe
+from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill, save
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
+
+
+@pytest.fixture
+def people() -> tuple[User, User]:
+    benchmark = BenchmarkFactory(overlap=2)
+    member(benchmark, Role.THIRD_RATER, display_name="Cleo")
+    return member(benchmark, display_name="Ada"), member(benchmark, display_name="Ben")
+
+
+def begun(document: Document, person: User) -> Annotation:
+    annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
+    for sentence in sentences_of(annotation):
+        take_over_sentence(sentence, by=person)
+    return annotation
+
+
+@pytest.fixture
+def document(people: tuple[User, User]) -> Document:
+    """They differ in the text of the first claim and the importance of the second."""
+    ada, ben = people
+    document = prefill(DocumentFactory(benchmark=ada.memberships.get().benchmark))
+    mine, theirs = begun(document, ada), begun(document, ben)
+    first, second = Claim.objects.filter(sentence__annotation=theirs).order_by("sentence__order", "order")[:2]
+    save(first, "text", "Ada Lovelace was an English mathematician of note.", ben)
+    save(second, "importance", "less", ben)
+    submit(mine, by=ada)
+    submit(theirs, by=ben)
+    document.refresh_from_db()
+    return document
+
+
+@pytest.fixture
+def pages(
+    browser: Browser, live_server: LiveServer, people: tuple[User, User], document: Document
+) -> Iterator[list[Page]]:
+    """The same screen in two browsers."""
+    found = []
+    for person in people:
+        page = browser.new_context(base_url=live_server.url).new_page()
+        page.goto("/sign-in/")
+        page.get_by_label("Username").fill(person.username)
+        page.get_by_label("Password").fill("secret")
+        page.get_by_label("Password").press("Enter")
+        page.wait_for_url(f"{live_server.url}/")
+        page.goto(f"/d/{document.public_id}/agree/decompose/")
+        found.append(page)
+    yield found
+    for page in found:
+        page.context.close()
+
+
+def rows(page: Page) -> list[str]:
+    """The ids of the rows that differ."""
+    return [str(each.get_attribute("id")) for each in page.locator(".agree-row:not(.same)").all()]
+
+
+def test_by_keyboard_from_difference_to_difference_to_the_signature(pages: list[Page]) -> None:
+    page, other = pages
+    check_axe(page)
+    page.keyboard.press("d")
+    page.keyboard.press("j")
+    page.keyboard.press("1")
+    expect(page.locator("#foot")).to_contain_text("1 difference open")
+    expect(page.locator("[data-current]")).to_have_id(rows(page)[1])
+    page.keyboard.press("2")
+    expect(page.locator("#foot")).to_contain_text("Nothing open")
+    expect(page.locator("#sign")).to_be_focused()
+    page.keyboard.press("z")
+    expect(page.locator("#foot")).to_contain_text("1 difference open")
+    expect(other.locator("#foot")).to_contain_text("1 difference open")
+    page.locator(".agree-row.open .seg label").first.click()
+    expect(page.locator("#foot")).to_contain_text("Nothing open")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#foot")).to_contain_text("You have signed; Ben has not yet.")
+    check_axe(page)
+    expect(other.locator("#foot")).to_contain_text("Ada has signed; you have not yet.")
+    other.keyboard.press("Control+Enter")
+    expect(other.get_by_text("Decompose is agreed: you were the last to sign.")).to_be_visible()
+    expect(page.locator("#foot")).to_contain_text("Decompose is agreed")
+    page.get_by_role("link", name="Look back").click()
+    expect(page.locator(".look-back")).to_contain_text("stand")
+    check_axe(page)
+
+
+def test_who_is_typing_is_told_of_a_change_and_keeps_the_text(pages: list[Page]) -> None:
+    page, other = pages
+    first = rows(page)[0]
+    row = other.locator(f"#{first}")
+    row.locator(".thread > summary").click()
+    row.locator(".thread textarea").press_sequentially("I think")
+    page.locator(f"#{first} .seg label").first.click()
+    expect(row.locator(".changed-note")).to_contain_text("Ada has changed this.")
+    row.locator(".thread textarea").press_sequentially(" that")
+    expect(row.locator(".thread textarea")).to_have_value("I think that")
+    expect(row).to_have_class(re.compile("open"))
+    row.get_by_role("button", name="Show it").click()
+    expect(row).to_have_class(re.compile("settled"))
+    expect(row.locator(".thread textarea")).to_have_value("I think that")
+    row.get_by_role("button", name="Say it").click()
+    expect(row.locator(".comments")).to_contain_text("I think that")
+    expect(row.locator(".thread textarea")).to_have_value("")
+    expect(page.locator(f"#{first} .thread > summary")).to_have_text("Comment (1)")
+
+
+def test_a_choice_that_came_too_late_stands_beside_the_others(
+    pages: list[Page], people: tuple[User, User], document: Document
+) -> None:
+    page, other = pages
+    first = rows(page)[0]
+    other.context.set_offline(True)  # nothing comes in
+    item = board_of(document, Stage.DECOMPOSE).comparison.item_of(first.removeprefix("row-"))
+    assert item is not None
+    consolidate.decide(document, Stage.DECOMPOSE, item.fields[0].key, by=people[0], choice=0)
+    other.evaluate("document.getElementById('news').remove()")
+    other.context.set_offline(False)
+    expect(other.locator("#offline-banner")).to_be_hidden(timeout=20_000)
+    other.locator(f"#{first} .seg label").first.click()
+    expect(other.locator(f"#{first} [role=alert]")).to_contain_text("Your choice was “Yours”. Ada settled it meanwhile")
+    other.locator(f"#{first} .seg label").first.click()
+    expect(other.locator(f"#{first} .agree-by")).to_contain_text("You chose this")
+
+
+def test_without_a_connection_a_choice_is_not_shown_as_made_and_a_text_is_kept(pages: list[Page]) -> None:
+    page = pages[0]
+    first, second = rows(page)
+    page.locator(f"#{first} .other > summary").click()
+    page.locator(f"#{first} .other textarea").fill("Ada Lovelace was a mathematician.")
+    page.context.set_offline(True)
+    page.locator(f"#{second} .seg label").first.click()
+    expect(page.locator("#toasts")).to_contain_text("Not done")
+    expect(page.locator(f"#{second} input:checked")).to_have_count(0)
+    page.context.set_offline(False)
+    page.reload()
+    expect(page.locator(f"#{first} .other textarea")).to_have_value("Ada Lovelace was a mathematician.")
+    page.locator(f"#{first} .other textarea").press("Control+Enter")
+    expect(page.locator(f"#{first} .agree-by")).to_contain_text("You wrote this")
+    page.locator(f"#{first} select[name=reason]").select_option("reading_of_claim")
+    expect(page.locator(f"#{first} select[name=reason] option[selected]")).to_have_text("Reading of the claim")
+
+
+def test_only_what_differs_is_remembered(pages: list[Page]) -> None:
+    page = pages[0]
+    same = page.locator(".agree-row.same").first
+    expect(same).to_be_visible()  # there are only a few
+    page.keyboard.press("d")
+    expect(same).to_be_hidden()
+    page.reload()
+    expect(same).to_be_hidden()
+    page.get_by_role("button", name="Only what differs").click()
+    expect(same).to_be_visible()
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    check_axe(page)
