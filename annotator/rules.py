@@ -33,7 +33,7 @@ class NotAllowedError(Exception):
     """A rule forbids it; the message says why and who can help."""
 
 
-def allowed(check: Callable[..., None], *args: Any, **kwargs: Any) -> bool:
+def allowed(check: Callable[..., object], *args: Any, **kwargs: Any) -> bool:
     """The asking face of a rule."""
     try:
         check(*args, **kwargs)
@@ -189,9 +189,10 @@ def third_raters_of(document: Document, stage: Stage) -> list[User]:
 
 
 def still_members(benchmark: Benchmark, people: Collection[int]) -> set[int]:
-    """Those of these people (primary keys) who have not left the benchmark."""
-    rows = Membership.objects.filter(benchmark=benchmark, user__in=people, active=True, user__is_active=True)
-    return set(rows.values_list("user", flat=True))
+    """Those of these people (primary keys) who have not left the benchmark. Superusers are in all (``role_of``)."""
+    members = Membership.objects.filter(benchmark=benchmark, active=True)
+    rows = User.objects.filter(Q(is_superuser=True) | Q(pk__in=members.values("user")), pk__in=people, is_active=True)
+    return set(rows.values_list("pk", flat=True))
 
 
 def partners_of(document: Document, stage: Stage) -> list[Annotation]:

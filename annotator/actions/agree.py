@@ -166,21 +166,12 @@ def _revisions_of(annotation: Annotation) -> tuple[list[AgreedRevision], list[Ag
 # --- writing --------------------------------------------------------------------------------------
 
 
-def _copy(
-    base: Any,
-    sources: Sequence[Any],
-    existing: dict[int, Any],
-    names: Sequence[str],
-    values: dict[str, Any],
-    **own: Any,
-) -> Any:
-    """The agreed row of some rows: the one made from one of them before, brought up to date, or a new one.
+def _copy(base: Any, sources: Sequence[Any], row: Any, names: Sequence[str], values: dict[str, Any], **own: Any) -> Any:
+    """The agreed row of some rows: ``row``, which was made from them before, brought up to date, or a new one for None.
 
-    ``base`` gives what ``values`` leave unsaid; ``own`` is where the agreed row hangs. The row found is taken out of
-    ``existing``, so that what is left there at the end has no place in the agreed version any more.
+    ``base`` gives what ``values`` leave unsaid; ``own`` is where the agreed row hangs.
     """
     fields = {name: getattr(base, name) for name in names} | values | own
-    row = next((existing[source.pk] for source in sources if source.pk in existing), None)
     if row is None:
         row = type(base)(**fields)
         row.save()
@@ -189,41 +180,65 @@ def _copy(
             setattr(row, name, value)
         row.version += 1
         row.save()
-    for pk in [pk for pk, each in existing.items() if each is row]:
-        del existing[pk]
-    row.sources.add(*sources)
+    row.sources.set(sources)
     return row
 
 
-def _by_source(rows: Any) -> dict[int, Any]:
-    """Agreed rows by the primary keys of the rows they came from."""
-    return {source.pk: row for row in rows.prefetch_related("sources") for source in row.sources.all()}
+def _by_source(rows: Iterable[Any]) -> dict[int, Any]:
+    """Agreed rows by the primary keys of the rows they came from. Where one was split or joined since, the row that is
+    still part of the agreed version comes before those that are not."""
+    present_last = sorted(rows, key=lambda row: not row.removed)
+    return {source.pk: row for row in present_last for source in row.sources.all()}
 
 
-def _remove(left: Iterable[Any]) -> None:
-    """What people have not agreed on this time stays on record as removed."""
-    for row in {row.pk: row for row in left}.values():
+def _taken(existing: dict[int, Any], sources: Sequence[Any]) -> Any:
+    """The agreed row that was made from one of these; no other takes it again. None if there is none."""
+    row = next((existing[source.pk] for source in sources if source.pk in existing), None)
+    for pk in [pk for pk, each in existing.items() if each is row]:
+        del existing[pk]
+    return row
+
+
+def _remove(rows: Iterable[Any], but: Iterable[Any]) -> list[Any]:
+    """What people have not agreed on this time stays on record as removed. Returns those rows."""
+    kept = {row.pk for row in but}
+    left = [row for row in rows if row.pk not in kept]
+    for row in left:
         if not row.removed:
             row.removed = Removal.OTHER.value
             row.version += 1
             row.save()
+    return left
 
 
 def _write_decomposition(target: Annotation, agreed: Sequence[AgreedSentence]) -> list[int]:
-    sentences = _by_source(Sentence.objects.filter(annotation=target))
-    claims = _by_source(Claim.objects.filter(sentence__annotation=target))
-    before = {row.pk: (row.text, row.is_checked) for row in claims.values()}
+    old_sentences = list(Sentence.objects.filter(annotation=target).prefetch_related("sources"))
+    old_claims = list(Claim.objects.filter(sentence__annotation=target).prefetch_related("sources"))
+    sentences, claims = _by_source(old_sentences), _by_source(old_claims)
+    # What was typed together for a split comes from nobody's row: it is found again by its sentence and text.
+    typed = [row for row in old_claims if not row.sources.all()]
+    before = {row.pk: (row.text, row.is_checked) for row in old_claims}
     written: list[Claim] = []
+    written_sentences: list[Sentence] = []
     together = len({source.annotation_id for each in agreed for source in each.sources}) > 1
     for order, each in enumerate(agreed, start=1):
-        # One person's rows keep their own order, with the gaps that merged ones left; several people's are counted anew.
+        # One person's rows keep their order, with the gaps that merged ones left; several people's are counted anew.
         place = {"order": order} if together else {}
-        sentence = _copy(each.base, each.sources, sentences, SENTENCE, each.values | place, annotation=target)
+        found = _taken(sentences, each.sources)
+        sentence = _copy(each.base, each.sources, found, SENTENCE, each.values | place, annotation=target)
+        written_sentences.append(sentence)
         for claim_order, claim in enumerate(each.claims, start=1):
             place = {"order": claim_order} if together else {}
-            written.append(_copy(claim.base, claim.sources, claims, CLAIM, claim.values | place, sentence=sentence))
-    dropped = list(claims.values())
-    _remove([*sentences.values(), *dropped])
+            values = claim.values | place
+            if claim.sources:
+                row = _taken(claims, claim.sources)
+            else:
+                text = values.get("text", claim.base.text)
+                row = next((row for row in typed if row.sentence_id == sentence.pk and row.text == text), None)
+                typed = [each for each in typed if each is not row]
+            written.append(_copy(claim.base, claim.sources, row, CLAIM, values, sentence=sentence))
+    _remove(old_sentences, but=written_sentences)
+    dropped = _remove(old_claims, but=written)
     changed: list[int] = []
     for row in [*written, *dropped]:
         text_before, was_checked = before.get(row.pk, (None, False))
@@ -267,23 +282,27 @@ def _reopen_judgements(claim: Claim) -> None:
 
 
 def _write_verification(target: Annotation, stances: Sequence[AgreedStance], verdicts: Sequence[AgreedVerdict]) -> None:
-    added = _by_source(Evidence.objects.filter(annotation=target))
+    old = list(Evidence.objects.filter(annotation=target).prefetch_related("sources"))
+    added = _by_source(old)
     own: dict[int, Evidence] = {}
-    existing = _by_source(Stance.objects.filter(annotation=target))
+    existing = {row.evidence_id: row for row in Stance.objects.filter(annotation=target)}
     for each in stances:
         evidence = each.evidence
         if each.added:
-            evidence = _copy(each.evidence, each.added, added, EVIDENCE, {}, annotation=target)
+            found = _taken(added, each.added)
+            evidence = _copy(each.evidence, each.added, found, EVIDENCE, {}, annotation=target)
             own |= {row.pk: evidence for row in each.added}
         if each.sources:
-            _copy(each.sources[0], each.sources, existing, STANCE, each.values, annotation=target, evidence=evidence)
-    _remove(added.values())
-    rows = _by_source(Verdict.objects.filter(annotation=target))
+            row = existing.get(evidence.pk)
+            _copy(each.sources[0], each.sources, row, STANCE, each.values, annotation=target, evidence=evidence)
+    _remove(old, but=own.values())
+    rows = {row.claim_id: row for row in Verdict.objects.filter(annotation=target)}
     action = for_annotation("agree", target, by=None, reason=Stage.VERIFY.label)
     for verdict in verdicts:
         row = _copy(
-            verdict.sources[0], verdict.sources, rows, VERDICT, verdict.values, annotation=target, claim=verdict.claim
-        )
+            verdict.sources[0], verdict.sources, rows.get(verdict.claim.pk), VERDICT, verdict.values,
+            annotation=target, claim=verdict.claim,
+        )  # fmt: skip
         if verdict.operations != [{**each, "id": ""} for each in operations_as_json(row)]:
             action.set(row, operations=verdict.operations)
         rests_on = list(dict.fromkeys(own.get(each.pk, each).public_id for each in verdict.rests_on))
@@ -298,7 +317,7 @@ def _write_revision(
     sentences: Sequence[AgreedRevision],
     response: AgreedRevision,
 ) -> None:
-    rows = _by_source(ClaimRevision.objects.filter(annotation=target))
+    of_claim = {row.claim_id: row for row in ClaimRevision.objects.filter(annotation=target)}
     undecided = set(
         Verdict.objects.filter(
             annotation__document=target.document_id,
@@ -308,11 +327,12 @@ def _write_revision(
     )
     for each in claims:
         # A claim that was decided meanwhile is no longer handled here.
-        gone = getattr(each.base, "claim_id") not in undecided  # noqa: B009 - a ClaimRevision, seen as a record
-        values = each.values | ({"handling": Handling.KEEP.value} if gone else {})
-        _copy(each.base, each.sources, rows, CLAIM_REVISION, values, annotation=target)
-    rows = _by_source(SentenceRevision.objects.filter(annotation=target))
+        claim_id = getattr(each.base, "claim_id")  # noqa: B009 - a ClaimRevision, seen as a record
+        values = each.values | ({"handling": Handling.KEEP.value} if claim_id not in undecided else {})
+        _copy(each.base, each.sources, of_claim.get(claim_id), CLAIM_REVISION, values, annotation=target)
+    of_sentence = {row.sentence_id: row for row in SentenceRevision.objects.filter(annotation=target)}
     for each in sentences:
-        _copy(each.base, each.sources, rows, SENTENCE_REVISION, each.values, annotation=target)
-    rows = _by_source(ResponseRevision.objects.filter(annotation=target))
-    _copy(response.base, response.sources, rows, RESPONSE_REVISION, response.values, annotation=target)
+        found = of_sentence.get(getattr(each.base, "sentence_id"))  # noqa: B009 - a SentenceRevision
+        _copy(each.base, each.sources, found, SENTENCE_REVISION, each.values, annotation=target)
+    whole = ResponseRevision.objects.filter(annotation=target).first()
+    _copy(response.base, response.sources, whole, RESPONSE_REVISION, response.values, annotation=target)

@@ -55,6 +55,8 @@ def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation
             seat=seat,
             # Who starts from a version that was agreed before has seen it.
             independent=not adopt.is_agreed_before(document, stage),
+            # Who takes the place of somebody in a repair repairs, too: the rest of the stage stays agreed.
+            only_sent_back=document.annotations.filter(stage=stage, only_sent_back=True).exists(),
             guidelines=Guidelines.objects.filter(benchmark=document.benchmark).order_by("-number").first(),
         )
         fill_in(annotation)

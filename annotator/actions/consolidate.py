@@ -6,9 +6,11 @@ Every action holds the document's lock, so two people who press at once come one
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from annotator import rules
@@ -21,10 +23,11 @@ from annotator.actions.notices import tell
 from annotator.actions.recorder import Action
 from annotator.actions.status import update_status
 from annotator.agreement.comparison import ABSENT, FieldRow, same_text
+from annotator.agreement.decomposition import Decompositions
 from annotator.agreement.tally import tally_of
-from annotator.models import Annotation, Comment, Decision, Document, Question, SignOff, Tally, User
-from annotator.queries.consolidation import Board, board_of, compare, people_of
-from annotator.vocabulary import DisagreementReason, NoticeKind, Stage
+from annotator.models import Annotation, Benchmark, Comment, Decision, Document, Question, SignOff, Tally, User
+from annotator.queries.consolidation import Board, board_of, compare
+from annotator.vocabulary import DisagreementReason, NoticeKind, Phase, Stage
 
 LONGEST_COMMENT = 4000
 
@@ -33,12 +36,15 @@ class ChangedMeanwhileError(Exception):
     """Somebody else settled the row since the sender saw it; the board holds how."""
 
 
-def begin(document: Document, stage: Stage) -> Annotation:
+def begin(document: Document, stage: Stage, *, by: User) -> Annotation:
     """Everybody has submitted: open the agreed version, and count what they had in common before anybody saw the
-    other's work. The caller holds the document's lock."""
+    other's work. ``by``: who was the last. The caller holds the document's lock."""
     version = open_version(document, stage)
-    people = people_of(document, stage)
     SignOff.objects.filter(annotation=version).delete()  # of the round before, where the stage is agreed anew
+    board = board_of(document, stage)
+    _drop_fallen_decisions(board)
+    _ask_about_ties(board, by)
+    people = board.people
     if document.twin_of_id is not None:
         return version  # a copy of gold measures each person against the gold; it is no part of the agreement
     # Where the stage is agreed anew, what was counted the first time stands: what came later was not independent.
@@ -48,13 +54,36 @@ def begin(document: Document, stage: Stage) -> Annotation:
     return version
 
 
+def _drop_fallen_decisions(board: Board) -> None:
+    """Decisions of the round before on which the work has changed since are open again, for everybody."""
+    for row in (row for item in board.comparison.items for row in item.fields):
+        if row.decision is not None and row.decision.is_settled and not row.is_decided:
+            row.decision.is_settled = row.decision.is_final = False
+            row.decision.version += 1
+            row.decision.save(update_fields=["is_settled", "is_final", "version"])
+
+
+def _ask_about_ties(board: Board, by: User) -> None:
+    """Rows without a majority wait for the third rater, without anybody asking."""
+    asked = {question.key for question in board.questions if question.answered_at is None}
+    tied = [row for row in board.comparison.rows if row.tied and row.is_open and row.key not in asked]
+    if not tied:
+        return
+    board.questions += Question.objects.bulk_create(
+        Question(annotation=board.version, key=row.key, by=by, text="No majority.") for row in tied
+    )
+    _tell_third_raters(
+        board, f"There is no majority in {board.stage.label.lower()} of {board.document}: it waits for you.", by
+    )
+
+
 def _begin(document: Document, stage: Stage, by: User, name: str) -> tuple[Board, Action]:
     """The board under the document's lock, and the action. Inside the caller's transaction."""
     document = lock_document(document.pk)
     rules.check_consolidate(by, document, stage)
     board = board_of(document, stage)
     if board.version is None:
-        board.version = begin(document, stage)
+        board.version = begin(document, stage, by=by)
     action = Action(name=name, by=by, benchmark=document.benchmark, document=document, annotation=board.version)
     return board, action
 
@@ -80,12 +109,15 @@ def decide(
         board, action = _begin(document, stage, by, "decide")
         row = _row(board, key)
         chosen, settled = _read(row, choice, value)
+        item = board.comparison.item_of(key)
+        if row.name == "edit" and item is not None and settled == same_text(item.heading):
+            raise BadValueError("This leaves the claim as it is, and the claim is false. Say what is changed in it.")
         why = _reason_word(reason)
         is_third = any(rater.pk == by.pk for rater in board.third_raters)
         decision = board.decisions.get(key)
         if decision is not None and decision.version != seen and decision.by_id != by.pk:
             raise ChangedMeanwhileError("This row was settled differently meanwhile. Look at it and decide again.")
-        if decision is not None and decision.is_final and decision.is_settled and not is_third:
+        if decision is not None and decision.is_final and row.is_decided and not is_third:
             raise rules.NotAllowedError("The third rater has settled this. Ask them if you think it is wrong.")
         if row.tied and not is_third:
             raise rules.NotAllowedError(
@@ -110,7 +142,14 @@ def decide(
         action.write()
         if is_third:
             _answer(board, asked, by)
-        return board_of(board.document, stage)
+        return _as_it_stands(board, by)
+
+
+def _as_it_stands(board: Board, by: User) -> Board:
+    """The board read anew after a change, which may have brought up ties that were not asked before."""
+    board = board_of(board.document, board.stage)
+    _ask_about_ties(board, by)
+    return board
 
 
 def take_decision_back(document: Document, stage: Stage, key: str, *, by: User) -> Board:
@@ -125,7 +164,7 @@ def take_decision_back(document: Document, stage: Stage, key: str, *, by: User) 
             action.reason = "taken back"
             _take_signatures_away(board)
             action.write()
-        return board_of(board.document, stage)
+        return _as_it_stands(board, by)
 
 
 def _row(board: Board, key: str) -> FieldRow:
@@ -197,7 +236,7 @@ def ask_third_rater(document: Document, stage: Stage, key: str, text: str, *, by
             raise BadValueError("You are the third rater: settle it.")
         if key and board.comparison.find(key) is None:
             raise BadValueError("This row is not part of the comparison any more. Load the page again.")
-        if any(question.key == key for question in board.open_questions):
+        if any(question.key == key and question.answered_at is None for question in board.questions):
             return board
         assert board.version is not None
         Question.objects.create(
@@ -263,14 +302,47 @@ def sign(document: Document, stage: Stage, *, by: User) -> Document:
             raise BadValueError(f"{left}. Settle it before you sign." if number == 1 else f"{left}. Settle them first.")
         if board.open_questions:
             raise BadValueError("The third rater has been asked and has not answered yet.")
+        _check_has_claims(board)
         assert board.version is not None
         if not board.signed(by.pk):
             board.sign_offs.append(SignOff.objects.create(annotation=board.version, by=by, as_third_rater=is_third))
             action.reason = stage.label
+            _tell_third_rater_to_sign(board, by)
         if board.may_close:
             _close(board, action, by)
         action.write()
         return document
+
+
+def _check_has_claims(board: Board) -> None:
+    empty = board.comparison.without_claims if isinstance(board.comparison, Decompositions) else []
+    if empty:
+        raise BadValueError(
+            f"“{shorten(empty[0].base.text, 60, placeholder='…')}” needs checking, and all its claims are left out. "
+            "Take one in, or ask an admin to reopen somebody’s work if the sentence needs no checking."
+        )
+
+
+def _tell_third_rater_to_sign(board: Board, by: User) -> None:
+    """Partners have all signed, and the protocol asks the third rater too."""
+    if not board.third_rater_signs or board.was_asked or board.waits_for != board.third_raters[:1]:
+        return
+    _tell_third_raters(board, f"{board.stage.label} of {board.document} is settled and waits for your signature.", by)
+
+
+def close_what_waits_for_nobody(benchmark: Benchmark, *, by: User) -> None:
+    """Somebody has left: what all others had signed already is agreed. Inside the caller's transaction."""
+    signed = SignOff.objects.filter(annotation__document=OuterRef("pk"), annotation__stage=OuterRef("stage"))
+    rows = Document.objects.filter(Exists(signed), benchmark=benchmark, phase=Phase.CONSOLIDATING)
+    for pk in list(rows.order_by("pk").values_list("pk", flat=True)):
+        document = lock_document(pk)
+        if document.phase != Phase.CONSOLIDATING:
+            continue
+        board = board_of(document, Stage(document.stage))
+        if board.may_close:
+            action = Action(name="agree", by=by, document=document, annotation=board.version, reason=board.stage.label)
+            _close(board, action, by)
+            action.write()
 
 
 def _close(board: Board, action: Action, by: User) -> None:
@@ -316,6 +388,10 @@ def discard_together(document: Document, stage: Stage, reason: str, *, by: User)
         action.set(board.document, discard_reason=reason)
         action.write()
         _tell_others(board, NoticeKind.DISCARDED, f"{board.document} was discarded: {reason}", by)
+
+
+def _tell_third_raters(board: Board, text: str, by: User) -> None:
+    tell(board.third_raters, NoticeKind.QUESTION, text, document=board.document, stage=board.stage, by=by)
 
 
 def _tell_others(board: Board, kind: NoticeKind, text: str, by: User) -> None:

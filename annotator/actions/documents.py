@@ -91,6 +91,10 @@ def send_back(claim: Claim, reason: str, *, by: User) -> None:
     with transaction.atomic():
         document = lock_document(claim.sentence.annotation.document_id)
         rules.check_start(by, document, Stage.VERIFY)
+        if document.annotations.filter(stage=Stage.VERIFY, person=by, state=AnnotationState.TAKEN_BACK).exists():
+            raise rules.NotAllowedError(
+                "This work was taken back from you, so you cannot send a claim back. Ask an admin."
+            )
         if not document.annotations.filter(stage=Stage.DECOMPOSE, kind=AnnotationKind.INDIVIDUAL).exists():
             raise rules.NotAllowedError(
                 "This decomposition was imported as agreed: nobody here can repair it. The owner can reopen the stage."

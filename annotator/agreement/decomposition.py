@@ -173,6 +173,8 @@ def _compare_sentence(result: Decompositions, number: str, rows: list[Sentence],
         if not each.is_active:
             continue
         agreed.values[each.name] = "" if each.settled is ABSENT else each.settled
+        if each.name == "decontext" and each.settled_by:
+            agreed.values[each.name] = rows[each.settled_by[0]].decontext  # to the last space
         origins = [getattr(row, f"{each.name}_origin") for row in rows]
         agreed.values[f"{each.name}_origin"] = settled_origin(each, origins) if agreed.values[each.name] else ""
     result.agreed.append(agreed)
@@ -324,7 +326,8 @@ def _compare_claim(
         if each is worth:
             values |= _worth_values(settled, settled_origin(each, _origins(members, "worth_checking")))
             continue
-        values[each.name] = settled
+        # A text is taken over as it was written, to the last space.
+        values[each.name] = base.text if each.name == "text" and same_text(base.text) == settled else settled
         values[f"{each.name}_origin"] = settled_origin(each, _origins(members, each.name)) if settled else ""
     agreed.claims.append(AgreedClaim(base, present, values))
 

@@ -59,10 +59,13 @@ class Verifications(Comparison):
     verdicts: list[AgreedVerdict] = field(default_factory=list)
 
 
-def compare(versions: Sequence[Sequence[ClaimWork]], decisions: Decisions) -> Verifications:
+def compare(
+    versions: Sequence[Sequence[ClaimWork]], unjudged: Sequence[Sequence[Evidence]], decisions: Decisions
+) -> Verifications:
     """The verifications of several people, claim by claim in the agreed order, with what was decided.
 
-    All judge the same agreed claims, so versions are matched by the claim itself.
+    All judge the same agreed claims, so versions are matched by the claim itself. ``unjudged``: each person's passages
+    without a stance. Released gold has such, so who starts from it has them too; they stay, and nothing is asked.
     """
     result = Verifications(people=len(versions))
     by_claim = [{work.claim.pk: work for work in works} for works in versions]
@@ -71,7 +74,21 @@ def compare(versions: Sequence[Sequence[ClaimWork]], decisions: Decisions) -> Ve
         present = [work for work in works if work is not None]
         _compare_stances(result, first.number, works, decisions)
         _compare_verdict(result, first, present, works, decisions)
+    joined: dict[Any, list[Evidence]] = {}
+    for rows in unjudged:
+        times: Counter[Any] = Counter()
+        for evidence in rows:
+            joined.setdefault((evidence.claim_id, *_passage_of(evidence, times)), []).append(evidence)
+    result.stances += [AgreedStance(added[0], added, [], {}) for added in joined.values()]
     return result
+
+
+def _passage_of(evidence: Evidence, times: Counter[Any]) -> tuple[str, str, int]:
+    """By what passages that people have added are the same. Released data repeats some in a claim, with different
+    stances: the second time is another row. ``times``: what was counted of one person so far."""
+    passage = (evidence.url, same_text(evidence.passage))
+    times[evidence.claim_id, *passage] += 1
+    return (*passage, times[evidence.claim_id, *passage])
 
 
 # --- stances --------------------------------------------------------------------------------------
@@ -82,15 +99,10 @@ def _compare_stances(
 ) -> None:
     passages: dict[Any, list[Card | None]] = {}
     for who, work in enumerate(works):
-        times: Counter[tuple[str, str]] = Counter()
+        times: Counter[Any] = Counter()
         for card in sorted(work.cards if work else (), key=lambda card: card.number):
             evidence = card.evidence
-            same: Any = evidence.pk
-            if evidence.annotation_id is not None:
-                # Released data repeats passages in a claim, some with different stances: the second is another row.
-                passage = (evidence.url, same_text(evidence.passage))
-                same = (*passage, times[passage])
-                times[passage] += 1
+            same = evidence.pk if evidence.annotation_id is None else _passage_of(evidence, times)
             passages.setdefault(same, [None] * len(works))[who] = card
     for position, cards in enumerate(passages.values(), start=1):
         _compare_stance(result, f"{number}, evidence {position}", cards, decisions)

@@ -7,12 +7,11 @@ import itertools
 import pytest
 
 from annotator.visibility import sees_annotation
-from annotator.vocabulary import AnnotationKind, Phase
+from annotator.vocabulary import Phase
 
 
 def sees(**changes: object) -> bool:
     facts: dict[str, object] = {
-        "kind": AnnotationKind.INDIVIDUAL,
         "is_own": False,
         "phase": Phase.INDEPENDENT,
         "stage_is_over": False,
@@ -27,8 +26,8 @@ def test_own_work_is_always_seen() -> None:
 
 
 def test_a_stranger_sees_nothing() -> None:
-    for kind, phase, over, everyone in itertools.product(AnnotationKind, Phase, (False, True), (False, True)):
-        assert not sees(is_member=False, kind=kind, phase=phase, stage_is_over=over, everyone_submitted=everyone)
+    for phase, over, everyone in itertools.product(Phase, (False, True), (False, True)):
+        assert not sees(is_member=False, phase=phase, stage_is_over=over, everyone_submitted=everyone)
 
 
 @pytest.mark.parametrize("phase", [Phase.PREFILLING, Phase.INDEPENDENT])
@@ -43,7 +42,3 @@ def test_it_opens_when_everyone_has_submitted() -> None:
 
 def test_a_discarded_document_stays_blind() -> None:
     assert not sees(everyone_submitted=True, phase=Phase.DISCARDED)
-
-
-def test_the_agreed_version_is_for_every_member() -> None:
-    assert sees(kind=AnnotationKind.CONSOLIDATED)
