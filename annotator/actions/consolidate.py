@@ -127,18 +127,13 @@ def decide(
             assert board.version is not None  # _begin has made it
             decision = Decision.objects.create(annotation=board.version, key=key, by=by, is_settled=False)
         asked = [question for question in board.open_questions if question.key == key]
-        changed = action.set(
-            decision,
-            choice=chosen,
-            value=settled,
-            reason=why,
-            by_id=by.pk,
-            is_settled=True,
-            is_final=is_third and bool(asked or row.tied or board.was_asked),
-        )
-        if changed:
-            action.reason = row.label
+        is_final = is_third and bool(asked or row.tied or board.was_asked)
+        if action.set(decision, choice=chosen, value=settled, is_settled=True, is_final=is_final):
+            action.set(decision, by_id=by.pk)
             _take_signatures_away(board)
+        # Why people differed is a remark on the decision: those who have signed agree with the value.
+        action.set(decision, reason=why)
+        action.reason = row.label if action.changes else ""
         action.write()
         if is_third:
             _answer(board, asked, by)

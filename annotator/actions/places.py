@@ -14,11 +14,12 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
 from annotator import rules
+from annotator.actions.consolidate import begin
 from annotator.actions.documents import said_reason
 from annotator.actions.fields import BadValueError
 from annotator.actions.locking import lock_document
 from annotator.actions.notices import tell
-from annotator.actions.recorder import for_annotation
+from annotator.actions.recorder import Action, for_annotation
 from annotator.actions.status import update_status
 from annotator.models import Activity, Annotation, Benchmark, Document, SignOff, User
 from annotator.queries.agreed import agreed
@@ -180,6 +181,27 @@ def reopen_annotation(annotation: Annotation, reason: str, *, by: User) -> None:
             stage=stage,
             by=by,
         )
+
+
+def close_extra_places(document: Document, *, by: User) -> None:
+    """Give up the extra places of cross-annotation that nobody has taken: the document goes on with the people it has.
+
+    Raises NotAllowedError by the rules, BadValueError where there is no such place.
+    """
+    with transaction.atomic():
+        document = lock_document(document.pk)
+        rules.check_manage(by, document.benchmark)
+        overlap, stage = document.benchmark.overlap, Stage(document.stage)
+        taken = document.annotations.filter(stage=stage, seat__gt=overlap).count()
+        if document.practice_for_id or taken >= document.extra_people:
+            raise BadValueError("No extra place of this document is free: there is none to give up.")
+        action = Action(name="close-places", by=by, document=document, reason=f"{document.extra_people} to {taken}")
+        action.set(document, extra_people=taken)
+        action.flush()
+        update_status(document, action)
+        action.write()
+        if document.phase == Phase.CONSOLIDATING:
+            begin(document, stage, by=by)
 
 
 def _could_see_others(document: Document, stage: Stage) -> bool:

@@ -200,6 +200,7 @@ class Places:
 
     seats: list[SeatRow] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
+    can_close_extra: bool = False
 
 
 def places_of(document: Document, annotations: list[Annotation]) -> Places:
@@ -226,4 +227,6 @@ def places_of(document: Document, annotations: list[Annotation]) -> Places:
     batches = (
         document.benchmark.batches.exclude(pk=document.batch_id) if document.batch_id else document.benchmark.batches
     )
-    return Places(seats, list(batches.select_related("group").order_by("pk")))
+    extra = [row for row in annotations if row.stage == document.stage and (row.seat or 0) > document.benchmark.overlap]
+    is_free = len(extra) < document.extra_people and document.phase == Phase.INDEPENDENT
+    return Places(seats, list(batches.select_related("group").order_by("pk")), is_free)

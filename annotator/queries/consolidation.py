@@ -41,6 +41,7 @@ class Board:
     sign_offs: list[SignOff] = field(default_factory=list)
     third_raters: list[User] = field(default_factory=list)
     third_rater_signs: bool = False
+    present: set[int] = field(default_factory=set)
 
     @property
     def open_questions(self) -> list[Question]:
@@ -56,8 +57,11 @@ class Board:
 
     @property
     def was_asked(self) -> bool:
-        """The third rater was asked about the stage as a whole, so that their signature alone closes it."""
-        return bool(self.third_raters) and any(question.key == "" for question in self.questions)
+        """The third rater was asked about the stage as a whole since everyone has submitted it, so that their signature
+        alone closes it."""
+        since = max((row.submitted_at for row in self.people if row.submitted_at), default=None)
+        asked = [each for each in self.questions if each.key == "" and (since is None or each.created_at >= since)]
+        return bool(self.third_raters and asked)
 
     def signed(self, user_id: int | None) -> bool:
         return any(each.by_id == user_id for each in self.sign_offs)
@@ -71,8 +75,6 @@ class Board:
         partners = [row.person for row in self.people if row.person and row.person_id in self.present]
         waiting = [person for person in partners if not self.signed(person.pk)]
         return waiting + (third if self.third_rater_signs or not partners else [])
-
-    present: set[int] = field(default_factory=set)
 
     @property
     def may_close(self) -> bool:

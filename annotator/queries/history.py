@@ -119,6 +119,7 @@ DONE: dict[str, str] = {
     "redo": "made a change again",
     "restore": "restored an earlier version",
     "agree": "agreed",
+    "close-places": "gave up free extra places",
     "decide": "settled a difference",
     "comment": "commented",
     "ask": "asked the third rater",

@@ -17,7 +17,7 @@ from annotator import rules
 from annotator.actions import documents as actions
 from annotator.actions.batches import move_documents
 from annotator.actions.fields import BadValueError
-from annotator.actions.places import reopen_annotation, take_back
+from annotator.actions.places import close_extra_places, reopen_annotation, take_back
 from annotator.models import Annotation, Document, Flag, SentBack, User
 from annotator.queries.batches import places_of, seats_at
 from annotator.queries.documents import Filter, agreed_of, counts_of, page_of, prefilling_of, shelf_for
@@ -310,6 +310,9 @@ def change(request: HttpRequest, public_id: str, what: str) -> HttpResponse:
         else:
             reopen_annotation(work, reason, by=user)
             messages.success(request, f"{work.get_stage_display()} is open again for {work.person}.")
+    elif what == "close-places":
+        close_extra_places(document, by=user)
+        messages.success(request, "The document goes on with the people it has.")
     elif what == "move":
         chosen = request.POST.get("batch", "")
         batch = get_object_or_404(document.benchmark.batches, public_id=chosen) if chosen else None

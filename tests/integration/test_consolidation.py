@@ -518,3 +518,37 @@ def test_with_three_people_the_majority_stands_and_ties_go_to_the_third_rater(ow
     signed_by(document, *people)
     version = document.annotations.get(stage=Stage.DECOMPOSE, kind=AnnotationKind.CONSOLIDATED)
     assert [claim.importance for claim in claims_of(version)[:2]] == ["less", "most"]
+
+
+def test_a_new_reason_keeps_the_signatures(document, ada, ben):
+    mine, theirs = begun(document, ada), begun(document, ben)
+    save(claims_of(theirs)[0], "importance", "less", ben)
+    submit(mine, by=ada)
+    submit(theirs, by=ben)
+    document.refresh_from_db()
+    [row] = [row for row in board_of(document, Stage.DECOMPOSE).comparison.rows if row.is_open]
+    board = consolidate.decide(document, Stage.DECOMPOSE, row.key, by=ada, choice=0)
+    signed_by(document, ben)
+    seen = board.decisions[row.key].version
+    consolidate.decide(document, Stage.DECOMPOSE, row.key, by=ada, choice=0, reason="knowledge", seen=seen)
+    board = board_of(document, Stage.DECOMPOSE)
+    assert board.decisions[row.key].reason == "knowledge" and board.signed(ben.pk)
+
+
+def test_a_third_rater_asked_in_an_earlier_round_does_not_close_the_next_one_alone(
+    benchmark, document, owner, ada, ben
+):
+    cleo = member(benchmark, Role.THIRD_RATER)
+    submitted(document, ada, ben)
+    consolidate.ask_third_rater(document, Stage.DECOMPOSE, "", "All of it, please.", by=ada)
+    signed_by(document, cleo)
+    assert document.stage == Stage.VERIFY
+    retrieve(document)
+    reopen(document, Stage.DECOMPOSE, "look again", by=owner)
+    for person in (ada, ben):
+        submit(open_annotation(document, Stage.DECOMPOSE, by=person), by=person)
+    document.refresh_from_db()
+    signed_by(document, cleo)
+    assert document.stage == Stage.DECOMPOSE
+    signed_by(document, ada, ben)
+    assert document.stage == Stage.VERIFY

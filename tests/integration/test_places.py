@@ -13,7 +13,7 @@ from annotator.actions import saving
 from annotator.actions.annotate import open_annotation
 from annotator.actions.decompose import take_over_sentence
 from annotator.actions.fields import BadValueError
-from annotator.actions.places import reopen_annotation, take_back, take_back_idle, take_back_of
+from annotator.actions.places import close_extra_places, reopen_annotation, take_back, take_back_idle, take_back_of
 from annotator.actions.submit import submit
 from annotator.models import Activity, Annotation, Benchmark, Decision, Document, Notice, SignOff, User
 from annotator.queries.decomposition import sentences_of
@@ -303,3 +303,27 @@ def test_the_admin_sees_the_places_and_takes_back_and_reopens_from_there(
     assert "taken back from you" in words(page.select_one("main"))
     fragment = client.get(f"/d/{document.public_id}/decompose/", headers={"hx-request": "true"})
     assert fragment["HX-Redirect"] == f"/d/{document.public_id}/decompose/"
+
+
+# --- extra places ---------------------------------------------------------------------------------
+
+
+def test_a_document_goes_on_without_an_extra_place_that_nobody_takes(
+    client: Client, document: Document, owner: User, ada: User, bea: User
+) -> None:
+    Document.objects.filter(pk=document.pk).update(extra_people=1)
+    submitted(document, ada)
+    submitted(document, bea)
+    document.refresh_from_db()
+    assert document.phase == Phase.INDEPENDENT
+    client.force_login(owner)
+    assert "without the free extra place" in client.get(f"/d/{document.public_id}/").content.decode()
+    client.post(f"/d/{document.public_id}/do/close-places/")
+    document.refresh_from_db()
+    assert (document.extra_people, document.phase) == (0, Phase.CONSOLIDATING)
+    version = document.annotations.get(kind=AnnotationKind.CONSOLIDATED)
+    assert version.tally.people == [ada.pk, bea.pk]
+    with pytest.raises(BadValueError, match="none to give up"):
+        close_extra_places(document, by=owner)
+    with pytest.raises(NotAllowedError):
+        close_extra_places(document, by=ada)
