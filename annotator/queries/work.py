@@ -152,15 +152,16 @@ def next_task(user: User, *, leave_out: Collection[int] = ()) -> Task | None:
         return Task(to_agree.document, to_agree.stage, "consolidate")
     benchmarks = list(benchmarks_of(user, LABEL_ROLES).order_by("pk").values_list("pk", flat=True))
     free = open_to(user, benchmarks).exclude(pk__in=leave_out)
-    # No other condition that an index could serve: this one leaves a handful.
-    practice = free.filter(Q(practice_for=user, taken=0)).order_by("order", "pk").first()
-    if practice is not None and practice.benchmark_id in benchmarks:
-        return Task(practice, Stage(practice.stage), "practice")
+    practised_in = set(unfinished_practice(user).values_list("benchmark", flat=True))
+    if practised_in:
+        # No other condition that an index could serve: this one leaves a handful.
+        practice = free.filter(Q(practice_for=user, taken=0)).order_by("order", "pk").first()
+        if practice is not None and practice.benchmark_id in benchmarks:
+            return Task(practice, Stage(practice.stage), "practice")
     due = due_to_practise(user).first()
     if due is not None:
         # The copy is made when the person asks for it; until then its gold stands for it.
         return Task(practice_gold(due)[0], Stage.DECOMPOSE, "practice")
-    practised_in = set(unfinished_practice(user).values_list("benchmark", flat=True))
     benchmarks = [pk for pk in benchmarks if pk not in practised_in]
     if not benchmarks:
         return None

@@ -23,7 +23,7 @@ SHOTS = {"decompose": "Erebus", "verify": "Apollo", "revise": "penicillin"}
 
 
 def main() -> None:
-    """One picture of each annotation screen and of the overview, 1280 by 900."""
+    """One picture of each annotation screen, of the overview, and of two people agreeing, 1280 by 900."""
     var = Path(tempfile.mkdtemp(prefix="touchstone-shots-"))
     environment = {"PATH": os.environ["PATH"], "TOUCHSTONE_VAR": str(var)}
     for command in ("migrate", "load_demo"):
@@ -34,23 +34,25 @@ def main() -> None:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             address = server.address.rstrip("/")
-            sign_in(page, address, (var / "demo-logins.txt").read_text(encoding="utf-8"))
-            page.goto(f"{address}/b/demo/")
+            logins = (var / "demo-logins.txt").read_text(encoding="utf-8")
+            sign_in(page, address, logins, "admin")
+            page.goto(f"{address}/b/demo-pair/")
             page.screenshot(path=FOLDER / "overview.png")
             for stage, words in SHOTS.items():
                 shot(page, address, stage, words)
+            agree(browser.new_page(viewport={"width": 1280, "height": 900}), address, logins)
             browser.close()
     finally:
         server.stop(signal.SIGTERM)
         shutil.rmtree(var, ignore_errors=True)
 
 
-def sign_in(page: Page, address: str, logins: str) -> None:
-    """As the owner of the demo, with the notes for newcomers put away."""
-    found = re.search(r"^admin\s+(\S+)", logins, re.MULTILINE)
+def sign_in(page: Page, address: str, logins: str, name: str) -> None:
+    """As one of the demo's people."""
+    found = re.search(rf"^{name}\s+(\S+)", logins, re.MULTILINE)
     assert found
     page.goto(f"{address}/sign-in/")
-    page.get_by_label("Username").fill("admin")
+    page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(found[1])
     page.get_by_label("Password").press("Enter")
     page.wait_for_url(f"{address}/")
@@ -62,6 +64,10 @@ def shot(page: Page, address: str, stage: str, words: str) -> None:
     page.locator("main a", has_text=re.compile(words, re.IGNORECASE)).first.click()
     page.wait_for_url("**/d/*/")
     page.goto(f"{page.url}{stage}/")
+    start = page.get_by_role("button", name="Start")
+    if start.count():
+        start.first.click()
+        page.wait_for_url(f"**/{stage}/**")
     page.wait_for_load_state("networkidle")
     notes = page.get_by_role("button", name="Got it")
     while notes.count():
@@ -76,6 +82,18 @@ def shot(page: Page, address: str, stage: str, words: str) -> None:
         page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(500)
     page.screenshot(path=FOLDER / f"{stage}.png")
+
+
+def agree(page: Page, address: str, logins: str) -> None:
+    """Two people's decompositions side by side, one difference settled."""
+    sign_in(page, address, logins, "dana")
+    page.locator("main .btn.main").first.click()
+    page.wait_for_url("**/agree/**")
+    page.locator(".agree-row.open .seg label").nth(2).click()
+    page.wait_for_timeout(800)
+    page.mouse.move(0, 0)
+    page.evaluate("scrollTo(0, 0)")
+    page.screenshot(path=FOLDER / "agree.png")
 
 
 if __name__ == "__main__":
