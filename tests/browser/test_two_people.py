@@ -147,7 +147,7 @@ def consolidation(of_ada: Page, of_ben: Page, document: Document) -> None:
     of_ben.wait_for_url(lambda url: "/agree/" not in url)
     document.refresh_from_db()
     assert document.stage == Stage.VERIFY
-    expect(of_ada.locator("#ended")).to_contain_text("is agreed")
+    expect(of_ada.locator("#foot")).to_contain_text("is agreed")
     of_ada.goto(address)  # to look back at
     expect(of_ada.locator(".look-back")).to_contain_text("answers")
     check_axe(of_ada)
