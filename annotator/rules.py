@@ -152,6 +152,11 @@ def check_take_place(user: User, document: Document, stage: Stage, *, seats: Col
         if seat == Seat.THIRD_RATER:
             raise NotAllowedError("You are this group's third rater: you are asked where its annotators cannot agree.")
         open_seats = own if seat == Seat.ANNOTATOR else extra
+        if not open_seats and can_manage(user, document.benchmark):
+            group = document.batch.group if document.batch else None
+            raise NotAllowedError(
+                f"This document belongs to {group}, and you are not in it. You can add yourself on the Team page."
+            )
         if not open_seats:
             raise NotAllowedError("This document belongs to a group that you are not in. An admin can add you to it.")
     free = [number for number in open_seats if number not in seats]
@@ -261,7 +266,8 @@ def check_edit(user: User, annotation: Annotation) -> None:
         raise NotAllowedError("This is somebody else's work: only they can change it.")
     if annotation.state == AnnotationState.TAKEN_BACK:
         raise NotAllowedError(
-            "An admin has taken this work back. What you did is kept; ask them to give it to you again."
+            "An admin has taken this work back. What you did is kept: "
+            "if a place is free, open the document again and go on."
         )
     if annotation.state != AnnotationState.OPEN:
         raise NotAllowedError("You have submitted this stage: it is frozen. The owner can reopen it.")

@@ -60,17 +60,23 @@ def _take_over(action: Action, record: Sentence | Claim, names: Sequence[tuple[s
     action.set(record, **values)
 
 
-def take_over_sentence(sentence: Sentence, *, by: User, active_seconds: int = 0) -> None:
-    """Take over all open suggestions of a sentence and its claims (key A)."""
+def take_over_sentence(sentence: Sentence, *, by: User, active_seconds: int = 0) -> bool:
+    """Take over all open suggestions of a sentence and its claims (key A). Where nothing was suggested, the sentence is
+    kept as it stands. Returns whether anything was suggested."""
     with transaction.atomic():
         action = _begin("take-over", sentence, by, active_seconds)
         sentence = Sentence.objects.select_related("suggestion").get(pk=sentence.pk)
+        claims = _present_claims(sentence)
+        suggested = sentence.suggestion_id is not None or any(row.suggestion_id is not None for row in claims)
+        if not suggested:
+            action.name = "keep-text"
         _take_over(action, sentence, SENTENCE_FIELDS)
         if action.annotation is not None:
             reveal(sentence, action.annotation.document)
-        for claim in _present_claims(sentence):
+        for claim in claims:
             _take_over(action, claim, CLAIM_FIELDS)
         action.write()
+        return suggested
 
 
 def take_over_claim(claim: Claim, *, by: User, active_seconds: int = 0) -> None:

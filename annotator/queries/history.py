@@ -96,6 +96,7 @@ DONE: dict[str, str] = {
     "submit": "submitted",
     "save": "changed",
     "take-over": "took suggestions over",
+    "keep-text": "kept a sentence as it is",
     "add-claim": "added a claim",
     "remove-claim": "removed a claim",
     "restore-claim": "restored a claim",

@@ -137,7 +137,7 @@ def bars_of(standing: Standing) -> list[StageBar]:
 
 
 def whats_missing(benchmark: Benchmark) -> list[str]:
-    """What the team lacks for documents to be agreed, as sentences: the same that the team page says (three
+    """What the team lacks for documents to be agreed, as sentences: the same that the team page says (four
     queries)."""
     return team_of(benchmark, with_load=False).missing
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from annotator.models import Activity, Annotation, Benchmark, Document, Group, Invitation, Membership, Question, SignOff
 from annotator.rules import LABEL_ROLES, can_hold_seat
@@ -73,7 +75,7 @@ def number(count: int) -> str:
 
 
 def team_of(benchmark: Benchmark, *, with_load: bool) -> Team:
-    """The team, in three queries, and seven more with the load of each person."""
+    """The team, in four queries, and seven more with the load of each person."""
     rows = list(
         benchmark.memberships.select_related("user", "benchmark").order_by("user__display_name", "user__username")
     )
@@ -90,7 +92,7 @@ def team_of(benchmark: Benchmark, *, with_load: bool) -> Team:
         people=people,
         former=[row for row in rows if not row.active],
         groups=groups,
-        missing=missing(benchmark.overlap, members, groups),
+        missing=missing(benchmark.overlap, members, groups) + _lacking_outside(benchmark, members, groups),
     )
 
 
@@ -159,6 +161,72 @@ def missing(overlap: int, members: list[Membership], groups: list[GroupCard]) ->
 
 def _people(count: int) -> str:
     return "one person" if count == 1 else f"{number(count)} people"
+
+
+def outside_lack(roles: Collection[str], needed: int) -> str:
+    """How a sentence goes on that asks for ``needed`` people from outside a group, from the roles of those outside it;
+    "" where there are annotators enough."""
+    able = sum(1 for role in roles if role in LABEL_ROLES)
+    if sum(1 for role in roles if role == Role.ANNOTATOR) >= needed:
+        return ""
+    if able >= needed:
+        return ": owners and admins have to label too."
+    if not able:
+        return ", and there is none."
+    return f", and there {'is' if able == 1 else 'are'} only {number(able)}."
+
+
+def roles_outside(group: Group) -> list[str]:
+    """The roles of the members who are not in a group (one query)."""
+    inside = group.members.filter(active=True).values("user")
+    members = Membership.objects.filter(benchmark=group.benchmark_id, active=True).exclude(user__in=inside)
+    return list(members.order_by("pk").values_list("role", flat=True))
+
+
+def _lacking_outside(benchmark: Benchmark, members: Iterable[Membership], groups: Iterable[GroupCard]) -> list[str]:
+    """Documents whose extra places wait for more people than there are outside their group, in words (one query)."""
+    waiting: dict[int, list[tuple[str, int, int]]] = {}
+    for group, batch, extra, documents in _free_extra_places(benchmark):
+        waiting.setdefault(group, []).append((batch, extra, documents))
+    sentences: list[str] = []
+    for card in groups:
+        outside = [row.role for row in members if row not in card.annotators and row != card.third_rater]
+        # Who has an extra place already is one of those outside: all extra people are counted, not those to come.
+        short = [each for each in waiting.get(card.group.pk, []) if outside_lack(outside, each[1])]
+        if not short:
+            continue
+        count, most = sum(documents for *_, documents in short), max(extra for _, extra, _ in short)
+        batches = sorted({batch for batch, *_ in short})
+        where = batches[0] if len(batches) == 1 else f"{number(len(batches))} batches"
+        needs = "1 document of {} needs" if count == 1 else f"{count:,} documents of {{}} need"
+        more = "one more person" if most == 1 else f"{number(most)} more people"
+        sentences.append(f"{needs.format(where)} {more} from outside {card.group}{outside_lack(outside, most)}")
+    return sentences
+
+
+def _free_extra_places(benchmark: Benchmark) -> QuerySet[Document, tuple[int, str, int, int]]:
+    """Group, batch, extra people and number of the documents whose extra places are not all taken."""
+    at_extra_places = (
+        Annotation.objects.filter(document=OuterRef("pk"), stage=OuterRef("stage"), seat__gt=benchmark.overlap)
+        .order_by()
+        .values("document")
+        .annotate(taken=Count("pk"))
+        .values("taken")
+    )
+    return (
+        Document.objects.filter(
+            benchmark=benchmark,
+            batch__group__isnull=False,
+            extra_people__gt=0,
+            phase__in=(Phase.PREFILLING, Phase.INDEPENDENT),
+            twin_of__isnull=True,
+        )
+        .annotate(taken=Coalesce(Subquery(at_extra_places), 0))
+        .filter(taken__lt=F("extra_people"))
+        .order_by()
+        .values_list("batch__group", "batch__name", "extra_people")
+        .annotate(documents=Count("pk"))
+    )
 
 
 def _missing_in(overlap: int, annotators: int, third_rater: Membership | None, has_third_raters: bool) -> str:

@@ -21,6 +21,7 @@ from annotator.actions.places import take_back_idle
 from annotator.models import Batch, Benchmark, Group
 from annotator.queries.batches import batches_of, fitting, load_of, sources_and_models
 from annotator.queries.documents import Filter
+from annotator.queries.team import number, outside_lack, roles_outside
 from annotator.screens.benchmarks import page_of_benchmark
 from annotator.screens.common import benchmark_for, is_htmx, person, speaks_errors, whole_number
 from annotator.vocabulary import STAGES
@@ -54,11 +55,15 @@ class CutForm(forms.Form):
         min_value=0,
         max_value=100,
         initial=0,
-        label="For more people, %",
+        label="Cross-annotated, %",
         help_text="Labelled by more people than usual.",
     )
     cross_people = forms.IntegerField(
-        min_value=1, max_value=actions.MOST_EXTRA, initial=1, label="How many more people"
+        min_value=1,
+        max_value=actions.MOST_EXTRA,
+        initial=1,
+        label="How many more people",
+        help_text="In a group’s batch they come from outside the group.",
     )
     blind_first = forms.FloatField(
         min_value=0,
@@ -124,7 +129,17 @@ def _preview(benchmark: Benchmark, data: Any) -> str:
         words.append(f"{crossed:,} of them for {chosen['cross_people']} more")
     if blind:
         words.append(f"{blind:,} blind first")
-    return ", ".join(words) + "."
+    return ", ".join(words) + "." + _lack(chosen["group"], crossed, chosen["cross_people"])
+
+
+def _lack(group: Group | None, crossed: int, people: int) -> str:
+    """A warning where the extra people of cross-annotation are not to be had outside the group."""
+    lack = outside_lack(roles_outside(group), people) if group and crossed else ""
+    if not lack:
+        return ""
+    documents = "1 document" if crossed == 1 else f"{crossed:,} documents"
+    more = "one person" if people == 1 else f"{number(people)} people"
+    return f" {documents} would wait for {more} from outside {group}{lack}"
 
 
 def _page(

@@ -290,9 +290,9 @@ def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what
     current = sentence.public_id
     told = ""
     if what == "take-over":
-        actions.take_over_sentence(sentence, by=by, active_seconds=active)
+        suggested = actions.take_over_sentence(sentence, by=by, active_seconds=active)
         number, current = next_incomplete(sentence.annotation, sentence)
-        told = f"Sentence {number} taken over. Undo: Z"
+        told = f"Sentence {number} {'taken over' if suggested else 'kept as it is'}. Undo: Z"
     elif what == "add-claim":
         current = actions.add_claim(sentence, by=by, active_seconds=active).public_id
     elif what == "split":

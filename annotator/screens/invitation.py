@@ -112,6 +112,6 @@ def _register(request: HttpRequest, invitation: Invitation, form: AccountForm) -
 
 def _welcome(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     messages.success(request, f"You are in: {invitation.benchmark}, {Role(invitation.role).label.lower()}.")
-    if invitation.role == Role.ANNOTATOR:
+    if invitation.role in (Role.ANNOTATOR, Role.THIRD_RATER):  # who is asked for work, or told that none waits
         return redirect("home")
     return redirect("benchmark", slug=invitation.benchmark.slug)

@@ -30,7 +30,8 @@
     mark.dataset.state = state;
     const words = { saved: "Saved", saving: "Saving", "not-saved": "Not saved" };
     mark.querySelector(".save-word").textContent = words[state];
-    mark.querySelector(".save-why").textContent = state === "not-saved" ? reason : "";
+    const why = mark.querySelector(".save-why"); // cut off where the bar is narrow: whole in its title
+    why.textContent = why.title = state === "not-saved" ? reason : "";
     mark.querySelector("[data-retry]").hidden = state !== "not-saved" || blocked.length === entries.length;
     const list = mark.querySelector("[data-unsaved]");
     list.hidden = !blocked.length && !others.length;

@@ -88,3 +88,22 @@ def test_the_map_keeps_its_place_and_reads_in_its_own_direction(
     wait_until_saved(page)
     expect(links.nth(links.count() - 3)).to_be_in_viewport()
     assert page.locator("#answer").evaluate("el => el.scrollTop") >= before
+
+
+def test_a_long_reason_why_nothing_is_saved_pushes_nothing_out_of_the_bar(
+    opened: Callable[[str], tuple[Page, Document]],
+) -> None:
+    page, _ = opened(RESPONSE)
+    reason = "An admin has taken this work back. What you did is kept: if a place is free, open the document again"
+    page.evaluate(
+        """(reason) => document.dispatchEvent(new CustomEvent("touchstone:outbox", { detail: {
+            state: "not-saved", reason, entries: [1], blocked: [1], offline: false, kept: true } }))""",
+        reason,
+    )
+    expect(page.locator(".save-why")).to_have_attribute("title", reason)
+    for width in (1600, 1360, 1200, 1000, 800, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        ends = page.locator(".bar-right > *").evaluate_all("(all) => all.map((el) => el.getBoundingClientRect().right)")
+        assert max(ends) <= width
+        crumb = page.locator(".bar .crumb").bounding_box()
+        assert crumb is not None and crumb["width"] >= 50

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from annotator.actions import batches
 from annotator.actions import documents as document_actions
+from annotator.actions import groups as group_actions
 from annotator.actions.annotate import open_annotation
 from annotator.actions.batches import How, cut_batch
 from annotator.actions.fields import BadValueError
@@ -22,7 +23,7 @@ from annotator.models import Activity, Annotation, Batch, Benchmark, Document, G
 from annotator.queries.batches import batches_of, load_of
 from annotator.queries.documents import Filter
 from annotator.rules import NotAllowedError
-from annotator.vocabulary import AnnotationState, NoticeKind, Phase, Role, Stage
+from annotator.vocabulary import AnnotationState, NoticeKind, Phase, Role, Seat, Stage
 from tests.factories import BenchmarkFactory, DocumentFactory, decomposed, documents, member, prefill, with_corpus
 from tests.teams import at_once, get, group_with, words
 
@@ -365,6 +366,15 @@ def test_an_admin_previews_and_cuts_a_batch(client: Client, benchmark: Benchmark
     data = filled(page, number="5", cross="20", blind_first="40", source="web", group=str(group.pk), name="Pilot")
     shown = client.get(URL, data | {"part": "preview"}, headers={"hx-request": "true"}).content.decode()
     assert "12 documents fit, 5 would be cut, 1 of them for 1 more, 2 blind first." in shown and "<html" not in shown
+    warned = " 1 document would wait for one person from outside Group 1"
+    assert f"{warned}: owners and admins have to label too." in shown
+    assert warned not in client.get(URL, data | {"group": "", "part": "preview"}).content.decode()
+    group_actions.add_member(group, owner, by=owner, seat=Seat.ANNOTATOR)
+    shown = client.get(URL, data | {"part": "preview"}, headers={"hx-request": "true"}).content.decode()
+    assert f"{warned}, and there is none." in shown
+    member(benchmark)
+    shown = client.get(URL, data | {"part": "preview"}, headers={"hx-request": "true"}).content.decode()
+    assert "blind first." in shown and "would wait" not in shown
     answer = client.post(f"{URL}cut/", data, follow=True)
     assert "Pilot is cut" in answer.content.decode()
     batch = Batch.objects.get()

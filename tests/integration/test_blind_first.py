@@ -20,6 +20,8 @@ from annotator.models import (
     User,
 )
 from annotator.queries.decomposition import sentences_of
+from annotator.queries.history import lines_of
+from annotator.queries.overview import suggestion_shares
 from annotator.vocabulary import Origin, Role, Stage, StanceLabel
 from tests.factories import BenchmarkFactory, DocumentFactory, decomposed, member, prefill, save, with_corpus
 from tests.teams import get, words
@@ -50,6 +52,31 @@ def annotation(document: Document, ada: User) -> Annotation:
 
 def first(annotation: Annotation) -> Sentence:
     return sentences_of(annotation)[0]
+
+
+def test_the_note_to_newcomers_tells_of_no_violet(client: Client, annotation: Annotation, ada: User) -> None:
+    address = f"/d/{annotation.document.public_id}/decompose/"
+    notes = words(get(client, ada, address).select_one(".notes"))
+    assert "Here you label first; the suggestion is shown afterwards." in notes and "Violet" not in notes
+    Document.objects.update(blind_first=False)
+    notes = words(get(client, ada, address).select_one(".notes"))
+    assert "Violet is a suggestion." in notes and "label first" not in notes
+
+
+def test_a_kept_sentence_is_never_called_taken_over(
+    client: Client, annotation: Annotation, document: Document, ada: User
+) -> None:
+    sentence = first(annotation)
+    client.force_login(ada)
+    address = f"/d/{document.public_id}/decompose/sentence/{sentence.public_id}/take-over/"
+    answer = client.post(address, headers={"hx-request": "true"})
+    assert "Sentence 1 kept as it is. Undo: Z" in answer["HX-Trigger"]
+    activity = Activity.objects.get(action="keep-text")
+    assert "kept a sentence as it is" in lines_of([activity])[0].what
+    assert not Activity.objects.filter(action="take-over").exists()
+    saving.undo(annotation, by=ada)
+    sentence.refresh_from_db()
+    assert sentence.decontext_origin == ""
 
 
 def test_rows_are_cut_as_suggested_and_show_nothing_else(
@@ -147,6 +174,7 @@ def test_the_sentence_can_be_kept_as_it_stands_and_the_stage_submitted(
     submit(annotation, by=ada)
     document.refresh_from_db()
     assert document.stage == Stage.VERIFY
+    assert suggestion_shares(document.benchmark).decided == 0  # nobody has taken over a claim
 
 
 def test_a_stance_is_given_before_the_suggested_one_is_seen(client: Client, ada: User) -> None:

@@ -188,6 +188,15 @@ def test_who_has_no_account_makes_one_and_is_in(client: Client, benchmark: Bench
     assert Activity.objects.get(action="register").by == ada
 
 
+def test_a_third_rater_lands_where_it_says_what_they_are_asked(
+    client: Client, benchmark: Benchmark, owner: User
+) -> None:
+    DocumentFactory(benchmark=benchmark)
+    url = url_of(actions.invite(benchmark, by=owner, role=Role.THIRD_RATER))
+    page = BeautifulSoup(client.post(url, account(), follow=True).content, "html.parser")
+    assert "You are asked where two annotators cannot agree; nothing waits for you now." in words(page)
+
+
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [

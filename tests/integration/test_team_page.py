@@ -17,7 +17,7 @@ from annotator.actions import team as actions
 from annotator.actions.annotate import open_annotation
 from annotator.actions.consolidate import ask_third_rater
 from annotator.actions.recorder import Action
-from annotator.models import Activity, Benchmark, Group, Invitation, User
+from annotator.models import Activity, Benchmark, Document, Group, Invitation, Membership, User
 from annotator.queries.team import missing, team_of
 from annotator.vocabulary import Role, Seat, Stage
 from tests.factories import BenchmarkFactory, DocumentFactory, UserFactory, decomposed, member, prefill
@@ -236,6 +236,48 @@ def test_the_page_says_what_the_team_lacks(client: Client, benchmark: Benchmark)
     assert lacks(benchmark) == ["No third rater: owners and admins stand in."]
     group_actions.add_member(group, member(benchmark, Role.THIRD_RATER), by=owner, seat=Seat.THIRD_RATER)
     assert lacks(benchmark) == []
+
+
+def test_documents_that_wait_for_somebody_from_outside_their_group_are_named_where_there_is_nobody(
+    benchmark: Benchmark,
+) -> None:
+    owner, ada, ben = member(benchmark, Role.OWNER), member(benchmark), member(benchmark)
+    group = group_with(benchmark, owner, ada, ben, third_rater=member(benchmark, Role.THIRD_RATER))
+    rows = batch_of(group, 4)
+    assert lacks(benchmark) == []
+    Document.objects.filter(pk__in=[row.pk for row in rows[:3]]).update(extra_people=1)
+    asks = "3 documents of Batch 1 need one more person from outside Group 1"
+    with CaptureQueriesContext(connections["default"]) as first:
+        assert lacks(benchmark) == [f"{asks}: owners and admins have to label too."]
+    Membership.objects.filter(user=owner).update(role=Role.RESEARCHER)
+    assert lacks(benchmark) == [f"{asks}, and there is none."]
+    Document.objects.filter(pk=rows[0].pk).update(extra_people=2)
+    more = batch_of(group, 1)
+    Document.objects.filter(pk=more[0].pk).update(extra_people=2)
+    with CaptureQueriesContext(connections["default"]) as second:
+        assert lacks(benchmark) == [
+            "4 documents of two batches need two more people from outside Group 1, and there is none."
+        ]
+    assert len(second) == len(first)
+    outsider = member(benchmark)
+    assert lacks(benchmark) == [
+        "2 documents of two batches need two more people from outside Group 1, and there is only one."
+    ]
+    Document.objects.filter(extra_people=2).update(extra_people=1)
+    assert lacks(benchmark) == []
+    for row in (*rows[:3], *more):
+        open_annotation(Document.objects.get(pk=row.pk), Stage.DECOMPOSE, by=outsider)
+    Membership.objects.filter(user=outsider).update(role=Role.RESEARCHER)
+    assert lacks(benchmark) == []  # the extra places are taken
+
+
+def test_who_manages_is_told_to_add_themselves_to_the_group_of_a_document(benchmark: Benchmark) -> None:
+    owner = member(benchmark, Role.OWNER)
+    document = batch_of(group_with(benchmark, owner), 1)[0]
+    with pytest.raises(rules.NotAllowedError, match="belongs to Group 1, and you are not in it"):
+        open_annotation(document, Stage.DECOMPOSE, by=owner)
+    with pytest.raises(rules.NotAllowedError, match="An admin can add you to it"):
+        open_annotation(document, Stage.DECOMPOSE, by=member(benchmark))
 
 
 def test_where_one_person_labels_a_document_no_partner_and_no_third_rater_is_missing() -> None:
