@@ -40,6 +40,7 @@ class Task:
     document: Document
     stage: Stage
     why: str
+    asked_by: tuple[str, ...] = ()  # who waits for this person's answer as third rater
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Consolidation:
     stage: Stage
     people: tuple[str, ...]
     as_third_rater: bool
+    asked_by: tuple[str, ...] = ()
 
 
 WAITS_FOR = {
@@ -149,7 +151,7 @@ def next_task(user: User, *, leave_out: Collection[int] = ()) -> Task | None:
         return Task(begun.document, Stage(begun.stage), why)
     to_agree = next(iter(consolidations_of(user, most=1)), None)
     if to_agree is not None:
-        return Task(to_agree.document, to_agree.stage, "consolidate")
+        return Task(to_agree.document, to_agree.stage, "consolidate", to_agree.asked_by)
     benchmarks = list(benchmarks_of(user, LABEL_ROLES).order_by("pk").values_list("pk", flat=True))
     free = open_to(user, benchmarks).exclude(pk__in=leave_out)
     practised_in = set(unfinished_practice(user).values_list("benchmark", flat=True))
@@ -312,6 +314,23 @@ def _without_partner(user: User) -> set[int]:
     return set(theirs.values_list("document", flat=True))
 
 
+def _asking(documents: list[Document]) -> dict[int, list[str]]:
+    """By document (primary key): who has asked its third rater and waits (one query, none without documents)."""
+    found: dict[int, list[str]] = {}
+    if not documents:
+        return found
+    rows = Question.objects.filter(
+        answered_at__isnull=True,
+        annotation__document__in=[document.pk for document in documents],
+        annotation__stage=F("annotation__document__stage"),
+    )
+    for row in rows.select_related("by", "annotation").order_by("pk"):
+        names = found.setdefault(row.annotation.document_id, [])
+        if str(row.by) not in names:
+            names.append(str(row.by))
+    return found
+
+
 def consolidations_of(user: User, *, most: int | None = None) -> list[Consolidation]:
     """What the person has to settle with others, as a partner first, then as third rater: at most ``most`` of each.
     A constant number of queries."""
@@ -325,8 +344,15 @@ def consolidations_of(user: User, *, most: int | None = None) -> list[Consolidat
     ).exclude(person=user)
     for row in rows.select_related("person").order_by("seat"):
         people.setdefault((row.document_id, row.stage), []).append(str(row.person))
+    asking = _asking(third)
     return [
-        Consolidation(each, Stage(each.stage), tuple(people.get((each.pk, each.stage), ())), as_third)
+        Consolidation(
+            each,
+            Stage(each.stage),
+            tuple(people.get((each.pk, each.stage), ())),
+            as_third,
+            tuple(asking.get(each.pk, ())) if as_third else (),
+        )
         for documents, as_third in ((partner, False), (third, True))
         for each in documents
     ]

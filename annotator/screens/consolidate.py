@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -72,6 +73,9 @@ def context_of(board: Board, user: User, mine: Mapping[str, str] | None = None) 
     views = [view for group in groups for view in group.items]
     same = sum(1 for view in views if view.state == "same")
     is_third = any(rater.pk == user.pk for rater in board.third_raters)
+    asked = {each.key for each in board.open_questions} - {""}
+    for view in [view for view in views if asked & {view.key, *(row.key for row in view.item.fields)}][:1]:
+        view.begins = is_third
     own_signature = board.signed(user.pk)
     differs = any(view.item.differs for view in views)
     own_decisions = sorted(
@@ -98,7 +102,8 @@ def context_of(board: Board, user: User, mine: Mapping[str, str] | None = None) 
         "open_number": comparison.open,
         "signs": own_signature or any(each.pk == user.pk for each in board.waits_for),
         "own_signature": own_signature,
-        "signature_words": _signatures(board, user),
+        "signature_words": _signatures(board, user, is_third),
+        "longest_comment": actions.LONGEST_COMMENT,
         "signed_names": " and ".join(str(each.by) for each in board.sign_offs),
         "whole_comments": board.comments.get("", []),
         "closed_for": _closed_for(board, is_third),
@@ -123,10 +128,15 @@ def _bar(board: Board) -> list[dict[str, Any]]:
     ]
 
 
-def _signatures(board: Board, user: User) -> str:
-    """Who has signed and who has not, in words."""
+def _signatures(board: Board, user: User, is_third: bool) -> str:
+    """Who has signed and who has not, in words. While a question about a row is open it waits for its answer."""
     signed = ["you" if each.by_id == user.pk else str(each.by) for each in board.sign_offs]
     waits = ["you" if each.pk == user.pk else str(each) for each in board.waits_for]
+    if any(each.key for each in board.open_questions):
+        answer = "your answer" if is_third else f"the answer of {board.third_raters[0]}, the third rater"
+        have = "have" if len(signed) > 1 or signed == ["you"] else "has"
+        words = f"{_and(signed)} {have} signed; it waits for {answer}." if signed else f"Waits for {answer}."
+        return words[0].upper() + words[1:]
     if not signed:
         return f"Waits for {_and(waits)}." if waits else ""
     have = "have" if len(signed) > 1 or signed == ["you"] else "has"
@@ -146,7 +156,13 @@ def _closed_for(board: Board, is_third: bool) -> str:
     if number:
         return "One difference is open: settle it first." if number == 1 else f"{number} differences are open."
     waiting = [each for each in board.open_questions if each.key or not is_third]
-    return "The third rater has been asked and has not answered yet." if waiting else ""
+    if not waiting:
+        return ""
+    return (
+        "You have been asked and have not answered yet."
+        if is_third
+        else "The third rater has been asked and has not answered yet."
+    )
 
 
 def waiting_context(document: Document, stage: Stage, waiting: Waiting) -> dict[str, Any]:
@@ -232,7 +248,9 @@ def change(request: HttpRequest, public_id: str, stage: str, what: str) -> HttpR
         question = get_object_or_404(
             Question, annotation__document=document, annotation__stage=chosen, pk=whole_number(request, "question")
         )
-        board = actions.answer(document, chosen, question, by=user)
+        with transaction.atomic():  # the words of the answer and the mark, or neither
+            actions.comment(document, chosen, question.key, request.POST.get("text", ""), by=user)
+            board = actions.answer(document, chosen, question, by=user)
         key = question.key
     elif what == "sign":
         document = actions.sign(document, chosen, by=user)

@@ -77,7 +77,7 @@ def closed_for(row: FieldRow, is_third: bool) -> str:
     """Why a partner cannot settle this one; "" if they can."""
     if is_third:
         return ""
-    if row.decision is not None and row.decision.is_final and row.decision.is_settled:
+    if row.decision is not None and row.decision.is_final and row.is_decided:
         return "The third rater has settled this. Ask them if you think it is wrong."
     if row.tied:
         return "No majority: the third rater settles this one. Say in a comment what you think."
@@ -91,6 +91,9 @@ def field_of(
     taken = [option for option in row.options if option.people]
     if row.kind == "take":
         taken = sorted(row.options, key=lambda option: bool(option.value))
+    elif row.kind == "label":
+        # The same order for everybody, whoever's answer it is: yes before no, else as the comparison has them.
+        taken.sort(key=lambda option: option.value in ("no", False))
     else:
         order = [column.number for column in columns]
         taken.sort(key=lambda option: min(order.index(number) for number in option.people))

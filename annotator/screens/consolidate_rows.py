@@ -17,7 +17,8 @@ from annotator.vocabulary import DisagreementReason, Stage
 
 @dataclass(slots=True)
 class ItemView:
-    """A row of the screen. ``fate``: what became of one's own answers, where they were not simply the same."""
+    """A row of the screen. ``fate``: what became of one's own answers, where they were not simply the same;
+    ``begins``: the page begins here, at the first row that its reader was asked about."""
 
     item: Item
     cells: list[Cell]
@@ -28,6 +29,7 @@ class ItemView:
     majority: bool = False
     fate: str = ""
     show_heading: bool = False
+    begins: bool = False
 
     @property
     def key(self) -> str:

@@ -54,7 +54,7 @@ def home(request: HttpRequest) -> HttpResponse:
     context = {
         "task": task,
         "task_verb": VERBS.get(task.why, "Start") if task else "",
-        "task_why": WHY[task.why] if task else "",
+        "task_why": _why(task) if task else "",
         "nothing": None if task else nothing_to_do(user, work),
         "work": work,
         "in_work": [row for row in work.in_work if task is None or row.document_id != task.document.pk],
@@ -66,6 +66,14 @@ def home(request: HttpRequest) -> HttpResponse:
     }
     part = request.GET.get("part") == "next" and getattr(request, "htmx", False)
     return render(request, f"{TEMPLATE}#next" if part else TEMPLATE, context)
+
+
+def _why(task: Task) -> str:
+    """Why this comes next; the third rater reads who asks."""
+    if not task.asked_by:
+        return WHY[task.why]
+    asks = "asks" if len(task.asked_by) == 1 else "ask"
+    return f"{' and '.join(task.asked_by)} {asks} you about {task.stage.label.lower()}."
 
 
 def nothing_to_do(user: User, work: MyWork) -> Nothing:

@@ -2,7 +2,8 @@
 
    The page asks every 1.5 s what is new, while it can be seen. The answer swaps the rows that changed out of band. A row
    in which somebody is typing stays: a note beside it says who changed it, and shows the change when asked to.
-   What a decision could not do shows as it was. */
+   What a decision could not do shows as it was. A text that was typed and not sent is counted in the foot, and nobody
+   signs over it. */
 (() => {
   "use strict";
   const ts = window.touchstone;
@@ -39,6 +40,21 @@
     }
     if (kept && document.querySelector("[data-only-differs]")) showOnly(kept === "yes");
   });
+
+  /* --- what a person opens to write in takes the caret, so that what they type is text and no key --- */
+
+  document.addEventListener(
+    "toggle",
+    (event) => {
+      const { target } = event;
+      if (target.open && target.matches?.("#workspace details") && target.contains(document.activeElement)) {
+        const box = target.querySelector("textarea, input[type=text]");
+        box?.focus();
+        box?.setSelectionRange(box.value.length, box.value.length);
+      }
+    },
+    true,
+  );
 
   /* --- the next open difference --- */
 
@@ -155,16 +171,118 @@
   }
 
   const isChoice = (el) => el.matches?.("form.settle");
+  const isText = (el) => el.matches?.("#workspace form[data-draft]");
+
+  /** Beside a text that the server does not have. */
+  function tellNotSent(form) {
+    if (!form.isConnected) return;
+    form.querySelector(".not-sent")?.remove();
+    const note = Object.assign(document.createElement("span"), { className: "not-sent", textContent: "Not sent" });
+    note.setAttribute("role", "status");
+    form.querySelector("[type=submit]").after(note);
+  }
+
+  function failed(form) {
+    if (isChoice(form)) restore(form);
+    else if (isText(form)) tellNotSent(form);
+  }
 
   for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
-    document.addEventListener(failure, ({ detail }) => isChoice(detail.elt) && restore(detail.elt));
+    document.addEventListener(failure, ({ detail }) => failed(detail.elt));
   }
+  document.addEventListener("htmx:beforeRequest", ({ detail }) => detail.elt.querySelector?.(":scope > .not-sent")?.remove());
 
   // Without a connection requests.js holds a request back, and gives it up with a word where the server stays away.
   document.addEventListener("htmx:confirm", (event) => {
     const form = event.detail.elt;
-    if (!event.defaultPrevented || !isChoice(form)) return;
-    const look = () => (form.hasAttribute("aria-busy") ? setTimeout(look, 100) : restore(form));
+    if (!event.defaultPrevented || !(isChoice(form) || isText(form))) return;
+    const unsentStill = () => isChoice(form) || unsent().some((el) => form.contains(el));
+    const look = () => (form.hasAttribute("aria-busy") ? setTimeout(look, 100) : unsentStill() && failed(form));
     setTimeout(look, 100);
+  });
+
+  /* --- texts: the caret goes where one writes, and what is not sent is not forgotten --- */
+
+  const boxes = () => [...document.querySelectorAll("#workspace form[data-draft] textarea")];
+  const unsent = () => boxes().filter((el) => el.value.trim() && el.value !== el.defaultValue);
+
+  function goToText(el) {
+    el.focus();
+    el.setSelectionRange(el.value.length, el.value.length);
+  }
+
+  // Who has just opened something means to write, not to decide.
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (/^[1-9]$/.test(event.key) && event.target.closest?.("[data-row] details[open] > summary")) event.preventDefault();
+    },
+    true,
+  );
+
+  function showUnsent() {
+    const found = unsent();
+    const link = document.getElementById("unsent");
+    if (!link) return;
+    link.hidden = !found.length;
+    link.textContent = `${found.length} text${found.length === 1 ? "" : "s"} not sent`;
+    const sign = document.getElementById("sign");
+    const why = document.getElementById("sign-why");
+    if (!sign?.hasAttribute("hx-post") || !why) return; // closed anyway, for a reason of the server's
+    const what = found.some((el) => !el.closest(".thread")) ? "A text" : "A comment";
+    const words = found.length ? `${what} is not sent: send it or clear it.` : "";
+    sign.toggleAttribute("aria-disabled", false);
+    if (words) sign.setAttribute("aria-disabled", "true");
+    sign.title = words;
+    why.textContent = words;
+  }
+
+  document.addEventListener(
+    "click",
+    (event) => {
+      if (event.target.closest("#sign[aria-disabled]")) {
+        event.preventDefault();
+        event.stopImmediatePropagation();
+      } else if (event.target.closest("#unsent")) {
+        event.preventDefault();
+        const [box] = unsent();
+        if (!box) return;
+        for (let el = box.closest("details"); el; el = el.parentElement.closest("details")) el.open = true;
+        goToText(box);
+      }
+    },
+    true,
+  );
+
+  const NEAR = 400; // characters before the limit
+
+  function showCount(box) {
+    const left = box.maxLength - box.value.length;
+    let note = box.parentElement.querySelector(".agree-count");
+    if (box.maxLength < 0 || left > NEAR) {
+      note?.remove();
+      return;
+    }
+    if (!note) {
+      note = Object.assign(document.createElement("p"), { className: "agree-count" });
+      note.setAttribute("role", "status");
+      box.after(note);
+    }
+    note.textContent = left > 0 ? `${left} character${left === 1 ? "" : "s"} left` : `No room left: ${box.maxLength} characters`;
+  }
+
+  document.addEventListener("input", (event) => {
+    if (!event.target.matches("#workspace form[data-draft] textarea")) return;
+    showCount(event.target);
+    showUnsent();
+  });
+  for (const moment of ["DOMContentLoaded", "htmx:oobAfterSwap", "htmx:afterSettle"]) {
+    document.addEventListener(moment, () => setTimeout(showUnsent, 0)); // after drafts.js has brought back what it has
+  }
+
+  // The third rater begins at what was asked.
+  document.addEventListener("DOMContentLoaded", () => {
+    const row = document.querySelector("[data-begin-here]");
+    if (row) ts.rows.makeCurrent(row, { focus: true });
   });
 })();

@@ -87,7 +87,7 @@ def test_by_keyboard_from_difference_to_difference_to_the_signature(pages: list[
     expect(page.locator("[data-current]")).to_have_id(rows(page)[1])
     page.keyboard.press("2")
     expect(page.locator("#foot")).to_contain_text("Nothing open")
-    expect(page.locator("#sign")).to_be_focused()
+    expect(page.locator("#sign")).not_to_be_focused()  # a stray Enter must not sign
     page.keyboard.press("z")
     expect(page.locator("#foot")).to_contain_text("1 difference open")
     expect(other.locator("#foot")).to_contain_text("1 difference open")
@@ -123,6 +123,29 @@ def test_who_is_typing_is_told_of_a_change_and_keeps_the_text(pages: list[Page])
     expect(row.locator(".comments")).to_contain_text("I think that")
     expect(row.locator(".thread textarea")).to_have_value("")
     expect(page.locator(f"#{first} .thread > summary")).to_have_text("Comment (1)")
+
+
+def test_what_is_typed_at_once_is_text_and_nobody_signs_over_a_text_not_sent(pages: list[Page]) -> None:
+    page = pages[0]
+    for each in rows(page):
+        page.locator(f"#{each} .seg label").first.click()
+    expect(page.locator("#foot")).to_contain_text("Nothing open")
+    row = page.locator(f"#{rows(page)[1]}")
+    row.locator(".thread > summary").focus()
+    page.keyboard.press("Enter")
+    expect(row.locator(".thread textarea")).to_be_focused()
+    page.keyboard.type("2 of us")
+    expect(row.locator(".thread textarea")).to_have_value("2 of us")
+    expect(row.locator(".agree-by")).to_contain_text("You chose this")
+    expect(page.locator("#sign-why")).to_have_text("A comment is not sent: send it or clear it.")
+    page.locator("#sign").click(force=True)
+    page.get_by_role("link", name="1 text not sent").click()
+    expect(row.locator(".thread textarea")).to_be_focused()
+    row.get_by_role("button", name="Say it").click()
+    expect(page.locator("#unsent")).to_be_hidden()
+    expect(page.locator("#foot")).not_to_contain_text("You have signed")
+    page.locator("#sign").click()
+    expect(page.locator("#foot")).to_contain_text("You have signed; Ben has not yet.")
 
 
 def test_a_choice_that_came_too_late_stands_beside_the_others(

@@ -18,7 +18,7 @@ from annotator.actions.documents import discard, reopen
 from annotator.actions.submit import submit
 from annotator.actions.verify import add_evidence
 from annotator.agreement.comparison import FieldRow
-from annotator.models import Annotation, Benchmark, Claim, Decision, Document, Question, SignOff, User
+from annotator.models import Annotation, Benchmark, Claim, Comment, Decision, Document, Question, SignOff, User
 from annotator.queries.consolidation import board_of
 from annotator.queries.decomposition import sentences_of
 from annotator.queries.verification import claims_to_verify
@@ -161,7 +161,7 @@ def test_the_head_counts_and_the_foot_says_what_is_open(client, differing, ada):
     assert title == f"Decompose: {comparison.agreeing} of {comparison.total} decisions agree"
     assert "matched claims F1 1.00" in words(one(page, "#agree-head"))
     assert "2 differences open" in words(one(page, "#foot"))
-    button = one(page, "[data-when-done]")
+    button = one(page, "#sign")
     assert button["aria-disabled"] == "true" and not button.has_attr("hx-post")
     assert words(one(page, f"#{button['aria-describedby']}")) == "2 differences are open."
     assert one(page, "[data-only-differs]")["aria-pressed"] == "true"
@@ -356,8 +356,12 @@ def test_what_the_third_rater_settled_is_locked_for_partners(client, differing, 
 def test_the_third_rater_marks_a_question_as_answered_or_discards_with_a_reason(client, differing, ada, cleo):
     consolidate.ask_third_rater(differing, Stage.DECOMPOSE, field(differing, "text").key, "", by=ada)
     question = Question.objects.get()
-    assert post(client, ada, differing, "answer", {"question": question.pk}).status_code == 403
-    assert post(client, cleo, differing, "answer", {"question": question.pk, "seen": 0}).status_code == 200
+    data = {"question": question.pk, "text": "Ada’s.", "seen": 0}
+    assert post(client, ada, differing, "answer", data).status_code == 403
+    assert not Comment.objects.exists(), "nothing is half done"
+    assert post(client, cleo, differing, "answer", data | {"text": " "}).status_code == 422
+    assert post(client, cleo, differing, "answer", data).status_code == 200
+    assert Comment.objects.get().text == "Ada’s."
     question.refresh_from_db()
     assert question.answered_by == cleo
     assert not load(client, ada, differing).select_one("[data-open='#discard']")
@@ -366,6 +370,29 @@ def test_the_third_rater_marks_a_question_as_answered_or_discards_with_a_reason(
     assert post(client, cleo, differing, "discard", {"reason": "Nobody can tell."}).status_code == 204
     differing.refresh_from_db()
     assert differing.phase == Phase.DISCARDED
+
+
+def test_an_open_question_waits_for_the_third_rater_who_begins_there(client, differing, ada, ben, cleo):
+    for name in ("text", "importance"):
+        consolidate.decide(differing, Stage.DECOMPOSE, field(differing, name).key, by=ada, choice=0)
+    key = field(differing, "importance").key
+    consolidate.ask_third_rater(differing, Stage.DECOMPOSE, key, "Is it?", by=ada)
+    page = load(client, ada, differing)
+    assert words(one(page, "#sign-state")) == "Waits for the answer of Cleo, the third rater."
+    why = one(page, "#sign-why")
+    assert words(why) == "The third rater has been asked and has not answered yet."
+    assert "visually-hidden" not in why["class"] and not page.select("[data-begin-here], .agree-answer")
+    page = load(client, cleo, differing)
+    assert words(one(page, "#sign-state")) == "Waits for your answer."
+    assert one(page, f"[data-begin-here] #settle-{key}") and one(page, "[data-begin-here] .agree-answer textarea")
+    home = soup_of(client.get(reverse("home")).content)
+    assert "Ada asks you about decompose." in words(one(home, "#next"))
+
+
+def test_labels_stand_in_the_same_order_whoever_looks(client, differing, ada, ben):
+    place = f"#settle-{field(differing, 'importance').key} .choice .seg label"
+    orders = [[words(each) for each in load(client, each, differing).select(place)] for each in (ada, ben)]
+    assert orders[0] == orders[1] != []
 
 
 # --- who may --------------------------------------------------------------------------------------
@@ -445,8 +472,9 @@ def agreed(differing: Document, ada: User, ben: User) -> Document:
 def test_afterwards_each_sees_what_became_of_their_answers(client, agreed, ada, ben):
     total = board_of(agreed, Stage.DECOMPOSE).comparison.total
     page = load(client, ada, agreed)
-    assert words(one(page, ".look-back")) == f"Of your {total} answers {total - 1} stand; 1 was changed: 1 slip."
-    assert words(load(client, ben, agreed).select_one(".look-back")).endswith("1 was changed.")
+    said = f"Of your {total} answers {total - 1} stand; 1 was changed: 1 slip."
+    assert words(one(page, ".look-back")).startswith(said)
+    assert "1 was changed. Your agreement" in words(load(client, ben, agreed).select_one(".look-back"))
     row = one(page, ".agree-row.settled")
     assert "Importance Less" in words(row) and "Ben chose this: a slip." in words(row)
     assert "yours was changed" in words(row)
