@@ -208,6 +208,15 @@ class RunState(Labelled):
 
     QUEUED = "queued", "Waiting"
     RUNNING = "running", "Running"
+    PAUSED = "paused", "Paused"
     FINISHED = "finished", "Finished"
     FAILED = "failed", "Failed"
     CANCELLED = "cancelled", "Cancelled"
+
+
+class SuggesterKind(Labelled):
+    """What a suggester learns from a benchmark's own gold."""
+
+    STANCE = "stance", "Stance of evidence"
+    SENTENCE_TYPE = "sentence_type", "Checkworthiness of sentences"
+    CLAIM_TYPE = "claim_type", "Type of claims"

@@ -28,8 +28,9 @@ sys.path.insert(0, str(ROOT))
 from pipeline.metrics.alignment import PrecisionRecall, align, match_score  # noqa: E402
 from pipeline.metrics.classification import classify  # noqa: E402
 from pipeline.metrics.text import edit_distance, word_overlap  # noqa: E402
+from pipeline.steps.decompose import decompose  # noqa: E402
+from pipeline.steps.queries import query_for  # noqa: E402
 from pipeline.steps.rerank import PER_CLAIM, PassageIndex  # noqa: E402
-from pipeline.strategies import get  # noqa: E402
 from pipeline.suggestions import Page, SuggestedSentence  # noqa: E402
 
 UNSEEN = range(22, 34)
@@ -102,9 +103,8 @@ def pooled(documents: list[dict[str, Any]]) -> PassageIndex:
 
 def measure(document: dict[str, Any], index: PassageIndex, tally: Tally) -> None:
     """Adds one document to the tally."""
-    strategy = get("offline")
     began = time.perf_counter()
-    found = strategy.decompose(document["prompt"], document["response"]).sentences
+    found = decompose(document["prompt"], document["response"]).sentences
     tally.seconds += time.perf_counter() - began
     tally.documents += 1
 
@@ -156,7 +156,6 @@ def measure_sentence(gold: dict[str, Any], found: SuggestedSentence, tally: Tall
 
 def measure_evidence(gold: dict[str, Any], prompt: str, index: PassageIndex, tally: Tally) -> None:
     """Whether the gold passages that speak about a gold claim come back among the five."""
-    strategy = get("offline")
     for position, claim in enumerate(gold["claims"]):
         stances = gold["stance_claim_autoEvid"][position] if position < len(gold["stance_claim_autoEvid"]) else []
         labelled = list(zip(gold["auto_evidence"][position], stances, strict=False)) if stances else []
@@ -164,7 +163,7 @@ def measure_evidence(gold: dict[str, Any], prompt: str, index: PassageIndex, tal
         if not labelled:
             continue
         began = time.perf_counter()
-        found = {each.url for each in strategy.retrieve(claim, prompt, index)}
+        found = {each.url for each in index.search(query_for(claim, prompt))}
         tally.retrieval_seconds += time.perf_counter() - began
         tally.retrieved_claims += 1
         if not relevant:
@@ -282,7 +281,7 @@ def table(results: dict[str, Any]) -> str:
 def show(document: dict[str, Any]) -> None:
     """One document, suggestions beside the gold."""
     print("PROMPT", document["prompt"])
-    for sentence in get("offline").decompose(document["prompt"], document["response"]).sentences:
+    for sentence in decompose(document["prompt"], document["response"]).sentences:
         print(f"\n[{sentence.type}, {sentence.importance}] {sentence.text}\n  = {sentence.decontext}")
         for claim in sentence.claims:
             print(f"  - ({claim.type}) {claim.text}")

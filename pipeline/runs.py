@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 
+from asgiref.sync import async_to_sync
 from django.db import transaction
 from django.db.models import Count, F, Max, Q
 from django.utils import timezone
@@ -36,7 +38,8 @@ from annotator.models import (
 from annotator.vocabulary import AnnotationState, RunState, Stage
 from pipeline import strategies
 from pipeline.steps.rerank import PassageIndex
-from pipeline.suggestions import Decomposition, Page, RetrievedEvidence
+from pipeline.suggestions import ClaimText, Decomposition, DocumentText, Page, RetrievedEvidence
+from pipeline.tools import Tools
 
 logger = logging.getLogger(__name__)
 
@@ -110,10 +113,11 @@ def prefill_item(item_id: int) -> None:
 
 
 def _prefill(item: RunItem) -> None:
-    strategy = strategies.get(item.run.strategy)
+    strategy = strategies.get(item.run.strategy, item.run.plan.get("parameters", {}))
     document = item.document
+    given = DocumentText(document.prompt, document.response, document.reference_date)
     if item.run.stage == Stage.DECOMPOSE:
-        decomposition = strategy.decompose(document.prompt, document.response)
+        decomposition = async_to_sync(strategy.decompose)(given, Tools())
         with transaction.atomic():
             store_decomposition(item.run, document, decomposition)
             _finish(item, RunState.FINISHED)
@@ -127,8 +131,11 @@ def _prefill(item: RunItem) -> None:
     claims = [claim for claim in present if claim.pk in wanted]
     query = item.run.plan.get("query")
     # A person's own query is searched for as it stands; a claim may need the prompt to say what it is about.
-    asked = [(claim, *((query, "") if query else (claim.text, document.prompt))) for claim in claims]
-    found = [(claim, strategy.retrieve(text, prompt, index)) for claim, text, prompt in asked]
+    if query:
+        given = replace(given, prompt="")
+    verify = async_to_sync(strategy.verify)
+    tools = Tools(index=index)
+    found = [(claim, verify(ClaimText(query or claim.text), given, tools).evidence) for claim in claims]
     with transaction.atomic():
         for claim, passages in found:
             if item.run.plan.get("again"):

@@ -7,16 +7,22 @@ from annotator.models.consolidation import Comment, Decision, Question, SignOff,
 from annotator.models.corpus import Corpus, CorpusPage
 from annotator.models.decomposition import Claim, Sentence
 from annotator.models.document import Annotation, Document, Flag, SentBack
-from annotator.models.evidence import Evidence, Stance
+from annotator.models.evidence import Evidence, PageSnapshot, Stance
 from annotator.models.imports import ImportJob
+from annotator.models.learned import TrainedSuggester
 from annotator.models.notice import Notice
 from annotator.models.revision import ClaimRevision, ResponseRevision, SentenceRevision
 from annotator.models.suggestion import (
+    CachedAnswer,
     ClaimSuggestion,
     PipelineRun,
+    PromptVersion,
+    RevisionSuggestion,
     RunItem,
     SentenceSuggestion,
     StanceSuggestion,
+    StepUse,
+    VerdictSuggestion,
 )
 from annotator.models.team import Group, GroupMember, Invitation, Membership, User
 from annotator.models.verdict import EditOperation, RestsOn, Verdict
@@ -27,6 +33,7 @@ __all__ = [
     "AppendOnlyError",
     "Batch",
     "Benchmark",
+    "CachedAnswer",
     "Claim",
     "ClaimRevision",
     "ClaimSuggestion",
@@ -45,10 +52,13 @@ __all__ = [
     "Invitation",
     "Membership",
     "Notice",
+    "PageSnapshot",
     "PipelineRun",
+    "PromptVersion",
     "Question",
     "ResponseRevision",
     "RestsOn",
+    "RevisionSuggestion",
     "RunItem",
     "SentBack",
     "Sentence",
@@ -57,7 +67,10 @@ __all__ = [
     "SignOff",
     "Stance",
     "StanceSuggestion",
+    "StepUse",
     "Tally",
+    "TrainedSuggester",
     "User",
     "Verdict",
+    "VerdictSuggestion",
 ]

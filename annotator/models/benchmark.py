@@ -34,6 +34,16 @@ class Benchmark(models.Model):
     strategy = models.CharField(
         max_length=40, blank=True, default="offline", help_text="Fills in suggestions. Blank: none."
     )
+    parameters = models.JSONField(
+        default=dict, blank=True, help_text="Parameters of the strategy for runs that begin by themselves."
+    )
+    budget_tokens = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Of each run that begins by itself."
+    )
+    budget_money = models.FloatField(null=True, blank=True, help_text="The same, in the currency of the prices.")
+    learns = models.BooleanField(
+        default=True, help_text="Suggest stances and types learnt from this benchmark's gold, once there is enough."
+    )
     corpus = models.ForeignKey("annotator.Corpus", models.SET_NULL, null=True, blank=True, related_name="benchmarks")
 
     class Meta:

@@ -11,10 +11,32 @@ from annotator.models.base import (
     Record,
     choices,
     label_with_origin,
+    new_public_id,
     one_of,
     origin_field,
 )
 from annotator.vocabulary import Removal, StanceLabel
+
+
+class PageSnapshot(models.Model):
+    """The readable text of a page as it was when it was fetched; kept as long as evidence was cut from it."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    url = models.TextField()
+    title = models.TextField(blank=True)
+    site = models.CharField(max_length=255, blank=True)
+    published = models.DateField(null=True, blank=True)
+    text = models.TextField()
+    content_hash = models.CharField(max_length=64, help_text="SHA-256 of the text.")
+    retrieved_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["url", "content_hash"], name="annotator_pagesnapshot_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or self.url
 
 
 class Evidence(Record):
@@ -37,6 +59,7 @@ class Evidence(Record):
     retrieved_at = models.DateTimeField(null=True, blank=True)
     content_hash = models.CharField(max_length=64, blank=True)
     score = models.FloatField(null=True, blank=True)
+    snapshot = models.ForeignKey(PageSnapshot, models.PROTECT, null=True, blank=True, related_name="evidence")
     removed = models.CharField(max_length=16, blank=True, default="", choices=choices(Removal))
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
     released = models.TextField(blank=True)

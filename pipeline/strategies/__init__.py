@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from pipeline.strategies.base import Strategy
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from pipeline.strategies.base import Parameters, Strategy
 from pipeline.strategies.offline import Offline
 
-STRATEGIES: dict[str, type[Strategy]] = {Offline.name: Offline}
+STRATEGIES: dict[str, type[Strategy]] = {each.name: each for each in (Offline,)}
 
 
-def get(name: str) -> Strategy:
-    """The strategy of that name. Raises ValueError that lists the known names."""
+def kind(name: str) -> type[Strategy]:
+    """The class of the strategy of that name. Raises ValueError that lists the known names."""
     try:
-        return STRATEGIES[name]()
+        return STRATEGIES[name]
     except KeyError:
         known = ", ".join(sorted(STRATEGIES))
         raise ValueError(f"There is no strategy “{name}”. Known: {known}.") from None
+
+
+def parameters_of(name: str, values: Mapping[str, object]) -> Parameters:
+    """The parameters of a strategy: its paper's where nothing is given. Raises ValueError that names the parameter and
+    says what is wrong with it."""
+    try:
+        return kind(name).parameters_type.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"Parameter “{where}” of “{name}”: {first['msg']} (given: {first['input']!r}).") from None
+
+
+def get(name: str, values: Mapping[str, object] | None = None) -> Strategy:
+    """The strategy of that name with these parameters. Raises ValueError for an unknown name or a bad parameter."""
+    return kind(name)(parameters_of(name, values or {}))

@@ -2,19 +2,77 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import ClassVar
 
-from pipeline.steps.rerank import PassageIndex
-from pipeline.suggestions import Decomposition, RetrievedEvidence
+from pydantic import BaseModel, ConfigDict
+
+from annotator.vocabulary import Stage
+from pipeline.suggestions import (
+    CheckedClaim,
+    ClaimText,
+    Decomposition,
+    DocumentText,
+    SuggestedRevision,
+    Verification,
+)
+from pipeline.tools import Tools
 
 
-class Strategy(Protocol):
-    """One way to suggest. A new one is a class with these members in a module of its own, named in ``STRATEGIES``."""
+class Service(StrEnum):
+    """What a strategy cannot work without."""
 
-    name: str
+    CHAT = "chat"
+    SEARCH = "search"
+    PAGES = "pages"
 
-    def decompose(self, prompt: str, response: str) -> Decomposition:
+
+class Parameters(BaseModel):
+    """The parameters of a strategy, each with its paper's value as the default, a description that a person reads
+    beside the field, and bounds. A strategy's own class derives from this one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Strategy:
+    """One way to suggest. A new one is a class like this in a module of its own, named in ``STRATEGIES``.
+
+    ``formula`` tells the calls of one document step by step from its ``counts``: the quantities that the three methods
+    report (sentences, claims, and a strategy's own), so that what was spent can be held against what should have been.
+    """
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    summary: ClassVar[str]  # one or two sentences for the person who chooses
+    paper: ClassVar[str] = ""
+    stages: ClassVar[tuple[Stage, ...]] = (Stage.DECOMPOSE, Stage.VERIFY)
+    needs: ClassVar[frozenset[Service]] = frozenset()
+    prompts: ClassVar[tuple[str, ...]] = ()
+    formula_text: ClassVar[str] = "0"  # in the letters of docs/strategies.md
+    # What one document and one claim come to before anything was measured, for the forecast: names as in ``counts``.
+    typical: ClassVar[Mapping[str, float]] = {}
+    parameters_type: ClassVar[type[Parameters]] = Parameters
+
+    parameters: Parameters  # narrowed by each strategy to its own class
+
+    def __init__(self, parameters: Parameters | None = None) -> None:
+        self.parameters = parameters if parameters is not None else self.parameters_type()
+
+    async def decompose(self, document: DocumentText, tools: Tools) -> Decomposition:
         """Sentences of the response in order, decontextualised, with claims and labels (steps 1 to 3)."""
+        raise NotImplementedError
 
-    def retrieve(self, claim_text: str, prompt: str, index: PassageIndex | None) -> list[RetrievedEvidence]:
-        """Evidence for one claim, best first (step 4). ``index`` is the local corpus; None: there is none."""
+    async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
+        """Evidence for one claim with its stances, and a verdict with its reason and correction (steps 4 to 7)."""
+        raise NotImplementedError
+
+    async def revise(
+        self, document: DocumentText, claims: Sequence[CheckedClaim], tools: Tools
+    ) -> SuggestedRevision | None:
+        """The mended response (step 8); None where the strategy has none to offer."""
+        return None
+
+    def formula(self, counts: Mapping[str, float]) -> dict[str, float]:
+        """Calls of each step for a document with these counts: {step: calls}, by the paper's formula."""
+        return {}

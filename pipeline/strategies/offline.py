@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from pydantic import Field
+
 from pipeline.steps.decompose import decompose
 from pipeline.steps.queries import query_for
-from pipeline.steps.rerank import PassageIndex
-from pipeline.suggestions import Decomposition, RetrievedEvidence
+from pipeline.steps.rerank import PER_CLAIM
+from pipeline.strategies.base import Parameters, Strategy
+from pipeline.suggestions import ClaimText, Decomposition, DocumentText, Verification
+from pipeline.tools import Tools
 
 
-class Offline:
+class OfflineParameters(Parameters):
+    """What can be set of the rules."""
+
+    passages: int = Field(PER_CLAIM, ge=1, le=20, description="Passages a claim")
+
+
+class Offline(Strategy):
     """Steps 1 to 4 by rules; stances and verdicts are left to people."""
 
-    name = "offline"
+    name: ClassVar = "offline"
+    label: ClassVar = "Offline rules"
+    summary: ClassVar = (
+        "Rules split and label the text, BM25 finds passages in the benchmark's corpus. No key, no network, no cost."
+    )
+    parameters_type: ClassVar = OfflineParameters
+    parameters: OfflineParameters
 
-    def decompose(self, prompt: str, response: str) -> Decomposition:
-        return decompose(prompt, response)
+    async def decompose(self, document: DocumentText, tools: Tools) -> Decomposition:
+        return decompose(document.prompt, document.response)
 
-    def retrieve(self, claim_text: str, prompt: str, index: PassageIndex | None) -> list[RetrievedEvidence]:
-        return index.search(query_for(claim_text, prompt)) if index is not None else []
+    async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
+        if tools.index is None:
+            return Verification()
+        found = tools.index.search(query_for(claim.text, document.prompt), self.parameters.passages)
+        return Verification(evidence=tuple(found))

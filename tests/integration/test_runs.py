@@ -21,6 +21,8 @@ from annotator.models import Benchmark, Document, PipelineRun, RunItem, Sentence
 from annotator.vocabulary import Phase, Role, RunState, Stage
 from pipeline import runs
 from pipeline.strategies.offline import Offline
+from pipeline.suggestions import Decomposition, DocumentText
+from pipeline.tools import Tools
 from tests.factories import BenchmarkFactory, DocumentFactory, decomposed, documents, member, with_corpus
 
 pytestmark = pytest.mark.django_db
@@ -60,10 +62,10 @@ def phases(run: PipelineRun) -> list[str]:
 def fail_for(monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     honest = Offline.decompose
 
-    def decompose(self: Offline, prompt: str, response: str) -> Any:
-        if words in response:
+    async def decompose(self: Offline, document: DocumentText, tools: Tools) -> Decomposition:
+        if words in document.response:
             raise ValueError("this answer cannot be split")
-        return honest(self, prompt, response)
+        return await honest(self, document, tools)
 
     monkeypatch.setattr(Offline, "decompose", decompose)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 from hashlib import sha256
 
 import pytest
 
+from pipeline import strategies
 from pipeline.steps.passages import is_boilerplate, passages, without_near_duplicates
 from pipeline.steps.queries import query_for
 from pipeline.steps.rerank import PassageIndex
-from pipeline.strategies import get
-from pipeline.suggestions import Page
+from pipeline.suggestions import ClaimText, DocumentText, Page
+from pipeline.tools import Tools
 
 PAGE = Page(
     url="https://example.org/ema",
@@ -96,13 +98,15 @@ def test_a_bare_claim_is_searched_with_the_prompt() -> None:
 
 
 def test_the_offline_strategy_does_steps_one_to_four() -> None:
-    strategy = get("offline")
-    [sentence] = strategy.decompose("When was the fort built?", "The fort of Ema was built in 1820.").sentences
-    [evidence] = strategy.retrieve(sentence.claims[0].text, "When was the fort built?", PassageIndex.build([PAGE]))
+    strategy = strategies.get("offline")
+    document = DocumentText("When was the fort built?", "The fort of Ema was built in 1820.")
+    [sentence] = asyncio.run(strategy.decompose(document, Tools())).sentences
+    claim = ClaimText(sentence.claims[0].text)
+    [evidence] = asyncio.run(strategy.verify(claim, document, Tools(index=PassageIndex.build([PAGE])))).evidence
     assert evidence.url == PAGE.url
-    assert strategy.retrieve("anything", "", None) == []
+    assert asyncio.run(strategy.verify(claim, document, Tools())).evidence == ()
 
 
 def test_an_unknown_strategy_names_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"“onlin”.*Known: .*offline"):
-        get("onlin")
+        strategies.get("onlin")

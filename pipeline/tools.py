@@ -1,0 +1,51 @@
+"""What a strategy works with: services, corpus, prompts. Put together once for a run, handed to every step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pipeline.clients.base import Chat, Pages, Ranker, Search
+from pipeline.prompts import Prompt
+from pipeline.steps.rerank import PassageIndex
+
+
+class MissingServiceError(Exception):
+    """A strategy needs a service that is not configured. The sentence says which setting names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The services of a run; None: not configured. ``prompts`` holds every prompt of the strategy as the run's plan
+    froze it, by name. ``model`` is the name of the chat model."""
+
+    model: str = ""
+    chat: Chat | None = None
+    search: Search | None = None
+    pages: Pages | None = None
+    ranker: Ranker | None = None
+    index: PassageIndex | None = None
+    prompts: Mapping[str, Prompt] = field(default_factory=dict)
+    seed: int | None = None
+    temperature: float = 0.0
+
+    def need_chat(self) -> Chat:
+        """The chat endpoint. Raises MissingServiceError."""
+        if self.chat is None:
+            raise MissingServiceError("This strategy asks a language model, and none is configured: set LLM_URL.")
+        return self.chat
+
+    def need_search(self) -> Search:
+        """The search service. Raises MissingServiceError."""
+        if self.search is None:
+            raise MissingServiceError(
+                "This strategy searches, and no search is configured: set SEARCH_PROVIDER, or give the benchmark a"
+                " corpus."
+            )
+        return self.search
+
+    def need_pages(self) -> Pages:
+        """The page fetcher. Raises MissingServiceError."""
+        if self.pages is None:
+            raise MissingServiceError("This strategy reads whole pages, and fetching is switched off: set PAGES=1.")
+        return self.pages
