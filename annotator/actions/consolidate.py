@@ -267,9 +267,10 @@ def _answer(board: Board, questions: list[Question], by: User) -> None:
         )
 
 
-def answer(document: Document, stage: Stage, question: Question, *, by: User) -> Board:
-    """The third rater marks a question as answered, where a comment was all that was needed."""
+def answer(document: Document, stage: Stage, question: Question, text: str, *, by: User) -> Board:
+    """The third rater answers a question with a comment, where that is all that was needed: both, or neither."""
     with transaction.atomic():
+        comment(document, stage, question.key, text, by=by)
         board, action = _begin(document, stage, by, "answer")
         if not any(rater.pk == by.pk for rater in board.third_raters):
             raise rules.NotAllowedError("Only the third rater answers questions.")

@@ -19,10 +19,9 @@ from annotator.models import (
     SignOff,
     User,
 )
-from annotator.queries.agreed import agreed
 from annotator.queries.decomposition import sentences_of
 from annotator.queries.verification import agreed_sentences, claims_to_verify
-from annotator.vocabulary import AnnotationKind, AnnotationState, Stage
+from annotator.vocabulary import AnnotationKind, Stage
 
 
 @dataclass(slots=True)
@@ -82,11 +81,6 @@ class Board:
         return not self.comparison.open and not self.open_questions and bool(self.sign_offs) and not self.waits_for
 
 
-def people_of(document: Document, stage: Stage) -> list[Annotation]:
-    """The submitted annotations of a stage, in the order of seats."""
-    return rules.partners_of(document, stage)
-
-
 def compare(document: Document, stage: Stage, people: Sequence[Annotation], decisions: Decisions) -> Comparison:
     """The annotations side by side. Queries: a constant number for each person."""
     for row in people:
@@ -119,7 +113,7 @@ def _revision_of(annotation: Annotation) -> revision.Version:
 
 def board_of(document: Document, stage: Stage) -> Board:
     """The consolidation of a stage as it stands. Whether somebody may see it is asked by the caller (rules)."""
-    people = people_of(document, stage)
+    people = rules.partners_of(document, stage)
     version = document.annotations.filter(stage=stage, kind=AnnotationKind.CONSOLIDATED).first()
     decisions = {row.key: row for row in version.decisions.select_related("by")} if version else {}
     board = Board(document, stage, people, compare(document, stage, people, decisions), version, decisions)
@@ -137,12 +131,3 @@ def board_of(document: Document, stage: Stage) -> Board:
     )
     board.present = rules.still_members(document.benchmark, [row.person_id for row in people if row.person_id])
     return board
-
-
-def is_settled_before(document: Document, stage: Stage) -> bool:
-    """Was this stage settled by several people, so that there is something to look back at?"""
-    version = agreed(document, stage)
-    individual = document.annotations.filter(
-        stage=stage, kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.SUBMITTED
-    )
-    return version is not None and individual.count() > 1

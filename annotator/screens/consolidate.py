@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -248,9 +247,7 @@ def change(request: HttpRequest, public_id: str, stage: str, what: str) -> HttpR
         question = get_object_or_404(
             Question, annotation__document=document, annotation__stage=chosen, pk=whole_number(request, "question")
         )
-        with transaction.atomic():  # the words of the answer and the mark, or neither
-            actions.comment(document, chosen, question.key, request.POST.get("text", ""), by=user)
-            board = actions.answer(document, chosen, question, by=user)
+        board = actions.answer(document, chosen, question, request.POST.get("text", ""), by=user)
         key = question.key
     elif what == "sign":
         document = actions.sign(document, chosen, by=user)
