@@ -9,7 +9,7 @@ from annotator.actions import consolidate
 from annotator.actions.annotate import open_annotation
 from annotator.actions.decompose import take_over_sentence
 from annotator.actions.submit import submit
-from annotator.models import Annotation, Document, User
+from annotator.models import Annotation, Claim, Document, User
 from annotator.queries.consolidation import board_of
 from annotator.queries.decomposition import sentences_of
 from annotator.vocabulary import Stage
@@ -23,6 +23,23 @@ def begun(document: Document, person: User, stage: Stage = Stage.DECOMPOSE) -> A
         for sentence in sentences_of(annotation):
             take_over_sentence(sentence, by=person)
     return annotation
+
+
+def submitted(document: Document, *people: User) -> Document:
+    """The document after these people took over every suggestion at decompose and submitted."""
+    for person in people:
+        submit(begun(document, person), by=person)
+    document.refresh_from_db()
+    return document
+
+
+def claims_of(annotation: Annotation) -> list[Claim]:
+    """The claims that stand in an annotation, in the order of their sentences."""
+    return list(
+        Claim.objects.filter(sentence__annotation=annotation, removed="", sentence__removed="").order_by(
+            "sentence__order", "order"
+        )
+    )
 
 
 def label(annotation: Annotation, name: str, values: Sequence[str], by: User) -> None:
@@ -46,10 +63,16 @@ def settle(document: Document, people: Sequence[User], decisions: Sequence[dict[
 
 def at_revise(document: Document, owner: User, ada: User, ben: User) -> Document:
     """The document with decompose and verify agreed without a difference."""
-    for person in (ada, ben):
-        submit(begun(document, person), by=person)
-    document.refresh_from_db()
+    submitted(document, ada, ben)
     retrieve(settle(document, [ada, ben], []))
     for person in (ada, ben):
         verified(document, person)
     return settle(document, [ada, ben, owner], [])
+
+
+def signed_by(document: Document, *people: User) -> Document:
+    """The document after these people signed its stage."""
+    for person in people:
+        consolidate.sign(document, Stage(document.stage), by=person)
+    document.refresh_from_db()
+    return document

@@ -33,11 +33,6 @@ def benchmark() -> Benchmark:
 
 
 @pytest.fixture
-def owner(benchmark: Benchmark) -> User:
-    return member(benchmark, Role.OWNER, display_name="Olga")
-
-
-@pytest.fixture
 def ada(benchmark: Benchmark) -> User:
     return member(benchmark, username="ada", display_name="Ada")
 

@@ -38,16 +38,6 @@ def benchmark() -> Benchmark:
 
 
 @pytest.fixture
-def owner(benchmark: Benchmark) -> User:
-    return member(benchmark, Role.OWNER, display_name="Olga")
-
-
-@pytest.fixture
-def ada(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ada")
-
-
-@pytest.fixture
 def bea(benchmark: Benchmark) -> User:
     return member(benchmark, display_name="Bea")
 

@@ -24,7 +24,7 @@ from annotator.queries.decomposition import sentences_of
 from annotator.queries.verification import claims_to_verify
 from annotator.vocabulary import Factuality, Role, Stage, StanceLabel
 from tests.agreeing import begun, settle
-from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill, retrieve, save, with_corpus
+from tests.factories import DocumentFactory, member, prefill, retrieve, save
 from tests.teams import group_with
 
 pytestmark = pytest.mark.django_db
@@ -47,13 +47,6 @@ NOISE = (
     (r'datetime="[^"]*"', ""),
     (r'id="(id_|cut_|mix_)seed"[^>]*|name="seed"[^>]*', ""),
 )
-
-
-@pytest.fixture
-def benchmark() -> Benchmark:
-    benchmark = BenchmarkFactory(overlap=2)
-    with_corpus(benchmark)
-    return benchmark
 
 
 @pytest.fixture

@@ -13,16 +13,16 @@ from django.urls import reverse
 
 from annotator.actions import consolidate
 from annotator.actions.annotate import open_annotation
-from annotator.actions.decompose import take_over_sentence
 from annotator.actions.documents import discard, reopen
 from annotator.actions.submit import submit
 from annotator.actions.verify import add_evidence
 from annotator.agreement.comparison import FieldRow
-from annotator.models import Annotation, Benchmark, Claim, Comment, Decision, Document, Question, SignOff, User
+from annotator.models import Annotation, Claim, Comment, Decision, Document, Question, SignOff, User
 from annotator.queries.consolidation import board_of
 from annotator.queries.decomposition import sentences_of
 from annotator.queries.verification import claims_to_verify
 from annotator.vocabulary import Factuality, Phase, Role, Stage, StanceLabel
+from tests.agreeing import begun
 from tests.factories import (
     BenchmarkFactory,
     DocumentFactory,
@@ -32,52 +32,12 @@ from tests.factories import (
     retrieve,
     save,
     verified,
-    with_corpus,
 )
 from tests.swap import comparable, soup_of, with_out_of_band
 
 pytestmark = pytest.mark.django_db
 
 HTMX = {"hx-request": "true"}
-
-
-@pytest.fixture
-def benchmark() -> Benchmark:
-    benchmark = BenchmarkFactory(overlap=2)
-    with_corpus(benchmark)
-    return benchmark
-
-
-@pytest.fixture
-def owner(benchmark: Benchmark) -> User:
-    return member(benchmark, Role.OWNER, display_name="Olga")
-
-
-@pytest.fixture
-def ada(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ada")
-
-
-@pytest.fixture
-def ben(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ben")
-
-
-@pytest.fixture
-def cleo(benchmark: Benchmark) -> User:
-    return member(benchmark, Role.THIRD_RATER, display_name="Cleo")
-
-
-@pytest.fixture
-def document(benchmark: Benchmark, owner: User) -> Document:
-    return prefill(DocumentFactory(benchmark=benchmark))
-
-
-def begun(document: Document, person: User) -> Annotation:
-    annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
-    for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=person)
-    return annotation
 
 
 def claims_of(annotation: Annotation) -> list[Claim]:

@@ -19,11 +19,12 @@ from annotator.actions.fields import BadValueError
 from annotator.actions.submit import submit
 from annotator.actions.verify import add_evidence
 from annotator.agreement.comparison import Item
-from annotator.models import Activity, Annotation, Benchmark, Claim, Document, SignOff, Tally, User
+from annotator.models import Activity, Claim, Document, SignOff, Tally, User
 from annotator.queries.consolidation import Board, board_of
 from annotator.queries.decomposition import sentences_of
 from annotator.queries.verification import claims_to_verify
 from annotator.vocabulary import AnnotationKind, Factuality, Origin, Phase, Role, Stage, StanceLabel
+from tests.agreeing import begun, claims_of, signed_by, submitted
 from tests.factories import (
     BenchmarkFactory,
     DocumentFactory,
@@ -32,71 +33,13 @@ from tests.factories import (
     retrieve,
     save,
     verified,
-    with_corpus,
 )
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def benchmark() -> Benchmark:
-    benchmark = BenchmarkFactory(overlap=2)
-    with_corpus(benchmark)
-    return benchmark
-
-
-@pytest.fixture
-def owner(benchmark: Benchmark) -> User:
-    return member(benchmark, Role.OWNER, display_name="Olga")
-
-
-@pytest.fixture
-def ada(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ada")
-
-
-@pytest.fixture
-def ben(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ben")
-
-
-@pytest.fixture
-def document(benchmark: Benchmark, owner: User) -> Document:
-    return prefill(DocumentFactory(benchmark=benchmark))
-
-
-def begun(document: Document, person: User) -> Annotation:
-    """The decompose stage with every suggestion taken over, not submitted."""
-    annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
-    for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=person)
-    return annotation
-
-
-def submitted(document: Document, *people: User) -> Document:
-    for person in people:
-        submit(begun(document, person), by=person)
-    document.refresh_from_db()
-    return document
-
-
-def claims_of(annotation: Annotation) -> list[Claim]:
-    return list(
-        Claim.objects.filter(sentence__annotation=annotation, removed="", sentence__removed="").order_by(
-            "sentence__order", "order"
-        )
-    )
-
-
 def differing(board: Board) -> list[Item]:
     return [item for item in board.comparison.items if item.differs]
-
-
-def signed_by(document: Document, *people: User) -> Document:
-    for person in people:
-        consolidate.sign(document, Stage(document.stage), by=person)
-    document.refresh_from_db()
-    return document
 
 
 # --- decompose ------------------------------------------------------------------------------------
@@ -354,13 +297,6 @@ def test_a_partner_who_has_left_is_not_waited_for(benchmark, document, ada, ben)
 
 
 # --- verify and revise ----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def at_verify(document, ada, ben) -> Document:
-    submitted(document, ada, ben)
-    signed_by(document, ada, ben)
-    return retrieve(document)
 
 
 def test_at_verify_the_third_rater_signs_too(at_verify, owner, ada, ben):

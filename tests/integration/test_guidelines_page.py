@@ -36,11 +36,6 @@ def owner(benchmark: Benchmark) -> User:
     return member(benchmark, Role.OWNER, display_name="Grace")
 
 
-@pytest.fixture
-def ada(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ada")
-
-
 def get(
     client: Client, user: User, url: str, status: int = 200, headers: dict[str, str] | None = None
 ) -> BeautifulSoup:

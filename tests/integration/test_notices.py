@@ -37,11 +37,6 @@ def benchmark() -> Benchmark:
 
 
 @pytest.fixture
-def owner(benchmark: Benchmark) -> User:
-    return member(benchmark, Role.OWNER, display_name="Olga")
-
-
-@pytest.fixture
 def ada(benchmark: Benchmark) -> User:
     return member(benchmark, display_name="Ada", email="ada@example.org")
 

@@ -18,7 +18,7 @@ from annotator.actions import documents as actions
 from annotator.actions.annotate import open_annotation
 from annotator.actions.notices import left_behind, mail_notices, mark_read, tell
 from annotator.models import Benchmark, Document, Notice, User
-from annotator.vocabulary import NoticeKind, Phase, Role, Stage
+from annotator.vocabulary import NoticeKind, Phase, Stage
 from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill
 from tests.teams import get
 
@@ -31,11 +31,6 @@ RETURNED = NoticeKind.RETURNED
 @pytest.fixture
 def benchmark() -> Benchmark:
     return BenchmarkFactory(name="Tikal", slug="tikal", overlap=2, third_rater_at_verify=False)
-
-
-@pytest.fixture
-def owner(benchmark: Benchmark) -> User:
-    return member(benchmark, Role.OWNER, display_name="Olga")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from annotator.actions.submit import submit
 from annotator.models import Activity, Benchmark, Document, Notice, User
 from annotator.queries.consolidation import board_of
 from annotator.queries.notices import SHOWN, page_of, place_of, unread_count
-from annotator.vocabulary import NoticeKind, Phase, Role, Stage
+from annotator.vocabulary import NoticeKind, Phase, Stage
 from tests.agreeing import begun
 from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill
 from tests.teams import get, words
@@ -33,11 +33,6 @@ RETURNED = NoticeKind.RETURNED
 @pytest.fixture
 def benchmark() -> Benchmark:
     return BenchmarkFactory(name="Tikal", slug="tikal", overlap=2, third_rater_at_verify=False)
-
-
-@pytest.fixture
-def owner(benchmark: Benchmark) -> User:
-    return member(benchmark, Role.OWNER, display_name="Olga")
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from annotator.actions.submit import submit
 from annotator.actions.team import deactivate
 from annotator.actions.verify import add_evidence
 from annotator.agreement.comparison import FieldRow
-from annotator.models import Annotation, Benchmark, Claim, Document, User
+from annotator.models import Annotation, Document, User
 from annotator.queries.consolidation import board_of
 from annotator.queries.decomposition import sentences_of
 from annotator.queries.export import export_lines
@@ -31,6 +31,7 @@ from annotator.queries.missing import missing_in
 from annotator.queries.verification import claims_to_verify
 from annotator.queries.work import consolidations_of
 from annotator.vocabulary import AnnotationKind, Factuality, Role, Stage, StanceLabel
+from tests.agreeing import begun, claims_of, signed_by, submitted
 from tests.factories import (
     BenchmarkFactory,
     DocumentFactory,
@@ -40,68 +41,11 @@ from tests.factories import (
     retrieve,
     save,
     verified,
-    with_corpus,
 )
 from tests.released import released_document
 from tests.teams import ship
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def benchmark() -> Benchmark:
-    benchmark = BenchmarkFactory(overlap=2)
-    with_corpus(benchmark)
-    return benchmark
-
-
-@pytest.fixture
-def owner(benchmark: Benchmark) -> User:
-    return member(benchmark, Role.OWNER, display_name="Olga")
-
-
-@pytest.fixture
-def ada(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ada")
-
-
-@pytest.fixture
-def ben(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ben")
-
-
-@pytest.fixture
-def document(benchmark: Benchmark, owner: User) -> Document:
-    return prefill(DocumentFactory(benchmark=benchmark))
-
-
-def begun(document: Document, person: User) -> Annotation:
-    annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
-    for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=person)
-    return annotation
-
-
-def submitted(document: Document, *people: User) -> Document:
-    for person in people:
-        submit(begun(document, person), by=person)
-    document.refresh_from_db()
-    return document
-
-
-def claims_of(annotation: Annotation) -> list[Claim]:
-    return list(
-        Claim.objects.filter(sentence__annotation=annotation, removed="", sentence__removed="").order_by(
-            "sentence__order", "order"
-        )
-    )
-
-
-def signed_by(document: Document, *people: User) -> Document:
-    for person in people:
-        consolidate.sign(document, Stage(document.stage), by=person)
-    document.refresh_from_db()
-    return document
 
 
 def version_of(document: Document, stage: Stage) -> Annotation:
@@ -110,13 +54,6 @@ def version_of(document: Document, stage: Stage) -> Annotation:
 
 def open_rows(document: Document) -> list[FieldRow]:
     return [row for row in board_of(document, Stage(document.stage)).comparison.rows if row.is_open]
-
-
-@pytest.fixture
-def at_verify(document, ada, ben) -> Document:
-    submitted(document, ada, ben)
-    signed_by(document, ada, ben)
-    return retrieve(document)
 
 
 def judged(document: Document, person: User, factuality: str = Factuality.TRUE) -> Annotation:
