@@ -1,0 +1,70 @@
+"""How factual a long answer is: precision of its claims, and F1 against how many facts it should hold.
+
+Counts come from anywhere: people's gold, or a pipeline's labels. ``supported`` is S(r), a count; claims that cannot be
+verified are not among the claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp
+from statistics import median
+
+# As in FastFact's released code; the paper (section 4.4.2) gives the formula without a value.
+GAMMA = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The claims of one answer: ``supported`` of all ``claims``. Raises ValueError where that cannot be."""
+
+    supported: int
+    claims: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.supported <= self.claims:
+            raise ValueError(f"{self.supported} supported of {self.claims} claims: not possible.")
+
+
+def precision(counts: Counts) -> float:
+    """Share of the claims that are supported, 0 to 1 (FActScore; VeriScore 2.4 and FastFact equation 2). An answer
+    without a claim has 0: it holds no supported fact."""
+    return counts.supported / counts.claims if counts.claims else 0.0
+
+
+def domain_k(answers: Sequence[Counts]) -> float:
+    """K of a domain: the median number of claims over all models' answers in it (VeriScore 2.4).
+
+    Raises ValueError without an answer.
+    """
+    if not answers:
+        raise ValueError("K is the median over a domain's answers, and there is none.")
+    return float(median(each.claims for each in answers))
+
+
+def f1_at_k(counts: Counts, k: float) -> float:
+    """Harmonic mean of precision and recall min(S / K, 1); 0 where nothing is supported (VeriScore 2.4).
+
+    Raises ValueError unless K is greater than 0.
+    """
+    if k <= 0:
+        raise ValueError(f"K says how many facts an answer should hold: {k:g} is too small, it must be above 0.")
+    return _harmonic(precision(counts), min(counts.supported / k, 1.0)) if counts.supported else 0.0
+
+
+def f1_at_k_prime(counts: Counts, k_prime: float, gamma: float = GAMMA) -> float:
+    """The same with a recall that falls alike for too few and too many supported claims: ``2 / (1 + exp(gamma |S - K'|))``.
+
+    K' is the number of valid claims that people found in this very answer (FastFact equations 5 and 6).
+
+    Raises ValueError for a negative K'.
+    """
+    if k_prime < 0:
+        raise ValueError(f"K' is a number of claims: {k_prime:g} is below 0.")
+    recall = 2 / (1 + exp(min(gamma * abs(counts.supported - k_prime), 700.0)))
+    return _harmonic(precision(counts), recall)
+
+
+def _harmonic(first: float, second: float) -> float:
+    return 2 * first * second / (first + second) if first + second else 0.0

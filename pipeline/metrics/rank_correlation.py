@@ -1,0 +1,28 @@
+"""Do two domains rank the same models alike?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import sqrt
+
+
+def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Kendall's tau-b between two equally long sequences, -1 to 1; None where one of them ranks nothing (fewer than two
+    values, or all alike). Quadratic: made for models and domains, dozens of values.
+
+    Raises ValueError when they differ in length. (VeriScore 4 and Figure 3 compares domains so; ties by Kendall 1945.)
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} values against {len(second)}: every model needs both.")
+    pairs = list(combinations(zip(first, second, strict=True), 2))
+    agreeing = sum(_sign(a[0] - b[0]) * _sign(a[1] - b[1]) for a, b in pairs)
+    ranked_first = sum(a[0] != b[0] for a, b in pairs)
+    ranked_second = sum(a[1] != b[1] for a, b in pairs)
+    if not ranked_first or not ranked_second:
+        return None
+    return agreeing / sqrt(ranked_first * ranked_second)
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
