@@ -54,7 +54,8 @@ def f1_at_k(counts: Counts, k: float) -> float:
 
 
 def f1_at_k_prime(counts: Counts, k_prime: float, gamma: float = GAMMA) -> float:
-    """The same with a recall that falls alike for too few and too many supported claims: ``2 / (1 + exp(gamma |S - K'|))``.
+    """The same with a recall that falls alike for too few and too many supported claims,
+    ``2 / (1 + exp(gamma |S - K'|))``.
 
     K' is the number of valid claims that people found in this very answer (FastFact equations 5 and 6).
 
