@@ -6,15 +6,31 @@ before a run is made. Nothing here reaches out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from annotator.vocabulary import Stage
 from pipeline import strategies
+from pipeline.clients.assemble import ServiceSettings, described, problems
 from pipeline.prompts import BadPromptError, Prompt, check_wording, shipped
 
-__all__ = ["BadPromptError", "Choice", "Field", "Prompt", "check_wording", "checked", "choices", "formula", "shipped"]
+__all__ = [
+    "BadPromptError",
+    "Choice",
+    "Field",
+    "Prompt",
+    "ServiceSettings",
+    "check_wording",
+    "checked",
+    "choice",
+    "choices",
+    "described",
+    "formula",
+    "formulas",
+    "problems",
+    "shipped",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +84,11 @@ def choices() -> list[Choice]:
     ]
 
 
+def choice(name: str) -> Choice | None:
+    """The strategy of that name as a person chooses it; None if there is none."""
+    return next((each for each in choices() if each.name == name), None)
+
+
 def checked(name: str, values: Mapping[str, object]) -> dict[str, Any]:
     """All parameters of a strategy, the given ones checked. Raises ValueError that says which one is wrong and how."""
     return strategies.parameters_of(name, values).model_dump(mode="json")
@@ -76,6 +97,16 @@ def checked(name: str, values: Mapping[str, object]) -> dict[str, Any]:
 def formula(name: str, values: Mapping[str, object], counts: Mapping[str, float]) -> dict[str, float]:
     """Calls by step of a document with these counts. Raises ValueError like ``checked``."""
     return strategies.get(name, values).formula(counts)
+
+
+def formulas(name: str, values: Mapping[str, object], rows: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Calls by step of documents with these counts, summed. Raises ValueError like ``checked``."""
+    strategy = strategies.get(name, values)
+    sums: dict[str, float] = {}
+    for counts in rows:
+        for step, calls in strategy.formula(counts).items():
+            sums[step] = sums.get(step, 0) + calls
+    return sums
 
 
 def _field(name: str, schema: Mapping[str, Any]) -> Field:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from zlib import crc32
 
+import numpy as np
+
 from pipeline.metrics.text import words
 from pipeline.steps.lexicon import FUNCTION_WORDS
 from pipeline.steps.sentences import split_sentences
@@ -18,6 +20,8 @@ WINDOW = 5
 STRIDE = 2
 SENTENCE_LENGTH = 250
 _SKETCH = 32
+# A Python set takes some sixty bytes a number, an array four: more than so many move over.
+_RECENT = 1_000_000
 
 _NOISE = re.compile(
     r"\[ ?edit ?\]|\b(?:accept (?:all )?cookies|cookie (?:policy|settings|preferences)|we use cookies|uses cookies"
@@ -30,18 +34,18 @@ _NOISE = re.compile(
 _SEPARATORS = re.compile(r"[|›»•·→/^]|\s[-–—]\s")
 
 
-def passages(text: str) -> list[str]:
-    """The passages of one page in order, as text; a page shorter than a window is one passage."""
+def passages(text: str, *, window: int = WINDOW, stride: int = STRIDE, longest: int = SENTENCE_LENGTH) -> list[str]:
+    """The passages of one page in order, as text; a page shorter than a window is one passage. Sizes in sentences,
+    ``longest`` in characters a sentence."""
     sentences = [
         cut
         for span in split_sentences(text)
-        if (cut := " ".join(span.text.replace("\x00", " ").split())[:SENTENCE_LENGTH].rstrip())
-        and not is_boilerplate(cut)
+        if (cut := " ".join(span.text.replace("\x00", " ").split())[:longest].rstrip()) and not is_boilerplate(cut)
     ]
     found: list[str] = []
-    for start in range(0, len(sentences), STRIDE):
-        found.append(" ".join(sentences[start : start + WINDOW]))
-        if start + WINDOW >= len(sentences):
+    for start in range(0, len(sentences), stride):
+        found.append(" ".join(sentences[start : start + window]))
+        if start + window >= len(sentences):
             break
     return found
 
@@ -62,20 +66,44 @@ def is_boilerplate(sentence: str) -> bool:
 
 
 def without_near_duplicates(texts: Iterable[str]) -> Iterator[int]:
-    """Positions of the texts to keep: those of which at least a sixth is new.
+    """Positions of the texts to keep: those of which at least a sixth is new."""
+    seen = SeenTexts()
+    for position, text in enumerate(texts):
+        if seen.adds(text):
+            yield position
+
+
+class SeenTexts:
+    """What was read so far, for leaving out what comes again.
 
     A text is compared with all before it by the smallest hashes of its word triples (a bottom-k sketch), so that a
-    large corpus stays linear. Neighbouring windows share three sentences of five and stay.
+    large corpus stays linear. Neighbouring windows share three sentences of five and stay. About 130 bytes a text.
     """
-    seen: set[int] = set()
-    for position, text in enumerate(texts):
+
+    def __init__(self) -> None:
+        self._recent: set[int] = set()
+        self._older = np.empty(0, dtype=np.uint32)  # sorted
+
+    def adds(self, text: str) -> bool:
+        """Whether at least a sixth of the text is new; if so, it counts as seen from now on."""
         tokens = words(text)
         triples = {_hash(tokens[start : start + 3]) for start in range(max(1, len(tokens) - 2))}
         sketch = sorted(triples)[:_SKETCH]
-        if sum(value in seen for value in sketch) > len(sketch) * 5 / 6:
-            continue
-        seen.update(sketch)
-        yield position
+        if len(self._new(sketch)) < len(sketch) / 6:
+            return False
+        self._recent.update(sketch)
+        if len(self._recent) > _RECENT:
+            self._older = np.union1d(self._older, np.fromiter(self._recent, np.uint32, len(self._recent)))
+            self._recent.clear()
+        return True
+
+    def _new(self, sketch: list[int]) -> list[int] | np.ndarray:
+        fresh = [value for value in sketch if value not in self._recent]
+        if not fresh or not len(self._older):
+            return fresh
+        values = np.array(fresh, dtype=np.uint32)
+        places = np.searchsorted(self._older, values).clip(max=len(self._older) - 1)
+        return values[self._older[places] != values]
 
 
 def _hash(tokens: list[str]) -> int:

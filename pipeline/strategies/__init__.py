@@ -7,9 +7,15 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from pipeline.strategies.base import Parameters, Strategy
+from pipeline.strategies.factcheck_gpt import FactcheckGpt
+from pipeline.strategies.fastfact import FastFact
 from pipeline.strategies.offline import Offline
+from pipeline.strategies.papelo import Papelo
+from pipeline.strategies.veriscore import VeriScore
 
-STRATEGIES: dict[str, type[Strategy]] = {each.name: each for each in (Offline,)}
+STRATEGIES: dict[str, type[Strategy]] = {
+    each.name: each for each in (Offline, FactcheckGpt, VeriScore, FastFact, Papelo)
+}
 
 
 def kind(name: str) -> type[Strategy]:
@@ -29,7 +35,8 @@ def parameters_of(name: str, values: Mapping[str, object]) -> Parameters:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"Parameter “{where}” of “{name}”: {first['msg']} (given: {first['input']!r}).") from None
+        wrong = first["msg"].removeprefix("Value error, ")
+        raise ValueError(f"Parameter “{where}” of “{name}”: {wrong} (given: {first['input']!r}).") from None
 
 
 def get(name: str, values: Mapping[str, object] | None = None) -> Strategy:

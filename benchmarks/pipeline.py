@@ -1,0 +1,155 @@
+"""What strategies cost in time, calls and our own computing: 47 released documents from end to end, with a model, a
+search and a web site that answer after a fixed time (1 s, 0.5 s, 1 s), 32 calls at once to each.
+
+``wall_over_ideal``: wall time over that of the ideal schedule, which is the same calls with the same answers played
+again in virtual time, where calls take their latency, wait for one of the 32 places, and nothing else takes time.
+``calls`` are the requests that strategies made (those answered from the store among them), ``calls_by_formula`` what
+the strategy's formula makes of the counts it reports. ``own_cpu_s_per_document`` is the processor time of this process:
+the fakes run in another.
+
+    python benchmarks/pipeline.py [--strategy NAME] [--documents N] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.virtual_time import Replay, ReplayedChat, ReplayedPages, ReplayedSearch, seconds_of  # noqa: E402
+from pipeline import strategies  # noqa: E402
+from pipeline.clients.assemble import ServiceSettings, open_services  # noqa: E402
+from pipeline.clients.http import endpoint  # noqa: E402
+from pipeline.clients.ledger import MemoryMeter, MemoryStore  # noqa: E402
+from pipeline.clients.limiter import Limiter  # noqa: E402
+from pipeline.prompts import shipped  # noqa: E402
+from pipeline.suggestions import DocumentText  # noqa: E402
+from pipeline.tools import Tools  # noqa: E402
+from pipeline.whole import Whole, check  # noqa: E402
+
+MODEL, SEARCH, PAGE, AT_ONCE = 1.0, 0.5, 1.0, 32
+DATA = Path(os.environ.get("TOUCHSTONE_DATA", ROOT.parent / "shared" / "data"))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One strategy's figures. Times in seconds."""
+
+    documents: int
+    claims: int
+    wall: float
+    ideal: float
+    wall_over_ideal: float
+    calls: int
+    calls_by_formula: int
+    answered_from_store: int
+    own_cpu_s_per_document: float
+
+
+@contextmanager
+def fakes() -> Iterator[dict[str, str]]:
+    """Addresses of the fake services, which run in a process of their own."""
+    command = [sys.executable, str(ROOT / "benchmarks" / "fake_services.py")]
+    command += ["--model", str(MODEL), "--search", str(SEARCH), "--page", str(PAGE)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())
+        process.stdin.close()
+
+
+def documents_of(path: Path, number: int) -> list[DocumentText]:
+    """The first documents of a released file."""
+    with path.open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return [DocumentText(row["prompt"], row["response"]) for row in rows[:number]]
+
+
+def measure(name: str, documents: Sequence[DocumentText], urls: dict[str, str]) -> Row:
+    """Run one strategy for real, then once more in virtual time."""
+    strategy = strategies.get(name)
+    settings = ServiceSettings(
+        llm_url=urls["chat"], llm_model="fake", search_provider="serper", search_url=urls["search"],
+        search_key="a-key", pages=True, pages_robots=False, pages_allow=("127.0.0.1",), calls_at_once=AT_ONCE,
+    )  # fmt: skip
+    store = MemoryStore()
+    meter = MemoryMeter(store)
+    prompts = {each: shipped(each) for each in strategy.prompts}
+
+    async def one(document: DocumentText) -> Whole:  # with connections of its own, as in a run
+        async with open_services(settings, store, meter) as services:
+            tools = Tools(
+                model="fake", chat=services.chat, search=services.search, pages=services.pages, prompts=prompts
+            )
+            return await check(strategy, document, tools)
+
+    async def real() -> list[Whole]:
+        return list(await asyncio.gather(*map(one, documents)))
+
+    cpu, began = time.process_time(), time.monotonic()
+    found = asyncio.run(real())
+    wall, cpu = time.monotonic() - began, time.process_time() - cpu
+
+    replay = Replay(store.values, Limiter(AT_ONCE))
+    chat = ReplayedChat(replay, f"chat {endpoint(urls['chat'], 'chat/completions')}", MODEL)
+    search = ReplayedSearch(replay, f"serper {urls['search']}", SEARCH)
+    again = Tools(model="fake", chat=chat, search=search, pages=ReplayedPages(replay, PAGE), prompts=prompts)
+
+    async def ideally() -> None:
+        await asyncio.gather(*(check(strategy, each, again) for each in documents))
+
+    _, ideal = seconds_of(ideally())
+
+    cached = sum(each.cached for each in meter.steps.values())
+    calls = sum(sum(each.calls.values()) for each in meter.steps.values()) + cached
+    return Row(
+        documents=len(documents),
+        claims=sum(len(each.verified) for each in found),
+        wall=wall,
+        ideal=ideal,
+        wall_over_ideal=wall / ideal if ideal else 1.0,
+        calls=calls,
+        calls_by_formula=round(sum(sum(strategy.formula(each.counts).values()) for each in found)),
+        answered_from_store=cached,
+        own_cpu_s_per_document=cpu / len(documents),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--strategy", action="append", choices=sorted(strategies.STRATEGIES), help="all, if not given")
+    parser.add_argument("--documents", type=int, default=47)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    documents = documents_of(DATA / "factcheck-bench.dev.jsonl", asked.documents)
+    rows: dict[str, Row] = {}
+    with fakes() as urls:
+        for name in asked.strategy or strategies.STRATEGIES:
+            rows[name] = measure(name, documents, urls)
+            if not asked.json:
+                print(_line(name, rows[name]), flush=True)
+    if asked.json:
+        print(json.dumps({name: asdict(row) for name, row in rows.items()}, indent=1))
+
+
+def _line(name: str, row: Row) -> str:
+    return (
+        f"{name:14} {row.documents} documents, {row.claims} claims: {row.wall:.1f} s, {row.wall_over_ideal:.3f} of the"
+        f" ideal schedule ({row.ideal:.1f} s); {row.calls} calls, {row.calls_by_formula} by the formula"
+        f" ({row.answered_from_store} from the store); {row.own_cpu_s_per_document:.2f} s own computing a document"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""Every call of a run passes here: answered from the store if it can be, else held against the budget, made and paid.
+
+The order matters. The store is asked first, so that a kept answer costs nothing and needs no budget. Identical
+requests under way at the same time in one process are made once: the first is paid, the others count as cached. What
+the call cost is written together with its answer (``Meter.settle``), so that a killed process forgets neither.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pipeline.clients import answers
+from pipeline.clients.base import (
+    ChatAnswer,
+    ChatRequest,
+    FetchedPage,
+    PageRequest,
+    Ranker,
+    RankRequest,
+    Search,
+    SearchRequest,
+    SearchResult,
+    ServiceError,
+    Usage,
+)
+from pipeline.clients.ledger import Answer, Hold, Kind, Meter, Store
+from pipeline.clients.pages import Absence
+
+_NOTHING = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a call gave: the value to keep, what it used, and whether the value will be as true tomorrow."""
+
+    value: Mapping[str, Any]
+    usage: Usage = _NOTHING
+    lasting: bool = True
+
+
+# Calls under way in this process, by key; the value that the first one gets goes to all.
+_under_way: dict[str, Future[Mapping[str, Any]]] = {}
+_under_way_lock = threading.Lock()
+
+
+class Account:
+    """The store and the meter of one document of a run."""
+
+    def __init__(self, store: Store, meter: Meter) -> None:
+        self._store = store
+        self._meter = meter
+
+    async def get(self, key: str, hold: Hold, make: Callable[[], Awaitable[_Made]]) -> tuple[Mapping[str, Any], bool]:
+        """The answer to a request, kept or made, and whether it was kept. Raises ServiceError, BudgetSpentError."""
+        while True:
+            with _under_way_lock:
+                first = _under_way.get(key)
+                if first is None:
+                    mine: Future[Mapping[str, Any]] = Future()
+                    mine.set_running_or_notify_cancel()  # so that nobody who waits for it can cancel it
+                    _under_way[key] = mine
+                    break
+            try:
+                value = await asyncio.wrap_future(first)
+            except _NotMadeError:
+                continue  # its run was stopped or out of budget; ours may not be
+            await self._meter.count_cached(hold.step, hold.kind)
+            return value, True
+        try:
+            value, cached = await self._found_or_made(key, hold, make)
+        except BaseException as error:
+            with _under_way_lock:
+                del _under_way[key]
+            # That the service failed is true for all who wait; anything else is this run's own affair.
+            mine.set_exception(error if isinstance(error, ServiceError) else _NotMadeError())
+            raise
+        with _under_way_lock:
+            del _under_way[key]
+        mine.set_result(value)
+        return value, cached
+
+    async def _found_or_made(
+        self, key: str, hold: Hold, make: Callable[[], Awaitable[_Made]]
+    ) -> tuple[Mapping[str, Any], bool]:
+        kept = await self._store.get(key)
+        if kept is not None:
+            await self._meter.count_cached(hold.step, hold.kind)
+            return kept, True
+        await self._meter.reserve(hold)
+        began = time.monotonic()
+        try:
+            made = await make()
+        except BaseException:
+            await _surely(self._meter.release(hold, time.monotonic() - began))
+            raise
+        answer = Answer(key, hold.kind, made.value) if made.lasting else None
+        await _surely(self._meter.settle(hold, made.usage, time.monotonic() - began, answer))
+        return made.value, False
+
+
+class _NotMadeError(Exception):
+    """The first of several identical requests was given up."""
+
+
+async def _surely(writing: Coroutine[Any, Any, None]) -> None:
+    """Write to the end, even if the run is cancelled at this moment: what was paid or held is not forgotten."""
+    task = asyncio.ensure_future(writing)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise
+
+
+class PricedChat(Protocol):
+    """A Chat that knows who answers and what a call can cost."""
+
+    @property
+    def provider(self) -> str: ...
+
+    def worst_case(self, request: ChatRequest) -> tuple[int, float]: ...
+
+    async def complete(self, request: ChatRequest) -> ChatAnswer: ...
+
+
+class AccountedChat:
+    """A Chat whose answers are kept and counted."""
+
+    def __init__(self, inner: PricedChat, account: Account) -> None:
+        self._inner = inner
+        self._account = account
+
+    async def complete(self, request: ChatRequest) -> ChatAnswer:
+        """The model's answer; a kept one costs nothing. Raises ServiceError, BudgetSpentError."""
+        tokens, money = self._inner.worst_case(request)
+
+        async def make() -> _Made:
+            answer = await self._inner.complete(request)
+            return _Made(answers.chat_to_json(answer), answer.usage)
+
+        key = answers.key_of(self._inner.provider, request)
+        value, cached = await self._account.get(key, Hold(request.step, Kind.CHAT, tokens, money), make)
+        return answers.chat_from_json(value, cached=cached)
+
+
+class AccountedSearch:
+    """A Search whose results are counted, and ``kept`` if wanted. ``price``: money for a query."""
+
+    def __init__(
+        self, inner: Search, account: Account, *, provider: str, price: float = 0.0, kept: bool = True
+    ) -> None:
+        self._inner = inner
+        self._kept = kept
+        self._account = account
+        self._provider = provider
+        self._price = price
+
+    async def search(self, request: SearchRequest) -> Sequence[SearchResult]:
+        """Best first. Raises ServiceError, BudgetSpentError."""
+
+        async def make() -> _Made:
+            found = await self._inner.search(request)
+            return _Made(answers.results_to_json(found), Usage(money=self._price), lasting=self._kept)
+
+        key = answers.key_of(self._provider, request)
+        value, _ = await self._account.get(key, Hold(request.step, Kind.SEARCH, money=self._price), make)
+        return answers.results_from_json(value)
+
+
+class PageReader(Protocol):
+    """Pages that say why there is none."""
+
+    async def read(self, request: PageRequest) -> FetchedPage | Absence: ...
+
+
+class AccountedPages:
+    """Pages whose texts are kept and counted. That a page is gone is kept too, that it did not answer is not."""
+
+    def __init__(self, inner: PageReader, account: Account) -> None:
+        self._inner = inner
+        self._account = account
+
+    async def read(self, request: PageRequest) -> FetchedPage | Absence:
+        """The page's text, or why there is none. Raises BudgetSpentError."""
+
+        async def make() -> _Made:
+            page = await self._inner.read(request)
+            if isinstance(page, Absence):
+                return _Made({"absent": page.reason, "lasting": page.lasting}, lasting=page.lasting)
+            return _Made(answers.page_to_json(page))
+
+        key = answers.key_of("pages", request)
+        value, _ = await self._account.get(key, Hold(request.step, Kind.PAGE), make)
+        if "absent" in value:
+            return Absence(value["absent"], value["lasting"])
+        return answers.page_from_json(value)
+
+    async def fetch(self, request: PageRequest) -> FetchedPage | None:
+        """The page's text, None if there is none to be had. Raises BudgetSpentError."""
+        page = await self.read(request)
+        return None if isinstance(page, Absence) else page
+
+
+class AccountedRanker:
+    """A Ranker whose scores are kept and counted."""
+
+    def __init__(self, inner: Ranker, account: Account, *, provider: str) -> None:
+        self._inner = inner
+        self._account = account
+        self._provider = provider
+
+    async def scores(self, request: RankRequest) -> Sequence[float]:
+        """One score a text. Raises ServiceError, BudgetSpentError."""
+
+        async def make() -> _Made:
+            return _Made({"scores": [float(each) for each in await self._inner.scores(request)]})
+
+        key = answers.key_of(self._provider, request)
+        value, _ = await self._account.get(key, Hold(request.step, Kind.RANK), make)
+        return list(value["scores"])

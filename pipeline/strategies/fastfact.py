@@ -1,0 +1,121 @@
+"""FastFact (Wan et al. 2025): long chunks, claims judged while they are extracted, a search only where in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from annotator.vocabulary import Stage
+from pipeline.steps.chunks import WHOLE, chunks, number_of_chunks
+from pipeline.steps.claim_places import places_of
+from pipeline.steps.claims_on_sentences import Extracted, with_claims
+from pipeline.steps.decompose import decompose
+from pipeline.steps.evidence_verdict import evidence_verdict, known_verdict
+from pipeline.steps.hits import hits
+from pipeline.steps.judged_claims import judged_claims
+from pipeline.steps.page_chunks import LENGTH, OVERLAP
+from pipeline.steps.page_evidence import Cut, page_evidence
+from pipeline.steps.sentences import split_sentences
+from pipeline.steps.tally import Tally
+from pipeline.steps.together import together
+from pipeline.strategies.base import Parameters, Service, Strategy
+from pipeline.suggestions import ClaimText, Decomposition, DocumentText, SuggestedSentence, Verification
+from pipeline.tools import Tools
+
+_NO_QUESTION = "(There is none: the text speaks for itself.)"
+
+
+class FastFactParameters(Parameters):
+    """What can be set; the defaults are the released configuration's, with the stride of the paper's Table 8."""
+
+    stride: int = Field(WHOLE, ge=0, le=500, description="Sentences read at once; 0: the whole response")
+    threshold: float = Field(0.995, ge=0, le=1, description="Probability of a label above which nothing is searched")
+    pages: int = Field(5, ge=1, le=20, description="Pages a claim")
+    passages: int = Field(10, ge=1, le=30, description="Passages of all its pages to judge a claim by")
+    length: int = Field(LENGTH, ge=20, le=1000, description="Words of a passage, at most")
+    overlap: int = Field(OVERLAP, ge=0, le=500, description="Words that a passage shares with the next, at most")
+
+    @field_validator("overlap")
+    @classmethod
+    def _moves_on(cls, overlap: int, given: ValidationInfo) -> int:
+        if overlap >= given.data.get("length", LENGTH):
+            raise ValueError("it must be less than the length of a passage")
+        return overlap
+
+
+class FastFact(Strategy):
+    """Steps 1 to 6 with one call for each chunk, and one for each claim that the model was not sure of."""
+
+    name: ClassVar = "fastfact"
+    label: ClassVar = "FastFact"
+    summary: ClassVar = (
+        "Extracts claims from long chunks and judges them in the same call. Only what the model is not sure of is"
+        " searched for, in whole pages. Needs a model server that gives log-probabilities to save anything."
+    )
+    paper: ClassVar = "Wan et al. 2025, FastFact"
+    stages: ClassVar = (Stage.DECOMPOSE, Stage.VERIFY)
+    needs: ClassVar = frozenset({Service.CHAT, Service.SEARCH, Service.PAGES})
+    prompts: ClassVar = ("fastfact/extract", "fastfact/verify")
+    formula_text: ClassVar = "⌈N/w⌉ + (pM − Z) models, pM searches, U pages"
+    # 311 sentences and 661 checkworthy claims in 94 answers (Factcheck-Bench, Table 1); none settled, five pages each.
+    typical: ClassVar = {"sentences": 3.3, "claims": 7, "settled": 0, "pages": 35}
+    parameters_type: ClassVar = FastFactParameters
+    parameters: FastFactParameters
+
+    async def decompose(self, document: DocumentText, tools: Tools) -> Decomposition:
+        set_to = self.parameters
+        tally = Tally()
+        by_rules = decompose(document.prompt, document.response).sentences
+        spans = split_sentences(document.response)
+        tally.counts["sentences"] += len(spans)
+        cut = chunks(spans, set_to.stride)
+        texts = [document.response[chunk[0].start : chunk[-1].end] for chunk in cut]
+        question = document.prompt.strip() or _NO_QUESTION
+        said = await together(judged_claims(text, question, set_to.threshold, tools, tally) for text in texts)
+        claims: list[list[Extracted] | None] = []
+        for chunk, extracted in zip(cut, said, strict=True):
+            claims += _by_sentence(extracted, by_rules[len(claims) : len(claims) + len(chunk)])
+        sentences = with_claims(by_rules, claims, document.prompt)
+        return Decomposition(sentences, tuple(tally.notes), dict(tally.counts))
+
+    async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
+        set_to = self.parameters
+        tally = Tally()
+        tally.counts["claims"] += 1
+        if claim.prejudgement is not None and claim.prejudgement.settled:
+            tally.counts["settled"] += 1
+            return Verification(verdict=known_verdict(claim.prejudgement), counts=dict(tally.counts))
+        found = await hits(claim.text, set_to.pages, document, tools, tally)
+        cut = Cut(set_to.length, set_to.overlap, set_to.passages)
+        evidence = await page_evidence(claim.text, found, cut, document, tools, tally)
+        verdict = await evidence_verdict(claim.text, evidence, tools, tally)
+        return Verification(tuple(evidence), verdict, tuple(tally.notes), dict(tally.counts))
+
+    def formula(self, counts: Mapping[str, float]) -> dict[str, float]:
+        """Derived in docs/strategies.md, section FastFact."""
+
+        def of(name: str) -> float:
+            return counts.get(name, 0)
+
+        unsure = of("claims") - of("settled")  # pM
+        return {
+            "extract": number_of_chunks(of("sentences"), self.parameters.stride) + of("extract_again"),
+            "search": unsure - of("local"),
+            "fetch": of("pages"),
+            "verify": unsure - of("unfound") + of("verify_again"),
+        }
+
+
+def _by_sentence(
+    extracted: list[Extracted] | None, sentences: tuple[SuggestedSentence, ...]
+) -> list[list[Extracted] | None]:
+    """A chunk's claims by its sentences; None for each if there is no answer for the chunk."""
+    if extracted is None:
+        return [None] * len(sentences)
+    places = places_of([each.text for each in extracted], [sentence.decontext for sentence in sentences])
+    found: list[list[Extracted] | None] = []
+    for position in range(len(sentences)):
+        found.append([each for each, place in zip(extracted, places, strict=True) if place == position])
+    return found

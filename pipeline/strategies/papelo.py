@@ -1,0 +1,174 @@
+"""Papelo (FEVER 2024): evidence is pursued question by question, each asked from what the answers so far leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from annotator.vocabulary import Stage
+from pipeline.steps.chain_verdict import chain_verdict
+from pipeline.steps.decompose import decompose
+from pipeline.steps.look_up import Found, Reach, look_up
+from pipeline.steps.questions import about, first_question, is_among, next_question, rephrasings
+from pipeline.steps.snippet_window import SENTENCES, SHARE
+from pipeline.steps.tally import Tally
+from pipeline.steps.together import together
+from pipeline.strategies.base import Parameters, Service, Strategy
+from pipeline.suggestions import (
+    ClaimText,
+    Decomposition,
+    DocumentText,
+    QuestionAnswer,
+    RetrievedEvidence,
+    Verification,
+)
+from pipeline.tools import Tools
+
+
+class PapeloParameters(Parameters):
+    """What can be set of the pursuit; the defaults are the submitted system's."""
+
+    questions: int = Field(5, ge=1, le=10, description="Questions and answers a claim, rephrased ones included")
+    paraphrase: bool = Field(True, description="Rephrase earlier questions until there are so many")
+    classes: Literal["two", "four"] = Field("two", description="Verdict: supported or refuted, or AVeriTeC's four")
+    results: int = Field(10, ge=1, le=20, description="Hits of a search to choose from")
+    sentences: int = Field(SENTENCES, ge=1, le=20, description="Sentences of a page around its snippet")
+    share: float = Field(SHARE, ge=0, lt=1, description="Share of the snippet's words that must be exceeded in them")
+
+
+class Papelo(Strategy):
+    """Steps 4 to 6 by a chain of questions. The paper begins with a claim: steps 1 to 3 are the offline rules."""
+
+    name: ClassVar = "papelo"
+    label: ClassVar = "Papelo"
+    summary: ClassVar = (
+        "Asks one question after the other until a claim is settled, and shows the chain. Sentences and claims are"
+        " split by the offline rules: the paper begins with a claim."
+    )
+    paper: ClassVar = "Malon 2024, Team Papelo at FEVER 2024"
+    needs: ClassVar = frozenset({Service.CHAT, Service.SEARCH})
+    stages: ClassVar = (Stage.DECOMPOSE, Stage.VERIFY)
+    prompts: ClassVar = tuple(
+        f"papelo/{step}"
+        for step in (
+            "first_question",
+            "choose_document",
+            "answer",
+            "next_question",
+            "paraphrase",
+            "verdict_two",
+            "verdict_four",
+        )
+    )
+    formula_text: ClassVar = "2M + (H − K) + F + (D − L) + P models, Q + E searches, U pages"
+    # The most that the defaults allow: the third answer settles it, two questions are rephrased. Seven claims: Table 1
+    # of Factcheck-Bench has 661 checkworthy ones in 94 answers.
+    typical: ClassVar = {
+        "claims": 7,
+        "hops": 21,
+        "rephrased": 14,
+        "searched": 35,
+        "lists": 35,
+        "chosen": 35,
+        "pages": 35,
+    }
+    parameters_type: ClassVar = PapeloParameters
+    parameters: PapeloParameters
+
+    async def decompose(self, document: DocumentText, tools: Tools) -> Decomposition:
+        return decompose(document.prompt, document.response)
+
+    async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
+        set_to = self.parameters
+        tally = Tally()
+        tally.counts.update(claims=1)
+        told = about(document)
+        chain = _Chain()
+        early: bool | None = None
+
+        async def find(question: str) -> Found:
+            reach = Reach(set_to.results, set_to.sentences, set_to.share)
+            return await look_up(question, claim.text, document, reach, tools, tally)
+
+        question = await first_question(claim.text, told, tools, tally)
+        while question:
+            chain.add(await find(question))
+            if len(chain.links) == set_to.questions:
+                tally.counts["full"] += 1
+                break
+            following = await next_question(claim.text, told, chain.links, tools, tally)
+            question, early = following.question, following.settled
+        tally.counts["hops"] += len(chain.links)
+        if set_to.paraphrase and len(chain.links) < set_to.questions:
+            missing = set_to.questions - len(chain.links)
+            others = await _rephrased([link.question for link in chain.links], missing, tools, tally)
+            # Each stands for itself: their searches need not wait for one another.
+            for found in await together(map(find, others)):
+                chain.add(found)
+        chain.check()
+        verdict = await chain_verdict(
+            claim.text, told, chain.links, early, four=set_to.classes == "four", tools=tools, tally=tally
+        )
+        return Verification(tuple(chain.evidence), verdict, tuple(tally.notes), dict(tally.counts))
+
+    def formula(self, counts: Mapping[str, float]) -> dict[str, float]:
+        """Derived in docs/strategies.md, section Papelo."""
+
+        def of(name: str) -> float:
+            return counts.get(name, 0)
+
+        calls = {
+            "first_question": of("claims"),
+            "search": of("searched") + of("empty") - of("local"),
+            "choose_document": of("lists"),
+            "fetch": of("pages"),
+            "answer": of("chosen") - of("too_late"),
+            "next_question": of("hops") - of("full"),
+            "paraphrase": of("rephrased"),
+            "verdict": of("claims"),
+        }
+        return {step: number + of(f"{step}_again") for step, number in calls.items()}
+
+
+class _Chain:
+    """The links of a chain with their evidence: a passage that two questions lead to is one piece of evidence."""
+
+    def __init__(self) -> None:
+        self.links: list[QuestionAnswer] = []
+        self.evidence: list[RetrievedEvidence] = []
+        self._failures: list[Found] = []
+
+    def add(self, found: Found) -> None:
+        if found.failure is not None:
+            self._failures.append(found)
+        self.links.append(QuestionAnswer(found.question, found.query, found.answer, self._position(found.evidence)))
+
+    def check(self) -> None:
+        """Raises the search service's error if no search at all went through: such a claim was not looked into."""
+        if len(self._failures) == len(self.links) and (failure := self._failures[-1].failure):
+            raise failure
+
+    def _position(self, evidence: RetrievedEvidence | None) -> int | None:
+        if evidence is None:
+            return None
+        for position, known in enumerate(self.evidence):
+            if (known.url, known.passage) == (evidence.url, evidence.passage):
+                return position
+        self.evidence.append(evidence)
+        return len(self.evidence) - 1
+
+
+async def _rephrased(asked: Sequence[str], missing: int, tools: Tools, tally: Tally) -> list[str]:
+    """At most ``missing`` other ways to put the questions asked, one of each question in turn."""
+    each_needs = -(-missing // len(asked))
+    sources = asked[:missing]
+    tally.counts["rephrased"] += len(sources)
+    found = await together(rephrasings(question, each_needs, tools, tally) for question in sources)
+    chosen: list[str] = []
+    for turn in range(max(map(len, found))):
+        for others in found:
+            if turn < len(others) and not is_among(others[turn], [*asked, *chosen]):
+                chosen.append(others[turn])
+    return chosen[:missing]

@@ -1,0 +1,108 @@
+"""VeriScore (Song et al. 2024): only verifiable claims, sentence by sentence, each judged by its search results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from annotator.vocabulary import Stage
+from pipeline.steps.claims_on_sentences import Extracted, with_claims
+from pipeline.steps.decompose import decompose
+from pipeline.steps.hits import hits
+from pipeline.steps.rerank import content_hash
+from pipeline.steps.results_verdict import results_verdict
+from pipeline.steps.sentences import split_sentences
+from pipeline.steps.tally import Tally
+from pipeline.steps.together import together
+from pipeline.steps.verifiable_claims import verifiable_claims
+from pipeline.steps.windows import AFTER, BEFORE, windows
+from pipeline.strategies.base import Parameters, Service, Strategy
+from pipeline.suggestions import ClaimText, Decomposition, DocumentText, RetrievedEvidence, Verification
+from pipeline.tools import Tools
+
+
+class VeriScoreParameters(Parameters):
+    """What can be set; the defaults are the paper's."""
+
+    before: int = Field(BEFORE, ge=0, le=20, description="Sentences before the one that is read")
+    after: int = Field(AFTER, ge=0, le=20, description="Sentences after the one that is read")
+    question: bool = Field(
+        True,
+        description="Put the question before each window; else the first sentence of its paragraph, if that is long",
+    )
+    results: int = Field(10, ge=1, le=20, description="Results of a search to judge by")
+    labels: Literal["two", "three"] = Field(
+        "two", description="Verdict: supported or unsupported, or supported, contradicted or inconclusive"
+    )
+
+
+class VeriScore(Strategy):
+    """Steps 1 to 6 with one call for each sentence and one for each claim."""
+
+    name: ClassVar = "veriscore"
+    label: ClassVar = "VeriScore"
+    summary: ClassVar = (
+        "Reads the response sentence by sentence in a sliding window, takes verifiable claims only, and judges each by"
+        " the titles and snippets of its search results."
+    )
+    paper: ClassVar = "Song et al. 2024, VeriScore"
+    stages: ClassVar = (Stage.DECOMPOSE, Stage.VERIFY)
+    needs: ClassVar = frozenset({Service.CHAT, Service.SEARCH})
+    prompts: ClassVar = (
+        "veriscore/extract_answer",
+        "veriscore/extract_text",
+        "veriscore/verify_two",
+        "veriscore/verify_three",
+    )
+    formula_text: ClassVar = "N + (M − Z) models, M searches"
+    # 311 sentences and 661 checkworthy claims in 94 answers (Factcheck-Bench, Table 1).
+    typical: ClassVar = {"sentences": 3.3, "claims": 7}
+    parameters_type: ClassVar = VeriScoreParameters
+    parameters: VeriScoreParameters
+
+    async def decompose(self, document: DocumentText, tools: Tools) -> Decomposition:
+        set_to = self.parameters
+        tally = Tally()
+        by_rules = decompose(document.prompt, document.response).sentences
+        spans = split_sentences(document.response)
+        tally.counts["sentences"] += len(spans)
+        question = " ".join(document.prompt.split()) if set_to.question else ""
+        read = windows(document.response, spans, before=set_to.before, after=set_to.after, lead=not question)
+        said = await together(verifiable_claims(window, question, tools, tally) for window in read)
+        claims = [None if each is None else [Extracted(text) for text in each] for each in said]
+        sentences = with_claims(by_rules, claims, document.prompt)
+        return Decomposition(sentences, tuple(tally.notes), dict(tally.counts))
+
+    async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
+        tally = Tally()
+        tally.counts["claims"] += 1
+        evidence = [
+            RetrievedEvidence(
+                passage=passage,
+                url=hit.url,
+                title=hit.title,
+                query=claim.text,
+                site=hit.site,
+                published=hit.published,
+                content_hash=content_hash(passage),
+            )
+            for hit in await hits(claim.text, self.parameters.results, document, tools, tally)
+            if (passage := " ".join(hit.snippet.split()) or hit.title)
+        ]
+        three = self.parameters.labels == "three"
+        verdict = await results_verdict(claim.text, evidence, three=three, tools=tools, tally=tally)
+        return Verification(tuple(evidence), verdict, tuple(tally.notes), dict(tally.counts))
+
+    def formula(self, counts: Mapping[str, float]) -> dict[str, float]:
+        """Derived in docs/strategies.md, section VeriScore."""
+
+        def of(name: str) -> float:
+            return counts.get(name, 0)
+
+        return {
+            "extract": of("sentences") + of("extract_again"),
+            "search": of("claims") - of("local"),
+            "verify": of("claims") - of("unfound") + of("verify_again"),
+        }

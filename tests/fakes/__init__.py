@@ -1,0 +1,1 @@
+"""Doubles of the outside services: real servers on a loopback port, in a thread, that speak the real protocols."""
