@@ -36,11 +36,13 @@ def known_gold(user: User, golds: Collection[int]) -> set[int]:
 @dataclass(frozen=True, slots=True)
 class Copies:
     """What twins mean for one person, in primary keys: the copies mixed in that stand for their gold, those that are
-    not for them because they know the gold, and the gold that they must not find."""
+    not for them because they know the gold, the gold that they must not find, and the benchmarks in which practice
+    that they have begun comes before real work."""
 
     given: set[int]
     not_given: set[int]
     hidden_gold: set[int]
+    practising: set[int]
 
 
 def copies_for(user: User, benchmarks: Collection[int]) -> Copies:
@@ -50,14 +52,17 @@ def copies_for(user: User, benchmarks: Collection[int]) -> Copies:
     rows = rows.filter(Q(practice_for__isnull=True) | Q(practice_for=user)).exclude(phase=Phase.DISCARDED)
     mixed_in: dict[int, int] = {}
     practised: set[int] = set()
-    for twin, gold, newcomer, stage, phase in rows.values_list("pk", "twin_of", "practice_for", "stage", "phase"):
+    practising: set[int] = set()
+    columns = ("pk", "benchmark", "twin_of", "practice_for", "stage", "phase")
+    for twin, benchmark, gold, newcomer, stage, phase in rows.values_list(*columns):
         if newcomer is None:
             mixed_in[twin] = gold or 0
         elif (stage, phase) != (Stage.REVISE, Phase.AGREED):
             practised.add(gold or 0)
+            practising.add(benchmark)
     known = known_gold(user, set(mixed_in.values()))
     not_given = {twin for twin, gold in mixed_in.items() if gold in known}
-    return Copies(set(mixed_in) - not_given, not_given, (set(mixed_in.values()) - known) | practised)
+    return Copies(set(mixed_in) - not_given, not_given, (set(mixed_in.values()) - known) | practised, practising)
 
 
 def unfinished_practice(user: User) -> QuerySet[Document]:
@@ -118,10 +123,11 @@ def due_to_practise(user: User) -> QuerySet[Benchmark]:
     )
 
 
-def practising(user: User) -> list[int]:
-    """The benchmarks (primary keys) in which the person's practice comes before real work. Two queries."""
-    begun = unfinished_practice(user).order_by().values_list("benchmark", flat=True)
-    return sorted({*begun, *due_to_practise(user).values_list("pk", flat=True)})
+def must_practise(user: User, benchmark: Benchmark) -> bool:
+    """Does the person's practice come before real work in this benchmark? One query; two where it wants practice."""
+    if unfinished_practice(user).filter(benchmark=benchmark).exists():
+        return True
+    return benchmark.practice_documents > 0 and due_to_practise(user).filter(pk=benchmark.pk).exists()
 
 
 def check_may_begin(user: User, document: Document) -> None:
@@ -129,7 +135,7 @@ def check_may_begin(user: User, document: Document) -> None:
     knows the gold that it is a copy of."""
     if document.practice_for_id is not None:
         return
-    if document.benchmark_id in practising(user):
+    if must_practise(user, document.benchmark):
         raise NotAllowedError("Practice comes first: “My work” has the document for it. An admin can excuse you.")
     if document.twin_of_id is not None and known_gold(user, [document.twin_of_id]):
         raise NotAllowedError("All places on this document are taken. “My work” has the next one for you.")

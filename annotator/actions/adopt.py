@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from annotator.actions.recorder import operations_as_json, read_field, write_operations, write_rests_on
-from annotator.models import Annotation, Claim, Document, Evidence, ResponseRevision, Sentence
+from annotator.models import Annotation, Claim, Evidence, ResponseRevision, Sentence
 from annotator.models.base import Record, new_public_id
-from annotator.vocabulary import AnnotationKind, Stage
+from annotator.vocabulary import AnnotationKind
 
 R = TypeVar("R", bound=Record)
 
@@ -18,12 +18,6 @@ def earlier_version(annotation: Annotation) -> Annotation | None:
     return Annotation.objects.filter(
         document=annotation.document_id, stage=annotation.stage, kind=AnnotationKind.CONSOLIDATED
     ).first()
-
-
-def is_agreed_before(document: Document, stage: Stage) -> bool:
-    """Was the stage agreed once? An agreed version without rows is one that partners have only begun to settle."""
-    earlier = document.annotations.filter(stage=stage, kind=AnnotationKind.CONSOLIDATED).first()
-    return earlier is not None and has_rows(earlier)
 
 
 def _own_row(row: R, **own: Any) -> R:

@@ -37,16 +37,19 @@ def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation
     """
     with transaction.atomic():
         document = lock_document(document.pk)
-        annotation = _own(document, stage, by)
+        # One question for all that decides here: the place of this person, those of others, what was agreed before.
+        here = list(document.annotations.filter(stage=stage))
+        annotation = next((row for row in here if row.person_id == by.pk), None)
+        earlier = next((row for row in here if row.kind == AnnotationKind.CONSOLIDATED), None)
         if annotation is not None and annotation.state != AnnotationState.TAKEN_BACK:
             if annotation.is_open and document.stage == stage and document.phase == Phase.INDEPENDENT:
-                fill_in(annotation)
+                fill_in(annotation, earlier)
             return annotation
-        seats = document.annotations.filter(stage=stage, seat__isnull=False).values_list("seat", flat=True)
-        seat = rules.check_take_place(by, document, stage, seats={number for number in seats if number})
+        seat = rules.check_take_place(by, document, stage, seats={row.seat for row in here if row.seat})
         check_may_begin(by, document)
         if annotation is not None:
-            return _taken_up_again(annotation, seat, by)
+            return _taken_up_again(annotation, earlier, seat, by)
+        guidelines = Guidelines.objects.filter(benchmark=document.benchmark).order_by("-number")
         annotation = Annotation.objects.create(
             document=document,
             stage=stage,
@@ -54,43 +57,33 @@ def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation
             person=by,
             seat=seat,
             # Who starts from a version that was agreed before has seen it.
-            independent=not adopt.is_agreed_before(document, stage),
+            # (An agreed version without rows is one that partners have only begun to settle.)
+            independent=earlier is None or not adopt.has_rows(earlier),
             # Who takes the place of somebody in a repair repairs, too: the rest of the stage stays agreed.
-            only_sent_back=document.annotations.filter(stage=stage, only_sent_back=True).exists(),
-            guidelines=Guidelines.objects.filter(benchmark=document.benchmark).order_by("-number").first(),
+            only_sent_back=any(row.only_sent_back for row in here),
+            guidelines_id=guidelines.values_list("pk", flat=True).first(),
         )
-        fill_in(annotation)
+        fill_in(annotation, earlier)
         Action(name="open", by=by, document=document, annotation=annotation, reason=stage.label).write()
         return annotation
 
 
-def _taken_up_again(annotation: Annotation, seat: int, by: User) -> Annotation:
+def _taken_up_again(annotation: Annotation, earlier: Annotation | None, seat: int, by: User) -> Annotation:
     """Work that was taken back goes on where it stood, now that there is a place for it again.
 
     If everyone had submitted meanwhile, once, their work could be seen: then it is not independent any more.
     """
-    was_settled = Annotation.objects.filter(
-        document=annotation.document_id, stage=annotation.stage, kind=AnnotationKind.CONSOLIDATED
-    )
     annotation.state, annotation.seat = AnnotationState.OPEN, seat
-    annotation.independent = annotation.independent and not was_settled.exists()
+    annotation.independent = annotation.independent and earlier is None
     annotation.save(update_fields=["state", "seat", "independent"])
-    fill_in(annotation)
+    fill_in(annotation, earlier)
     Action(name="open", by=by, document=annotation.document, annotation=annotation, reason=annotation.stage).write()
     return annotation
 
 
-def _own(document: Document, stage: Stage, person: User) -> Annotation | None:
-    return (
-        Annotation.objects.select_related("document__benchmark")
-        .filter(document=document, stage=stage, kind=AnnotationKind.INDIVIDUAL, person=person)
-        .first()
-    )
-
-
-def fill_in(annotation: Annotation) -> None:
-    """Make the rows that are missing in an open annotation: nothing that exists is touched."""
-    earlier = adopt.earlier_version(annotation)
+def fill_in(annotation: Annotation, earlier: Annotation | None) -> None:
+    """Make the rows that are missing in an open annotation: nothing that exists is touched. ``earlier``: the agreed
+    version of the same stage, whether it stands or was reopened."""
     if earlier is not None and not adopt.has_rows(annotation):
         {
             Stage.DECOMPOSE: adopt.adopt_decomposition,

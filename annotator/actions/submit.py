@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from annotator import rules
 from annotator.actions import changed_sentences
+from annotator.actions.adopt import earlier_version
 from annotator.actions.agree import agree_from
 from annotator.actions.annotate import fill_in
 from annotator.actions.consolidate import begin
@@ -48,7 +49,8 @@ def submit(annotation: Annotation, *, by: User, active_seconds: int = 0) -> Docu
         if not annotation.is_open and annotation.person_id == by.pk:
             return document
         rules.check_edit(by, annotation)
-        fill_in(annotation)  # evidence may have come since the page was opened: its stances are asked too
+        # Evidence may have come since the page was opened: its stances are asked too.
+        fill_in(annotation, earlier_version(annotation))
         missing = missing_in(annotation)
         if missing:
             raise IncompleteError(missing)

@@ -136,6 +136,11 @@ class Annotation(Record):
                 condition=Q(kind=AnnotationKind.CONSOLIDATED, state=AnnotationState.OPEN),
                 name="annotator_annotation_unagreed",
             ),
+            models.Index(
+                fields=["person"],
+                condition=Q(kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.OPEN),
+                name="annotator_annotation_open_of",
+            ),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import F, Min, OuterRef, Subquery
 
 from annotator.models import Activity, Annotation, Benchmark, Guidelines, User
-from annotator.queries.work import benchmarks_of
+from annotator.queries.membership import benchmarks_of
 from annotator.vocabulary import AnnotationKind, AnnotationState
 
 # In User.preferences: the newest version that a person has read, by public id of the benchmark.

@@ -14,12 +14,14 @@ from django.db.models import Count, DateTimeField, Exists, F, FilteredRelation, 
 from django.utils import timezone
 
 from annotator import charts
-from annotator.models import Annotation, Batch, Benchmark, Document, GroupMember, Question, SignOff, User
+from annotator.models import Annotation, Batch, Benchmark, Document, GroupMember, Membership, Question, SignOff, User
 from annotator.queries.overview import Standing
 from annotator.vocabulary import AnnotationKind, AnnotationState, Phase, Seat, Stage
 
 OLDEST = 5  # documents that have waited longest to be agreed
 ANYBODY = "whoever takes the free place"
+# Signatures of what is still to be agreed: they stand on the version in the making, which an index finds.
+OF_VERSION = {"annotation__kind": AnnotationKind.CONSOLIDATED, "annotation__state": AnnotationState.OPEN}
 
 
 @dataclass(slots=True)
@@ -111,7 +113,7 @@ def _individual(benchmark: Benchmark, phase: Phase) -> QuerySet[Annotation]:
 
 
 def waits_of(benchmark: Benchmark, standing: Standing) -> Waits:
-    """The groups with their batches, and who waits for whom (six queries)."""
+    """The groups with their batches, and who waits for whom (eight queries)."""
     rows = {
         batch.pk: GroupRow(batch, standing.of_batch(batch.pk))
         for batch in benchmark.batches.filter(group__isnull=False).select_related("group").order_by("group__name", "pk")
@@ -186,17 +188,24 @@ def _people_in(half: list[_Half]) -> set[int]:
 
 
 def _to_sign(benchmark: Benchmark) -> list[tuple[int | None, int, int]]:
-    """Where all have submitted: batch, partner who has not signed, documents (one query). Partners who have left are
+    """Where all have submitted: batch, partner who has not signed, documents (two queries). Partners who have left are
     not waited for, nor is anybody but the third rater where that one was asked about the whole."""
     at_stage = {"annotation__document": OuterRef("document"), "annotation__stage": OuterRef("stage")}
     return list(
         _individual(benchmark, Phase.CONSOLIDATING)
-        .filter(person__is_active=True, person__memberships__benchmark=benchmark, person__memberships__active=True)
-        .exclude(Exists(SignOff.objects.filter(by=OuterRef("person"), **at_stage)))
+        .filter(person__in=_still_there(benchmark))
+        .exclude(Exists(SignOff.objects.filter(by=OuterRef("person"), **OF_VERSION, **at_stage)))
         .exclude(Exists(Question.objects.filter(key="", **at_stage)))
         .values_list("document__batch", "person")
         .annotate(documents=Count("document", distinct=True))
     )
+
+
+def _still_there(benchmark: Benchmark) -> list[int]:
+    """Who has not left the benchmark (one query). By key: joined to people, a database would look for their work, all
+    that they have ever done, instead of starting from the few documents that wait."""
+    members = Membership.objects.filter(benchmark=benchmark, active=True, user__is_active=True)
+    return list(members.values_list("user", flat=True))
 
 
 def _consolidating(benchmark: Benchmark) -> QuerySet[Document]:
@@ -213,18 +222,19 @@ def _open_question() -> Exists:
 
 def _for_third_rater(benchmark: Benchmark) -> dict[int | None, int]:
     """Documents of each batch that wait for the third rater: asked, or to sign what partners have begun to sign at the
-    verify stage, or what has no partner left (one query)."""
-    signed = SignOff.objects.filter(**_at_stage())
-    partners = Annotation.objects.filter(
-        document=OuterRef("pk"),
-        stage=OuterRef("stage"),
-        kind=AnnotationKind.INDIVIDUAL,
-        state=AnnotationState.SUBMITTED,
-        person__is_active=True,
-        person__memberships__benchmark=benchmark,
-        person__memberships__active=True,
-    )
-    due = Q(Exists(Question.objects.filter(key="", **_at_stage()))) | ~Q(Exists(partners))
+    verify stage, or what has no partner left (two queries)."""
+    signed = SignOff.objects.filter(**OF_VERSION, **_at_stage())
+    due = Q(Exists(Question.objects.filter(key="", **_at_stage())))
+    left = Membership.objects.filter(Q(active=False) | Q(user__is_active=False), benchmark=benchmark)
+    gone = list(left.values_list("user", flat=True))
+    if gone:
+        submitted = Annotation.objects.filter(
+            document=OuterRef("pk"),
+            stage=OuterRef("stage"),
+            kind=AnnotationKind.INDIVIDUAL,
+            state=AnnotationState.SUBMITTED,
+        )
+        due |= Q(Exists(submitted.filter(person__in=gone))) & ~Q(Exists(submitted.exclude(person__in=gone)))
     if benchmark.third_rater_at_verify:
         due |= Q(Exists(signed), stage=Stage.VERIFY)
     due &= ~Q(Exists(signed.filter(as_third_rater=True)))

@@ -9,11 +9,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from annotator import rules
-from annotator.queries import dashboard
-from annotator.queries import overview as figures
+from annotator.queries import dashboard, overview
 from annotator.queries.pace import LONGEST, NEWEST, PAPER_MINUTES, STEP
 from annotator.screens.benchmarks import page_of_benchmark
-from annotator.screens.common import benchmark_for, person, speaks_errors
+from annotator.screens.common import benchmark_for, is_htmx, person, speaks_errors
 
 
 def _place(minutes: int) -> float:
@@ -30,24 +29,35 @@ BAND = (_place(PAPER_MINUTES[0]), _place(PAPER_MINUTES[1] - PAPER_MINUTES[0]))
 @require_GET
 @speaks_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
-    """The figures. Groups and times are for who manages the benchmark, and without names for who reads its gold."""
+    """The figures. Groups and times are for who manages the benchmark, and without names for who reads its gold.
+
+    A page that has none yet, or old ones, fetches ``?part=figures`` when it is there: those are counted now.
+    """
     benchmark = benchmark_for(request, slug)
     page = page_of_benchmark(request, benchmark, "Overview")
-    progress = dashboard.progress_of(benchmark)
     sees_team = page["can_manage"] or page["can_export"]
-    context = page | {
-        "progress": progress,
+    is_part = request.GET.get("part") == "figures" and is_htmx(request)
+    read = dashboard.counted_figures if is_part else dashboard.figures_at_once
+    figures = read(benchmark, with_team=sees_team)
+    shown = {
+        "progress": figures.progress if figures else None,
+        "team": figures.team if figures else None,
+        "fetches_figures": not is_part
+        and (figures is None or (figures.is_old and dashboard.may_count(benchmark, with_team=sees_team))),
         "newest": NEWEST,
         "sees_agreement": rules.can_see_agreement(person(request), benchmark),
-        "missing": figures.whats_missing(benchmark),
-        "team": dashboard.team_of(benchmark, progress) if sees_team else None,
-        "runs": figures.latest_runs(benchmark),
-        "people": figures.people_of(benchmark),
         "paper": PAPER_MINUTES,
         "minute_ticks": MINUTE_TICKS,
         "band": BAND,
     }
-    return render(request, "benchmarks/overview.html", context)
+    if is_part:
+        return render(request, "benchmarks/overview.html#figures", page | shown)
+    around = {
+        "missing": overview.whats_missing(benchmark),
+        "runs": overview.latest_runs(benchmark),
+        "people": overview.people_of(benchmark),
+    }
+    return render(request, "benchmarks/overview.html", page | shown | around)
 
 
 @require_GET

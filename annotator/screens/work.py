@@ -14,8 +14,9 @@ from annotator import rules
 from annotator.actions.annotate import open_annotation
 from annotator.actions.twins import begin_practice
 from annotator.models import User
+from annotator.queries.membership import benchmarks_of
 from annotator.queries.pace import PAPER_MINUTES, own_pace
-from annotator.queries.work import MyWork, Task, benchmarks_of, my_work, next_task
+from annotator.queries.work import MyWork, Task, my_work, next_task
 from annotator.screens.common import document_for, person, speaks_errors
 from annotator.vocabulary import Role, Stage
 
@@ -137,12 +138,14 @@ def nothing_to_do(user: User, work: MyWork) -> Nothing:
 def next_document(request: HttpRequest) -> HttpResponse:
     """Take a place on the next document and go to its screen; who comes second for a last place gets the one after."""
     user = person(request)
-    begin_practice(by=user)
     taken: set[int] = set()
-    while len(taken) < TRIES:
+    for _ in range(TRIES):
         task = next_task(user, leave_out=taken)
         if task is None:
             break
+        if task.why == "practice" and task.document.practice_for_id is None:
+            begin_practice(by=user)  # its copies are made now: the next try finds them
+            continue
         try:
             return _opened(task, user)
         except rules.NotAllowedError:

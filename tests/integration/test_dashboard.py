@@ -387,18 +387,43 @@ def test_three_documents_and_thirty_take_the_same_number_of_queries(client, benc
     assert before[0] <= 40
 
 
-def test_a_large_benchmark_is_counted_once_a_minute_and_says_as_of_when(client, benchmark, owner, monkeypatch):
+def test_the_page_of_a_large_benchmark_waits_for_no_counting_and_says_as_of_when_it_is(
+    client, benchmark, owner, ada, monkeypatch
+):
     monkeypatch.setattr(dashboard, "LARGE", 1)
     cache.clear()
     documents(2, benchmark=benchmark)
-    assert "As of" in words(get(client, owner, "/b/pilot/").select_one("[aria-labelledby=where]"))
+
+    def part(person: User) -> BeautifulSoup:
+        client.force_login(person)
+        answer = client.get("/b/pilot/?part=figures", headers={"hx-request": "true"})
+        return BeautifulSoup(answer.content, "html.parser")
+
+    def shown(person: User) -> tuple[str, bool]:
+        """The tile with the documents, and whether the page fetches newer figures."""
+        page = get(client, person, "/b/pilot/")
+        assert page.select_one("[aria-labelledby=people-title]"), "what needs no counting is there at once"
+        tiles = page.select_one(".cards")
+        return words(tiles) if tiles else "", bool(page.select("#figures[hx-get]"))
+
+    assert shown(owner) == ("", True)
+    found = part(owner)
+    assert "As of" in words(found.select_one("[aria-labelledby=where]")) and found.select_one("#groups-title")
+    assert not found.select("#figures[hx-get]"), "one fetch is enough"
     DocumentFactory(benchmark=benchmark)
-    assert "of 2 documents" in words(get(client, owner, "/b/pilot/").select_one(".cards"))
-    cache.clear()
-    assert "of 3 documents" in words(get(client, owner, "/b/pilot/").select_one(".cards"))
+    said, fetches = shown(owner)
+    assert "of 2 documents" in said and not fetches, "fresh enough"
+    monkeypatch.setattr(dashboard, "FRESH_FOR", 0)
+    said, fetches = shown(owner)
+    assert "of 2 documents" in said and fetches, "old figures are shown while newer ones are counted"
+    assert not shown(owner)[1], "who looks at the same moment does not have them counted again"
+    assert "of 3 documents" in words(part(owner).select_one(".cards"))
+    assert "of 3 documents" in shown(ada)[0] and not part(ada).select("#groups-title, #who-waits, #per-person")
     cache.clear()
     monkeypatch.undo()
-    assert "As of" not in words(get(client, owner, "/b/pilot/").select_one("[aria-labelledby=where]"))
+    page = get(client, owner, "/b/pilot/?part=figures")
+    assert page.select_one("h1") and "As of" not in words(page.select_one("[aria-labelledby=where]"))
+    assert not page.select("#figures[hx-get]")
 
 
 # --- one's own pace -------------------------------------------------------------------------------

@@ -28,8 +28,8 @@ from annotator.queries.decomposition import sentences_of
 from annotator.queries.export import export_lines
 from annotator.queries.history import lines_of, visible_activities
 from annotator.queries.missing import missing_in
+from annotator.queries.to_agree import consolidations_of
 from annotator.queries.verification import claims_to_verify
-from annotator.queries.work import consolidations_of
 from annotator.vocabulary import AnnotationKind, Factuality, Role, Stage, StanceLabel
 from tests.agreeing import begun, claims_of, signed_by, submitted
 from tests.factories import (

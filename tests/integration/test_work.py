@@ -18,8 +18,9 @@ from annotator.actions import documents as document_actions
 from annotator.actions.annotate import open_annotation
 from annotator.actions.places import take_back
 from annotator.models import Annotation, Batch, Benchmark, Document, Flag, Question, SignOff, User
+from annotator.queries.to_agree import consolidations_of
 from annotator.queries.verification import claims_to_verify
-from annotator.queries.work import consolidations_of, my_work, next_task
+from annotator.queries.work import my_work, next_task
 from annotator.screens import work as screen
 from annotator.vocabulary import AnnotationState, Phase, Role, Stage
 from tests.factories import (
