@@ -3,9 +3,7 @@ annotator's own page."""
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +43,7 @@ from annotator.screens.agreement_charts import (
 )
 from annotator.screens.benchmarks import page_of_benchmark
 from annotator.screens.common import benchmark_for, person, speaks_errors
+from annotator.screens.spreadsheet import csv_of
 from annotator.vocabulary import STAGES, DisagreementReason, Stage
 
 COEFFICIENTS = {
@@ -112,16 +111,7 @@ def download(request: HttpRequest, slug: str) -> HttpResponse:
     report = agreement_of(benchmark, _filter(request, choices))
     names = {key: str(each) for key, each in people_in(report).items()}
     rows = table_of(report, part, names, choices.batches)
-    written = io.StringIO()
-    csv.writer(written).writerows([_safe(cell) for cell in row] for row in rows)
-    answer = HttpResponse(written.getvalue(), content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{benchmark.slug}-agreement-{part}.csv"'
-    return answer
-
-
-def _safe(cell: Any) -> Any:
-    """A name that begins like a formula would be run by spreadsheets; an apostrophe makes it a text."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+    return csv_of(rows, f"{benchmark.slug}-agreement-{part}")
 
 
 @dataclass(frozen=True, slots=True)

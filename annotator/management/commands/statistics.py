@@ -1,0 +1,84 @@
+"""What the gold of a benchmark holds, as a table to read or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.models import Benchmark
+from annotator.queries.statistics import sources_of, statistics_of
+from annotator.statistics.figures import Rule
+from annotator.statistics.report import Report, SourceCount, as_json
+from annotator.statistics.tables import TABLES, table_of
+
+
+class Command(BaseCommand):
+    help = "The figures of a benchmark's gold, as in Factcheck-Bench section 3.3 (see docs/formats/statistics.md)."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--benchmark", required=True, metavar="SLUG")
+        parser.add_argument("--json", action="store_true", help="everything as JSON instead of tables")
+        parser.add_argument("--source", metavar="NAME", default="", help="documents from this source alone")
+        parser.add_argument(
+            "--rule",
+            choices=[rule.value for rule in Rule],
+            default=Rule.PAPER.value,
+            help="which responses are false where false ones alone are counted: by the paper's count (default), or by "
+            "the rule of the released field",
+        )
+
+    def handle(self, **options: Any) -> None:
+        benchmark, rule = _benchmark(options["benchmark"]), Rule(options["rule"])
+        sources = sources_of(benchmark)
+        report = statistics_of(benchmark, sources, _source(sources, options["source"]))
+        if options["json"]:
+            asked = {"source": report.source} if report.source else {}
+            found = {"benchmark": benchmark.slug, "filter": asked, **as_json(report, rule)}
+            self.stdout.write(json.dumps(found, indent=2, ensure_ascii=False))
+        else:
+            self.stdout.write("\n".join(_lines(report, rule)))
+
+
+def _benchmark(slug: str) -> Benchmark:
+    benchmark = Benchmark.objects.filter(slug=slug).first()
+    if benchmark is None:
+        raise CommandError(
+            _unknown("benchmark", slug, Benchmark.objects.order_by("slug").values_list("slug", flat=True))
+        )
+    return benchmark
+
+
+def _source(sources: list[SourceCount], name: str) -> str:
+    known = [each.source for each in sources if each.source]
+    if name and name not in known:
+        raise CommandError(_unknown("source", name, known))
+    return name
+
+
+def _unknown(what: str, name: str, known: Any) -> str:
+    there = ", ".join(list(known)[:20])
+    return f"There is no {what} “{name}”. " + (f"There are: {there}." if there else "There are none yet.")
+
+
+def _lines(report: Report, rule: Rule) -> list[str]:
+    if not report.gold:
+        return ["No gold to count yet: figures come when a document is agreed at all three stages."]
+    lines = [
+        f"{report.gold:,} gold documents of {report.collected:,}; {report.in_work:,} in work and "
+        f"{report.discarded:,} discarded are left out."
+    ]
+    for name, title in TABLES.items():
+        heads, *rows = table_of(report, name, rule)
+        if rows:
+            lines += ["", title, *_aligned([[str(cell) for cell in row] for row in (heads, *rows)])]
+    return lines
+
+
+def _aligned(cells: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
+    ]
