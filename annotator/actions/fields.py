@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.models import Claim, Sentence, Stance
+from annotator.models import Claim, ResponseRevision, Sentence, Stance
 from annotator.models.base import Record
 from annotator.vocabulary import (
     ClaimType,
@@ -115,8 +115,12 @@ def field_of(kind: str, name: str) -> Field:
         raise BadValueError(f"A {kind} has no field “{name}” that can be saved.") from None
 
 
-def shown_suggestion(record: Record, name: str) -> Any:
-    """What the pipeline proposed for this field on the screen; None where nothing was shown."""
+def shown_suggestion(record: Record, name: str, value: Any = None) -> Any:
+    """What the pipeline proposed for this field on the screen; None where nothing was shown. Of an answer that began as
+    a proposal, which came in two versions, the one that ``value`` equals."""
+    if isinstance(record, ResponseRevision) and record.suggestion is not None:
+        versions = (record.suggestion.with_prompt, record.suggestion.without_prompt)
+        return value if value in versions else versions[0]
     if not isinstance(record, Sentence | Claim | Stance) or record.suggestion is None:
         return None
     shown = getattr(record.suggestion, name, None)

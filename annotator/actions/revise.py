@@ -9,9 +9,12 @@ from __future__ import annotations
 from django.db import transaction
 
 from annotator import rules
+from annotator.actions.fields import BadValueError
 from annotator.actions.locking import lock_document
 from annotator.actions.recorder import Action, for_annotation
-from annotator.models import Annotation, ResponseRevision, SentenceRevision, User
+from annotator.models import Annotation, ResponseRevision, RevisionSuggestion, SentenceRevision, User
+from annotator.queries.machine_opinions import may_see_revisions
+from annotator.queries.revision import start_problem, statements_of
 from annotator.vocabulary import Origin
 
 
@@ -47,7 +50,36 @@ def merge_again(annotation: Annotation, *, by: User, active_seconds: int = 0) ->
     with transaction.atomic():
         action = _begin("merge-again", annotation, by, active_seconds)
         response = ResponseRevision.objects.get(annotation=annotation)
-        action.set(response, follows_statements=True, text="", text_origin="")
+        action.set(response, follows_statements=True, text="", text_origin="", suggestion_id=None)
+        action.write()
+
+
+def take_answer(
+    annotation: Annotation, suggestion: RevisionSuggestion, *, with_prompt: bool, by: User, active_seconds: int = 0
+) -> None:
+    """Start from an answer that a strategy mended; undo takes it away again, and the response remembers whose it was.
+
+    Raises BadValueError where it would replace what a person wrote, or there is nothing to take over; NotAllowedError
+    where the proposal may not be seen yet.
+    """
+    with transaction.atomic():
+        action = _begin("take-answer", annotation, by, active_seconds)
+        text = suggestion.with_prompt if with_prompt else suggestion.without_prompt
+        if not may_see_revisions(annotation):
+            raise rules.NotAllowedError("Hand your answer in first: then you see what the machine writes.")
+        if suggestion.document_id != annotation.document_id or not text.strip():
+            raise BadValueError("There is no answer to start from.")
+        response = ResponseRevision.objects.get(annotation=annotation)
+        problem = start_problem(response, statements_of(annotation))
+        if problem:
+            raise BadValueError(problem)
+        action.set(
+            response,
+            text=text,
+            text_origin=Origin.ACCEPTED.value,
+            follows_statements=False,
+            suggestion_id=suggestion.pk,
+        )
         action.write()
 
 

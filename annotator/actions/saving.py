@@ -137,7 +137,7 @@ def values_with_effects(record: Record, name: str, value: Any, spec: fields.Fiel
     change it."""
     values: dict[str, Any] = {name: value}
     if spec.origin:
-        shown = fields.shown_suggestion(record, name)
+        shown = fields.shown_suggestion(record, name, value)
         values[f"{name}_origin"] = fields.origin_of(spec.origin, value, shown)
     if isinstance(record, Claim):
         values |= _claim_effects(record, name, value)

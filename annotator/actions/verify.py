@@ -10,9 +10,11 @@ from django.utils import timezone
 from annotator import edits, rules
 from annotator.actions.fields import BadValueError, clean_text, field_of
 from annotator.actions.locking import lock_document
+from annotator.actions.pages import order_page
 from annotator.actions.recorder import Action, for_annotation, operations_as_json, read_field
 from annotator.actions.saving import values_with_effects
-from annotator.models import Annotation, Claim, Evidence, Stance, User, Verdict
+from annotator.models import Annotation, Claim, Evidence, Stance, User, Verdict, VerdictSuggestion
+from annotator.queries.machine_opinions import may_see_verdicts
 from annotator.vocabulary import EditKind, Factuality, Removal
 
 
@@ -32,6 +34,11 @@ def _is_false(verdict: Verdict) -> dict[str, Any]:
     if verdict.factuality == Factuality.FALSE:
         return {}
     return values_with_effects(verdict, "factuality", Factuality.FALSE.value, field_of("verdict", "factuality"))
+
+
+def _began_as(verdict: Verdict, is_kept: bool) -> dict[str, Any]:
+    """An edit of which nothing is left began as nobody's correction."""
+    return {} if is_kept or verdict.suggestion_id is None else {"suggestion_id": None}
 
 
 def add_evidence(
@@ -70,6 +77,7 @@ def add_evidence(
         Stance.objects.create(annotation=annotation, evidence=evidence)
         action.created(evidence)
         action.write()
+        order_page(evidence)
         return evidence
 
 
@@ -132,7 +140,7 @@ def add_operation(
             "replacement": new.replacement,
         }
         ordered = sorted([*kept, item], key=lambda each: each["start"])
-        action.set(verdict, operations=ordered, **_is_false(verdict))
+        action.set(verdict, operations=ordered, **_began_as(verdict, bool(kept)), **_is_false(verdict))
         action.write()
 
 
@@ -142,7 +150,7 @@ def remove_operation(verdict: Verdict, operation_id: str, *, by: User, active_se
         action = _begin("remove-edit", verdict.annotation, by, active_seconds)
         verdict = _locked(verdict)
         left = [each for each in operations_as_json(verdict) if each["id"] != operation_id]
-        action.set(verdict, operations=left)
+        action.set(verdict, operations=left, **_began_as(verdict, bool(left)))
         action.write()
 
 
@@ -156,10 +164,36 @@ def set_revised_claim(verdict: Verdict, text: str, *, by: User, active_seconds: 
             {"id": "", "kind": op.kind.value, "start": op.start, "end": op.end, "replacement": op.replacement}
             for op in edits.from_texts(verdict.claim.text, revised)
         ]
-        values: dict[str, object] = {"operations": operations}
+        values: dict[str, object] = {"operations": operations, **_began_as(verdict, bool(operations))}
         if operations:
             values |= _is_false(verdict)
         action.set(verdict, **values)
+        action.write()
+
+
+def take_correction(verdict: Verdict, suggestion: VerdictSuggestion, *, by: User, active_seconds: int = 0) -> None:
+    """Begin the edit as the correction that a strategy proposes: typed operations, which the person may change.
+
+    The verdict remembers whose it was. Raises BadValueError where the person has an edit of their own, which nothing
+    replaces, or there is nothing to take over; NotAllowedError where the proposal may not be seen yet.
+    """
+    with transaction.atomic():
+        action = _begin("take-correction", verdict.annotation, by, active_seconds)
+        verdict = _locked(verdict)
+        if not may_see_verdicts(verdict, verdict.annotation.document):
+            raise rules.NotAllowedError("Decide the claim and its passages first: then you see what the machine holds.")
+        is_private = suggestion.run.plan.get("annotation") not in (None, verdict.annotation_id)
+        if suggestion.claim_id != verdict.claim_id or suggestion.correction is None or is_private:
+            raise BadValueError("There is no correction of this claim to take over.")
+        if verdict.operations.exists():
+            raise BadValueError("The claim has an edit already. Remove it, then take this one over.")
+        operations = [
+            {"id": "", "kind": op.kind.value, "start": op.start, "end": op.end, "replacement": op.replacement}
+            for op in edits.from_texts(verdict.claim.text, suggestion.correction)
+        ]
+        if not operations:
+            raise BadValueError("The correction says the same as the claim: there is nothing to take over.")
+        action.set(verdict, operations=operations, suggestion_id=suggestion.pk, **_is_false(verdict))
         action.write()
 
 

@@ -57,6 +57,14 @@ class ResponseRevision(Record):
     text = models.TextField(blank=True)
     text_origin = origin_field()
     follows_statements = models.BooleanField(default=True)
+    suggestion = models.ForeignKey(
+        "annotator.RevisionSuggestion",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="responses",
+        help_text="What the text began as, where a strategy's answer was taken over.",
+    )
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
 
     class Meta:

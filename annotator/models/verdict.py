@@ -18,7 +18,7 @@ from annotator.models.base import (
     one_of,
     origin_field,
 )
-from annotator.vocabulary import Confidence, EditKind, Factuality
+from annotator.vocabulary import Confidence, EditKind, Factuality, Origin
 
 
 class Verdict(Record):
@@ -33,6 +33,14 @@ class Verdict(Record):
     factuality_origin = origin_field()
     reason = models.TextField(blank=True)
     confidence = LabelField(Confidence)
+    suggestion = models.ForeignKey(
+        "annotator.VerdictSuggestion",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="verdicts",
+        help_text="Whose correction the edit began as; blank: a person's own.",
+    )
     rests_on = models.ManyToManyField("annotator.Evidence", through="annotator.RestsOn", related_name="verdicts")
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
 
@@ -58,6 +66,14 @@ class Verdict(Record):
     def revised_claim(self) -> str:
         """The claim's text after the edit; "" when it is deleted."""
         return edits.apply(self.claim.text, self.edit())
+
+    @property
+    def correction_origin(self) -> str:
+        """How an edit came from a strategy's correction: accepted as it was, edited since; "" for one's own edit."""
+        if self.suggestion is None or not self.operations.all():
+            return ""
+        same = self.revised_claim() == self.suggestion.correction
+        return (Origin.ACCEPTED if same else Origin.EDITED).value
 
 
 class RestsOn(models.Model):

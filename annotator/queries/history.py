@@ -110,11 +110,13 @@ DONE: dict[str, str] = {
     "add-edit": "added an edit",
     "remove-edit": "removed an edit",
     "rewrite-claim": "rewrote a claim",
+    "take-correction": "took a correction over",
     "search-again": "searched again for evidence",
     "rests-on": "changed what a verdict rests on",
     "confirm-sentence": "confirmed a sentence",
     "delete-sentence": "deleted a sentence",
     "restore-sentence": "restored a sentence",
+    "take-answer": "took a suggested answer over",
     "merge-again": "merged the answer again from its sentences",
     "undo": "took a change back",
     "redo": "made a change again",
@@ -166,6 +168,7 @@ UNTOLD = {
     "stage",
     "phase",
     "discard_reason",
+    "suggestion_id",
 }
 # Values that are words of a vocabulary, by field; a type of a sentence and of a claim share their words.
 VALUES: dict[str, dict[str, str]] = {

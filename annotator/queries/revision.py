@@ -92,6 +92,12 @@ class StatementRow:
         return merging.carry(self.sentence.text, false, claims_in_all=len(self.claims))
 
     @property
+    def is_persons(self) -> bool:
+        """A person wrote or deleted it, beyond what the agreed edits do."""
+        carried = self.carried
+        return self.row.text != carried.text or self.row.deleted != carried.deleted
+
+    @property
     def open_edits(self) -> tuple[str, ...]:
         """Edits that found no single place in the sentence, in words, until the person has mended it or confirmed
         that it is right."""
@@ -273,6 +279,20 @@ def answer_of(annotation: Annotation, statements: list[StatementRow]) -> Answer:
         and _merged(annotation, statements, _values_then(annotation, row)) != merged,
         against=against(annotation.document.response, text),
     )
+
+
+def start_problem(row: ResponseRevision, statements: list[StatementRow]) -> str:
+    """Why a machine's answer cannot be where a person starts from: the words of theirs that it would replace; "" where
+    there are none."""
+    if not row.follows_statements:
+        return "The answer is yours by now: let it follow the statements again before you start from this one."
+    changed = [str(each.number) for each in statements if each.is_persons]
+    if changed:
+        which = f"sentence {changed[0]}" if len(changed) == 1 else f"sentences {', '.join(changed)}"
+        return (
+            f"You have changed {which}, which this answer does not know: take the words that you need from it by hand."
+        )
+    return ""
 
 
 def _merged(

@@ -94,7 +94,7 @@ def claims_to_verify(annotation: Annotation, sentences: list[Sentence] | None = 
     where the caller has read the agreed ``sentences`` already)."""
     verdicts = {
         verdict.claim_id: verdict
-        for verdict in annotation.verdicts.select_related("claim").prefetch_related(
+        for verdict in annotation.verdicts.select_related("claim", "suggestion__run").prefetch_related(
             Prefetch("operations", EditOperation.objects.order_by("order")),
             Prefetch("rests", RestsOn.objects.select_related("evidence").order_by("order")),
         )
@@ -102,7 +102,7 @@ def claims_to_verify(annotation: Annotation, sentences: list[Sentence] | None = 
     cards: dict[int, list[Card]] = {}
     rows = (
         annotation.stances.filter(evidence__removed="")
-        .select_related("evidence", "suggestion")
+        .select_related("evidence", "suggestion__run")
         .order_by("evidence__order", "evidence_id")
     )
     for stance in rows:

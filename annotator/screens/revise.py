@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -12,10 +13,11 @@ from annotator import rules
 from annotator.actions import revise as actions
 from annotator.actions import saving
 from annotator.actions.fields import BadValueError
-from annotator.models import Annotation, ResponseRevision, SentenceRevision, User
+from annotator.models import Annotation, ResponseRevision, RevisionSuggestion, SentenceRevision, User
 from annotator.models.base import Record
+from annotator.queries.machine_opinions import answers_of, made_by
 from annotator.queries.missing import missing_in_revision
-from annotator.queries.revision import StatementClaim, StatementRow, answer_of, statements_of
+from annotator.queries.revision import StatementClaim, StatementRow, answer_of, start_problem, statements_of
 from annotator.screens.common import (
     document_for,
     is_htmx,
@@ -29,6 +31,7 @@ from annotator.screens.start import own_place, start_page
 from annotator.vocabulary import Handling, Stage
 
 TEMPLATE = "annotate/revise.html"
+WITH, WITHOUT = "with", "without"
 
 
 def context_of(annotation: Annotation, user: User, current: str = "") -> dict[str, Any]:
@@ -45,6 +48,7 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
         next((each for each in statements if f"sentence-revision-{each.row.public_id}" in lacking), None),
     )
     answer = answer_of(annotation, statements)
+    cannot_start = start_problem(answer.row, statements)
     return {
         "annotation": annotation,
         "document": annotation.document,
@@ -58,11 +62,41 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
         # A single changed character of a long answer still shows.
         "decimals": 3 if 0 < answer.against.edit_distance < 0.01 else 2,
         "missing": missing,
+        "machine_answers": machine_answers(annotation),
+        "cannot_start": cannot_start,
+        "can_start": not cannot_start,
         "can_edit": can_edit,
         "locked": not can_edit,
         "handlings": list(Handling),
         "oob": False,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class MachineAnswer:
+    """One version of an answer that a strategy mended. ``id`` names the suggestion and the version."""
+
+    id: str
+    who: str
+    words: str
+    text: str
+
+
+def machine_answers(annotation: Annotation) -> list[MachineAnswer]:
+    """Both versions of each, one where they are the same; none that is blank."""
+    found: list[MachineAnswer] = []
+    for row in answers_of(annotation):
+        same = row.with_prompt == row.without_prompt
+        versions = (
+            (WITH, "With or without the question" if same else "Knowing the question", row.with_prompt),
+            (WITHOUT, "Without the question", "" if same else row.without_prompt),
+        )
+        found += [
+            MachineAnswer(f"{row.public_id}-{which}", made_by(row.run), words, text)
+            for which, words, text in versions
+            if text.strip()
+        ]
+    return found
 
 
 def _names(statement: StatementRow) -> set[str]:
@@ -122,9 +156,19 @@ def change_response(request: HttpRequest, public_id: str, what: str) -> HttpResp
         actions.merge_again(annotation, by=person(request), active_seconds=seconds(request))
     elif what == "keep":
         actions.keep_response(annotation, by=person(request), active_seconds=seconds(request))
+    elif what == "take-answer":
+        _take_answer(request, annotation)
     else:
         raise BadValueError(f"A revised answer cannot “{what}”.")
     return workspace(request, annotation, request.POST.get("sentence", ""))
+
+
+def _take_answer(request: HttpRequest, annotation: Annotation) -> None:
+    public_id, _, which = request.POST.get("suggestion", "").partition("-")
+    suggestion = get_object_or_404(RevisionSuggestion, document=annotation.document_id, public_id=public_id)
+    actions.take_answer(
+        annotation, suggestion, with_prompt=which != WITHOUT, by=person(request), active_seconds=seconds(request)
+    )
 
 
 @require_POST

@@ -15,8 +15,9 @@ from annotator import criteria, edits, rules
 from annotator.actions import documents, runs
 from annotator.actions import verify as actions
 from annotator.actions.fields import BadValueError
-from annotator.models import Activity, Annotation, Evidence, Stance, User, Verdict
+from annotator.models import Activity, Annotation, Evidence, Stance, User, Verdict, VerdictSuggestion
 from annotator.models.base import Record
+from annotator.queries.machine_opinions import held_of
 from annotator.queries.verification import (
     agreed_sentences,
     claims_to_verify,
@@ -58,6 +59,7 @@ PLACES = {
     "rewrite": "#edit-problem",
     "delete-claim": "#edit-problem",
     "send-back": "#send-back-problem",
+    "take-correction": "#machine-problem",
 }
 
 
@@ -121,6 +123,7 @@ def _context_here(annotation: Annotation, here: ClaimRow) -> dict[str, Any]:
         "revised": edits.pieces(verdict.claim.text, verdict.edit()),
         "revised_text": verdict.revised_claim(),
         "last_search": last_search(annotation, here.work),
+        "held": held_of(annotation, here.work),
     }
 
 
@@ -169,6 +172,8 @@ def saved(request: HttpRequest, annotation: Annotation, record: Record) -> HttpR
         "changed_cards": changed,
         "verdict_changed": isinstance(record, Verdict),
         "edit_changed": request.POST.get("field") == "factuality",
+        # Blind first, the last of these answers reveals what the machine holds.
+        "machine_changed": annotation.document.blind_first and request.POST.get("field") in ("factuality", "label"),
     }
     response = render(request, f"{TEMPLATE}#saved", context)
     if here is not None and here.work.claim.pk == claim.pk:
@@ -289,6 +294,13 @@ def _rewrite(request: HttpRequest, verdict: Verdict) -> None:
     actions.set_revised_claim(verdict, text, by=person(request), active_seconds=seconds(request))
 
 
+def _take_correction(request: HttpRequest, verdict: Verdict) -> None:
+    suggestion = get_object_or_404(
+        VerdictSuggestion, claim=verdict.claim_id, public_id=request.POST.get("suggestion", "")
+    )
+    actions.take_correction(verdict, suggestion, by=person(request), active_seconds=seconds(request))
+
+
 def _rests_on(request: HttpRequest, verdict: Verdict) -> HttpResponse:
     evidence, rests = _evidence(request, verdict), request.POST.get("rests") == "yes"
     actions.set_rests_on(verdict, evidence, rests, by=person(request), active_seconds=seconds(request))
@@ -317,6 +329,7 @@ CHANGES: dict[str, Callable[[HttpRequest, Verdict], HttpResponse | None]] = {
     "delete-claim": _delete_claim,
     "remove-edit": _remove_edit,
     "rewrite": _rewrite,
+    "take-correction": _take_correction,
     "rests-on": _rests_on,
     "search-again": _search_again,
     "send-back": _send_back,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from annotator import highlight
 from annotator.models import Annotation, Sentence, Verdict
+from annotator.queries.machine_opinions import made_by, percent
 from annotator.queries.missing import Missing, missing_in_claim
 from annotator.queries.verification import Card, ClaimWork
 from annotator.vocabulary import EditKind, SentenceType
@@ -60,6 +61,18 @@ class CardRow:
     short: list[highlight.Piece] | None
     is_late: bool
     rests: bool
+
+    @property
+    def judged_by(self) -> str:
+        """Who proposed the stance: a suggester of its own, else the strategy of the run."""
+        suggestion = self.card.stance.suggestion
+        return (suggestion.by or made_by(suggestion.run)) if suggestion else ""
+
+    @property
+    def judged_at(self) -> str:
+        """How sure they were, as a percentage; "" where they did not say."""
+        suggestion = self.card.stance.suggestion
+        return percent(suggestion.probability) if suggestion else ""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 /* Live word diff: <p class="diff" data-diff-of="#field-id" data-diff-base="the original text"></p>
 
    Draws what was taken out and put in, while it is typed. Long unchanged stretches become "…" unless data-diff-full is
-   set. data-diff-same is the text shown when nothing differs ("Unchanged" by default, "" for none). */
+   set. data-diff-to: from the field to the base, for a proposal beside one's own text. data-diff-same is the text shown when nothing differs ("Unchanged" by default, "" for none). */
 (() => {
   "use strict";
   const ts = window.touchstone;
@@ -102,7 +102,7 @@
       el.textContent = el.dataset.diffSame ?? "Unchanged";
       return;
     }
-    const runs = diff(base, text);
+    const runs = "diffTo" in el.dataset ? diff(text, base) : diff(base, text);
     const nodes = [];
     runs.forEach(([kind, words], i) => {
       const full = "diffFull" in el.dataset;
@@ -121,7 +121,8 @@
   }
 
   function drawAll() {
-    for (const el of document.querySelectorAll("[data-diff-of]")) draw(el);
+    // What is folded away is drawn when it opens.
+    for (const el of document.querySelectorAll("[data-diff-of]")) if (!el.closest("details:not([open])")) draw(el);
   }
 
   // Once a frame at most, however fast somebody types.
@@ -138,6 +139,7 @@
   for (const cause of ["input", "touchstone:written", "htmx:afterSwap", "htmx:oobAfterSwap"]) {
     document.addEventListener(cause, soon);
   }
+  document.addEventListener("toggle", soon, { capture: true }); // does not bubble
   document.addEventListener("DOMContentLoaded", drawAll);
   ts.diff = diff;
 })();

@@ -85,6 +85,7 @@
 
   /** What was opened to be filled in is in sight, and its first field has the focus. */
   function enter(details) {
+    if (details.matches(".held")) details.scrollIntoView({ block: "nearest" }); // by its key, from further down
     const field = details.querySelector("input:not([type=hidden], [type=radio], [type=checkbox]), textarea");
     if (!field) return;
     if (details.matches(".fold")) details.scrollIntoView({ block: "nearest" });
