@@ -344,6 +344,28 @@ class RunItemAdmin(ReadOnly):
     search_fields = ("run__public_id", "document__public_id")
 
 
+@admin.register(models.PromptVersion)
+class PromptVersionAdmin(ReadOnly):
+    list_display = ("name", "number", "benchmark", "created_by", "created_at")
+    list_select_related = ("benchmark", "created_by")
+    list_filter = ("benchmark", "name")
+
+
+@admin.register(
+    models.StepUse,
+    models.CachedAnswer,
+    models.PageSnapshot,
+    models.VerdictSuggestion,
+    models.RevisionSuggestion,
+    models.TrainedSuggester,
+)
+class MachineAdmin(ReadOnly):
+    """What machines made or used, found through its run or document."""
+
+    list_display = ("__str__", "pk")
+    list_select_related = True
+
+
 @admin.register(models.ImportJob)
 class ImportJobAdmin(ReadOnly):
     list_display = ("filename", "benchmark", "by", "state", "imported", "unchanged", "bad", "created_at")

@@ -98,6 +98,16 @@ def can_see_agreement(user: User, benchmark: Benchmark) -> bool:
     return allowed(check_see_agreement, user, benchmark)
 
 
+def check_see_statistics(user: User, benchmark: Benchmark) -> None:
+    """What the gold holds is read by those who read gold: owners, admins and researchers."""
+    if role_of(user, benchmark) not in READ_GOLD_ROLES:
+        raise NotAllowedError("Only owners, admins and researchers read the statistics. Ask the owner for the role.")
+
+
+def can_see_statistics(user: User, benchmark: Benchmark) -> bool:
+    return allowed(check_see_statistics, user, benchmark)
+
+
 def check_see_agreement_of(user: User, benchmark: Benchmark, person: User) -> None:
     """One person's own agreement: they themselves, owners and admins."""
     if role_of(user, benchmark) is None:

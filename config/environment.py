@@ -38,6 +38,20 @@ def number(name: str, default: int) -> int:
         raise ValueError(f"{name} is {raw!r}; write a whole number.") from None
 
 
+def decimal(name: str, default: float) -> float:
+    """A number from the environment, not below zero. Anything else is a ValueError that names the variable."""
+    raw = text(name)
+    if not raw:
+        return default
+    try:
+        found = float(raw)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < float("inf"):
+        raise ValueError(f"{name} is {raw!r}; write a number such as 0.15.")
+    return found
+
+
 def words(name: str, default: list[str] | None = None) -> list[str]:
     """A list from the environment, separated by commas, without blanks."""
     found = [word.strip() for word in text(name).split(",") if word.strip()]

@@ -220,6 +220,32 @@ USE_I18N = True
 TIME_ZONE = environment.text("TIME_ZONE", "UTC")
 USE_TZ = True
 
+# --- the services that suggestions are made with --------------------------------------------------
+
+# All optional: without any, the offline strategy works. docs/running-strategies.md explains each.
+LLM_URL = environment.text("LLM_URL")  # of any OpenAI-compatible server, up to and with /v1
+LLM_KEY = environment.text("LLM_KEY")
+LLM_MODEL = environment.text("LLM_MODEL")
+LLM_PRICE_PROMPT = environment.decimal("LLM_PRICE_PROMPT", 0.0)  # money a million tokens, in any one currency
+LLM_PRICE_ANSWER = environment.decimal("LLM_PRICE_ANSWER", 0.0)
+EMBEDDINGS_URL = environment.text("EMBEDDINGS_URL")
+EMBEDDINGS_KEY = environment.text("EMBEDDINGS_KEY")
+EMBEDDINGS_MODEL = environment.text("EMBEDDINGS_MODEL")
+RERANK_URL = environment.text("RERANK_URL")
+RERANK_KEY = environment.text("RERANK_KEY")
+RERANK_MODEL = environment.text("RERANK_MODEL")
+SEMANTIC_MODEL = environment.text("SEMANTIC_MODEL")  # folder of a sentence-transformers model
+SEARCH_PROVIDER = environment.text("SEARCH_PROVIDER").lower()  # serper, brave, searxng, mediawiki or corpus
+SEARCH_URL = environment.text("SEARCH_URL")
+SEARCH_KEY = environment.text("SEARCH_KEY")
+SEARCH_PRICE = environment.decimal("SEARCH_PRICE", 0.0)  # money a query
+PAGES = environment.flag("PAGES", default=True)  # whether pages are fetched at all
+PAGES_ROBOTS = environment.flag("PAGES_ROBOTS", default=True)
+PAGES_ALLOW = environment.words("PAGES_ALLOW")  # hosts and networks that may be private
+CALLS_AT_ONCE = environment.number("CALLS_AT_ONCE", 32)  # to one host, by all threads of a process
+# Seconds without a sign of life after which a document counts as lost with its worker and is handed out again.
+RUN_LOST_AFTER = environment.number("RUN_LOST_AFTER", 30)
+
 # --- Celery ---------------------------------------------------------------------------------------
 
 REDIS_URL = environment.text("REDIS_URL")
@@ -256,7 +282,9 @@ CELERY_TIMEZONE = TIME_ZONE
 # Sent by the worker itself, in process or separate (--beat); seconds. Tasks named here are idempotent.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "begin what a command has written": {"task": "pipeline.pick_up_runs", "schedule": 3.0},
-    "go on with what a killed worker left": {"task": "pipeline.resume_runs", "schedule": 15 * 60.0},
+    "go on with what a killed worker left": {"task": "pipeline.resume_runs", "schedule": RUN_LOST_AFTER / 3},
+    "learn from gold that has grown": {"task": "pipeline.learn_where_gold_has_grown", "schedule": 600.0},
+    "fetch added pages that were left behind": {"task": "pipeline.fetch_forgotten", "schedule": 15 * 60.0},
     "go on with imports that a killed worker left": {"task": "annotator.resume_imports", "schedule": 15 * 60.0},
     "mail the notices that were left behind": {"task": "annotator.mail_what_was_left", "schedule": 60 * 60.0},
 }

@@ -1,64 +1,84 @@
-"""Working off pipeline runs: the rows are the truth, the queue only carries ids (ADR 0005).
+"""Working off pipeline runs: the rows are the truth, the queue only carries ids (ADR 0005, ADR 0011).
 
 ``begin`` hands out what has no result yet and may be called at any time, twice, or after a crash;
-``prefill_item`` does one document once. What a strategy proposes is stored in one transaction with the item's
-result, so a document has all its suggestions of a run or none.
+``prefill_item`` does one document once. A document in hand belongs to the worker that took it at ``started_at``; one
+whose worker shows no sign of life is handed out again, and what the first one may still bring is refused. What a
+strategy proposes is stored in one transaction with the item's result, so a document has all its suggestions of a run or
+none.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
-from functools import lru_cache
+from functools import partial
 
-from asgiref.sync import async_to_sync
+from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, Max, Q
+from django.db.models import Count, F, Q
 from django.utils import timezone
 
 from annotator.actions.locking import lock_document
-from annotator.actions.proposals import store_sentences
 from annotator.actions.recorder import Action
 from annotator.actions.status import update_status
-from annotator.models import (
-    Annotation,
-    Claim,
-    Corpus,
-    CorpusPage,
-    Document,
-    Evidence,
-    PipelineRun,
-    RunItem,
-    SentenceSuggestion,
-    Stance,
-    StanceSuggestion,
-)
-from annotator.vocabulary import AnnotationState, RunState, Stage
-from pipeline import strategies
-from pipeline.steps.rerank import PassageIndex
-from pipeline.suggestions import ClaimText, Decomposition, DocumentText, Page, RetrievedEvidence
-from pipeline.tools import Tools
+from annotator.models import Annotation, PipelineRun, RunItem
+from annotator.queries.runs import OPEN_STATES
+from annotator.vocabulary import RunState
+from pipeline.bridge import Bridge
+from pipeline.catalogue import problems
+from pipeline.clients.base import BudgetSpentError, ServiceError
+from pipeline.lease import Lease
+from pipeline.ledger import RunMeter, RunStoppedError, give_back
+from pipeline.persisting import LOST, persistently
+from pipeline.services import settings_of
+from pipeline.tools import MissingServiceError
+from pipeline.working import Result, suggest
 
 logger = logging.getLogger(__name__)
 
-# An item that has been running longer than this was lost with its worker: it is handed out again.
-LOST_AFTER = timedelta(minutes=15)
+# Without a sign of life for so long, an item was lost with its worker: it is handed out again.
+LOST_AFTER = timedelta(seconds=settings.RUN_LOST_AFTER)
 MAX_ATTEMPTS = 3
+
+
+class _GivenUpError(Exception):
+    """A document that takes its workers with it is not tried for ever."""
+
+
+# Errors that say all there is to say: the name of their class would tell the reader nothing.
+_SPOKEN = (ServiceError, MissingServiceError, _GivenUpError)
+
+
+class _TakenError(Exception):
+    """Another worker has the item, or it is over: nothing of ours is stored."""
+
+
+def _lost(*, alone: bool = False) -> Q:
+    """Items in the hands of workers that are gone. ``alone``: there is no other worker, so all of them."""
+    running = Q(state=RunState.RUNNING)
+    return running if alone else running & (Q(seen_at__isnull=True) | Q(seen_at__lt=timezone.now() - LOST_AFTER))
+
+
+# --- handing out ----------------------------------------------------------------------------------
 
 
 def open_items(run: PipelineRun) -> list[int]:
     """Items to hand out: queued ones, and running ones whose worker was lost."""
-    lost = Q(state=RunState.RUNNING, started_at__lt=timezone.now() - LOST_AFTER)
-    return list(run.items.filter(Q(state=RunState.QUEUED) | lost).values_list("pk", flat=True))
+    return list(run.items.filter(Q(state=RunState.QUEUED) | _lost()).values_list("pk", flat=True))
 
 
 def begin(run: PipelineRun) -> list[int]:
-    """Mark a run as running and return the items to hand out."""
+    """Mark a run as running and return the items to hand out; none while it is paused or over."""
+    wrong = problems(settings_of(run)) if run.plan.get("services") else []
+    if wrong and run.state == RunState.QUEUED and not run.plan.get("again"):  # a person who searches is told at once
+        halt(run.pk, " ".join(wrong) + " Then start Touchstone again, and resume.")
+        return []
     PipelineRun.objects.filter(pk=run.pk, state=RunState.QUEUED).update(
         state=RunState.RUNNING, started_at=timezone.now()
     )
+    if not PipelineRun.objects.filter(pk=run.pk, state=RunState.RUNNING).exists():
+        return []
     return open_items(run)
 
 
@@ -69,92 +89,162 @@ def waiting_runs() -> Iterable[int]:
 
 def unfinished_runs() -> Iterable[int]:
     """Runs that a worker should look at when it starts: whatever was in the queue of the last one is gone."""
-    return PipelineRun.objects.filter(state__in=(RunState.QUEUED, RunState.RUNNING)).values_list("pk", flat=True)
+    return PipelineRun.objects.filter(state__in=OPEN_STATES).values_list("pk", flat=True)
 
 
-def release_items() -> int:
-    """Queue again what a killed worker had in hand. Only for a worker that knows itself to be alone, at its start."""
-    lost = RunItem.objects.filter(state=RunState.RUNNING).exclude(run__state=RunState.CANCELLED)
-    return lost.update(state=RunState.QUEUED)
+# --- what a lost worker leaves --------------------------------------------------------------------
+
+
+def release_lost(*, alone: bool = False) -> list[int]:
+    """Queue again what a killed worker had in hand, and give back what it had reserved. Returns the items of runs that
+    go on. ``alone``: only for a worker that knows itself to be alone, at its start."""
+    found = RunItem.objects.filter(_lost(alone=alone)).exclude(run__state=RunState.CANCELLED)
+    released = []
+    for item in list(found.select_related("run")):
+        with transaction.atomic():
+            PipelineRun.objects.select_for_update().get(pk=item.run_id)
+            mine = RunItem.objects.filter(_lost(alone=alone), pk=item.pk, started_at=item.started_at)
+            if not mine.update(state=RunState.QUEUED):
+                continue
+            item.refresh_from_db(fields=["reserved_tokens", "reserved_money"])
+            give_back(item)
+        if item.run.state in OPEN_STATES:
+            released.append(item.pk)
+    return released
 
 
 def close_cancelled(*, alone: bool) -> None:
     """Close items of cancelled runs whose worker was lost: nobody hands them out again, and their documents wait."""
-    lost = Q() if alone else Q(started_at__lt=timezone.now() - LOST_AFTER)
-    for item in RunItem.objects.filter(lost, state=RunState.RUNNING, run__state=RunState.CANCELLED):
-        _finish(item, RunState.CANCELLED)
+    for item in RunItem.objects.filter(_lost(alone=alone), run__state=RunState.CANCELLED).select_related("run"):
+        with transaction.atomic():
+            PipelineRun.objects.select_for_update().get(pk=item.run_id)
+            give_back(item)
+            _finish(item, RunState.CANCELLED)
+
+
+# --- one document ---------------------------------------------------------------------------------
 
 
 def claim_item(item_id: int) -> RunItem | None:
-    """Take an item for this worker by one conditional update; None if it is done or taken."""
-    now = timezone.now()
-    taken = RunItem.objects.filter(
-        Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING, started_at__lt=now - LOST_AFTER), pk=item_id
-    ).update(state=RunState.RUNNING, started_at=now, attempts=F("attempts") + 1)
-    if not taken:
-        return None
-    return RunItem.objects.select_related("run__benchmark", "document").get(pk=item_id)
+    """Take an item for this worker by one conditional update; None if it is done or taken, or its run is stopped."""
+    with transaction.atomic():
+        found = RunItem.objects.select_related("run").filter(pk=item_id, run__state__in=OPEN_STATES).first()
+        if found is None:
+            return None
+        if found.state == RunState.RUNNING:  # the run first, as everywhere: so nobody waits for each other
+            PipelineRun.objects.select_for_update().get(pk=found.run_id)
+        now = timezone.now()
+        taken = RunItem.objects.filter(Q(state=RunState.QUEUED) | _lost(), pk=item_id).update(
+            state=RunState.RUNNING, started_at=now, seen_at=now, attempts=F("attempts") + 1
+        )
+        if not taken:
+            return None
+        item = RunItem.objects.select_related("run__benchmark", "document").get(pk=item_id)
+        if item.reserved_tokens or item.reserved_money:
+            give_back(item)
+        return item
 
 
 def prefill_item(item_id: int) -> None:
-    """Make and store the suggestions of one document; a failure is kept with the item, never raised."""
-    item = claim_item(item_id)
+    """Make and store the suggestions of one document; a failure is kept with the item, never raised. A document whose
+    database does not come back stays in hand, and is handed out again when it does."""
+    item = persistently(partial(claim_item, item_id))
     if item is None:
         return
     try:
-        if item.attempts > MAX_ATTEMPTS:
-            raise RuntimeError(f"given up, {MAX_ATTEMPTS} workers were lost while they worked on it")
         _prefill(item)
+    except _TakenError:
+        logger.warning("Document %s was taken by another worker meanwhile; its result counts.", item.document_id)
+        return
+    except RunStoppedError:
+        persistently(partial(put_back, item))
+    except BudgetSpentError as spent:
+        halt(item.run_id, f"{spent} Raise the budget and resume: what is done stays, nothing is paid twice.")
+        persistently(partial(put_back, item))
+    except LOST:
+        logger.exception("The database was lost while document %s was worked on", item.document_id)
+        return
     except Exception as error:  # any fault of a strategy belongs to its document, not to the worker
         logger.exception("Prefilling document %s failed", item.document_id)
-        _finish(item, RunState.FAILED, error=f"{type(error).__name__}: {error}")
+        told = str(error) if isinstance(error, _SPOKEN) and str(error) else f"{type(error).__name__}: {error}"
+        persistently(partial(_finish_mine, item, RunState.FAILED, error=told))
     # After the commit: two last items that end at once would each still see the other as open.
-    finish_run_if_done(item.run_id)
+    persistently(partial(finish_run_if_done, item.run_id))
 
 
 def _prefill(item: RunItem) -> None:
-    strategy = strategies.get(item.run.strategy, item.run.plan.get("parameters", {}))
-    document = item.document
-    given = DocumentText(document.prompt, document.response, document.reference_date)
-    if item.run.stage == Stage.DECOMPOSE:
-        decomposition = async_to_sync(strategy.decompose)(given, Tools())
-        with transaction.atomic():
-            store_decomposition(item.run, document, decomposition)
-            _finish(item, RunState.FINISHED)
-        return
-    index = index_of(item.run.plan.get("corpus"))
-    # The plan names the claims of all its documents, perhaps many thousands: this document's are picked here.
-    wanted = set(item.run.plan.get("claims", []))
-    present = Claim.objects.filter(sentence__annotation__document=document, removed="").select_related(
-        "sentence__annotation"
-    )
-    claims = [claim for claim in present if claim.pk in wanted]
-    query = item.run.plan.get("query")
-    # A person's own query is searched for as it stands; a claim may need the prompt to say what it is about.
-    if query:
-        given = replace(given, prompt="")
-    verify = async_to_sync(strategy.verify)
-    tools = Tools(index=index)
-    found = [(claim, verify(ClaimText(query or claim.text), given, tools).evidence) for claim in claims]
+    if item.attempts > MAX_ATTEMPTS:
+        raise _GivenUpError(f"Given up: {MAX_ATTEMPTS} workers were lost while they worked on it.")
+    bridge = Bridge()
+    meter = RunMeter(item, bridge)
+    with Lease(item, meter):
+        result = suggest(item, meter, bridge)
+        persistently(partial(_keep, item, meter, result))
+
+
+def _keep(item: RunItem, meter: RunMeter, result: Result) -> None:
+    """Store suggestions and result in one transaction. Raises _TakenError where the item is not ours any more."""
     with transaction.atomic():
-        for claim, passages in found:
-            if item.run.plan.get("again"):
-                store_searched(item.run, claim, passages)
-            else:
-                store_evidence(item.run, claim, passages)
-        _finish(item, RunState.FINISHED)
+        lock_document(item.document_id)
+        _check_mine(item)
+        result.store()
+        meter.flush()
+        _finish(item, RunState.FINISHED, result=result)
 
 
-def _finish(item: RunItem, state: RunState, *, error: str = "") -> None:
+def _check_mine(item: RunItem) -> None:
+    """Raise _TakenError unless this worker still has the item. The caller holds the document's lock."""
+    mine = RunItem.objects.select_for_update().filter(pk=item.pk, state=RunState.RUNNING, started_at=item.started_at)
+    if not mine.exists():
+        raise _TakenError
+
+
+def _finish_mine(item: RunItem, state: RunState, *, error: str = "") -> None:
+    with transaction.atomic():
+        lock_document(item.document_id)
+        try:
+            _check_mine(item)
+        except _TakenError:
+            return
+        _finish(item, state, error=error)
+
+
+def _finish(item: RunItem, state: RunState, *, error: str = "", result: Result | None = None) -> None:
     """Write an item's result and what follows from it for the document's phase."""
     with transaction.atomic():
         document = lock_document(item.document_id)
-        RunItem.objects.filter(pk=item.pk).update(state=state, error=error[:2000], finished_at=timezone.now())
+        RunItem.objects.filter(pk=item.pk).update(
+            state=state,
+            error=error[:2000],
+            finished_at=timezone.now(),
+            notes=result.notes if result else [],
+            counts=result.counts if result else {},
+        )
         action = Action(name="prefilled" if not error else "prefill-failed", by=None, document=document, reason=error)
         # That somebody searched is part of their blind work: it belongs to their annotation.
         action.annotation = Annotation.objects.filter(pk=item.run.plan.get("annotation")).first()
         update_status(document, action)
         action.write()
+
+
+def put_back(item: RunItem) -> None:
+    """The run was stopped between two calls: the item waits again, or is cancelled with its run. Answers that came are
+    kept, so going on does not pay for them again."""
+    state = PipelineRun.objects.filter(pk=item.run_id).values_list("state", flat=True).first()
+    if state == RunState.CANCELLED:
+        _finish_mine(item, RunState.CANCELLED)
+        return
+    RunItem.objects.filter(pk=item.pk, state=RunState.RUNNING, started_at=item.started_at).update(
+        state=RunState.QUEUED, attempts=F("attempts") - 1
+    )
+
+
+# --- the run --------------------------------------------------------------------------------------
+
+
+def halt(run_id: int, why: str) -> None:
+    """Pause a run by itself; the sentence says why and what to do."""
+    PipelineRun.objects.filter(pk=run_id, state__in=OPEN_STATES).update(state=RunState.PAUSED, halted=why)
 
 
 def finish_run_if_done(run_id: int) -> None:
@@ -163,80 +253,6 @@ def finish_run_if_done(run_id: int) -> None:
     if states.get(RunState.QUEUED) or states.get(RunState.RUNNING):
         return
     all_failed = states.get(RunState.FAILED, 0) == sum(states.values()) > 0
-    PipelineRun.objects.filter(pk=run_id, state__in=(RunState.QUEUED, RunState.RUNNING)).update(
-        state=RunState.FAILED if all_failed else RunState.FINISHED, finished_at=timezone.now()
-    )
-
-
-def store_decomposition(run: PipelineRun, document: Document, decomposition: Decomposition) -> None:
-    """Store sentences and claims of a run; stored once, a second time is no change."""
-    if SentenceSuggestion.objects.filter(run=run, document=document).exists():
-        return
-    store_sentences(run, document, decomposition.sentences)
-
-
-def store_evidence(
-    run: PipelineRun, claim: Claim, passages: Iterable[RetrievedEvidence], *, annotation: Annotation | None = None
-) -> list[Evidence]:
-    """Add passages to a claim behind those it has; a passage that it has already is left out. Returns the new ones,
-    shared by all, or those of ``annotation`` alone."""
-    there = Q(annotation__isnull=True) | (Q(annotation=annotation) if annotation else Q())
-    known = set(claim.evidence.filter(there, removed="").values_list("url", "passage"))
-    last = claim.evidence.aggregate(last=Max("order"))["last"] or 0
-    new = [each for each in passages if (each.url, each.passage) not in known]
-    rows = Evidence.objects.bulk_create(
-        Evidence(
-            claim=claim,
-            annotation=annotation,
-            run=run,
-            order=last + position,
-            passage=each.passage,
-            url=each.url,
-            title=each.title,
-            site=each.site,
-            published=each.published,
-            query=each.query,
-            retrieved_at=timezone.now(),
-            content_hash=each.content_hash,
-            score=each.score,
-        )
-        for position, each in enumerate(new, start=1)
-    )
-    StanceSuggestion.objects.bulk_create(
-        StanceSuggestion(run=run, evidence=row, label=each.stance)
-        for row, each in zip(rows, new, strict=True)
-        if each.stance
-    )
-    return rows
-
-
-def store_searched(run: PipelineRun, claim: Claim, passages: Iterable[RetrievedEvidence]) -> None:
-    """Add what a person's own search found to their annotation, with a stance to give to each. Nothing is added to work
-    that was submitted meanwhile: it is frozen."""
-    lock_document(claim.sentence.annotation.document_id)
-    annotation = Annotation.objects.filter(pk=run.plan["annotation"], state=AnnotationState.OPEN).first()
-    if annotation is None:
-        return
-    new = store_evidence(run, claim, passages, annotation=annotation)
-    suggestions = {each.evidence_id: each for each in StanceSuggestion.objects.filter(run=run, evidence__in=new)}
-    if annotation.document.blind_first:
-        suggestions = {}  # attached when the person has given a stance of their own
-    Stance.objects.bulk_create(
-        Stance(annotation=annotation, evidence=row, suggestion=suggestions.get(row.pk)) for row in new
-    )
-
-
-def index_of(corpus_id: int | None) -> PassageIndex | None:
-    """The passage index of a corpus at its current revision, built once a process."""
-    if corpus_id is None:
-        return None
-    revision = Corpus.objects.filter(pk=corpus_id).values_list("revision", flat=True).first()
-    return None if revision is None else _built_index(corpus_id, revision)
-
-
-@lru_cache(maxsize=2)
-def _built_index(corpus_id: int, revision: int) -> PassageIndex:
-    pages = CorpusPage.objects.filter(corpus_id=corpus_id).order_by("pk").iterator(chunk_size=500)
-    return PassageIndex.build(
-        Page(url=page.url, title=page.title, text=page.text, site=page.site, published=page.published) for page in pages
+    PipelineRun.objects.filter(pk=run_id, state__in=(*OPEN_STATES, RunState.PAUSED)).update(
+        state=RunState.FAILED if all_failed else RunState.FINISHED, finished_at=timezone.now(), halted=""
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from celery import shared_task
+from typing import Any
 
+from celery import current_app, shared_task
+
+from annotator.actions.pages import FETCH_PAGE, forgotten_pages
 from annotator.models import PipelineRun
-from pipeline import runs
+from pipeline import added_pages, learned_runs, runs
 
 AT_ONCE = 20
 
@@ -41,16 +44,64 @@ def pick_up_runs() -> int:
     return len(ids)
 
 
+@shared_task(name="pipeline.train_suggesters")
+def train_suggesters(benchmark_id: int) -> int:
+    """Train what can be learned from a benchmark's gold. Returns how many suggesters were made."""
+    return learned_runs.train_suggesters(benchmark_id)
+
+
+@shared_task(name="pipeline.learn_where_gold_has_grown")
+def learn_where_gold_has_grown() -> int:
+    """Train anew where the gold has grown by enough, every few minutes. Returns for how many benchmarks."""
+    ids = learned_runs.benchmarks_to_train()
+    for benchmark_id in ids:
+        train_suggesters.apply_async((benchmark_id,), queue="touchstone-bulk")
+    return len(ids)
+
+
 @shared_task(name="pipeline.resume_runs")
 def resume_runs(alone: bool = False) -> int:
-    """Pick up every unfinished run: called when a worker starts, and now and then. Returns how many.
+    """Pick up what was lost: called when a worker starts, and every few seconds. Returns how much.
 
-    ``alone``: there is no other worker, so what is marked as running was lost with the last one.
+    What a killed worker had in hand is handed out again. All other documents that wait are in the queue, unless the
+    broker has forgotten them: then the queue is empty. ``alone``: there is no other worker, so what is marked as
+    running was lost with the last one, and so was the queue.
     """
     runs.close_cancelled(alone=alone)
-    if alone:
-        runs.release_items()
-    ids = list(runs.unfinished_runs())
-    for run_id in ids:
-        advance_run.delay(run_id)
+    lost = runs.release_lost(alone=alone)
+    if alone or _queues_are_empty():
+        ids = list(runs.unfinished_runs())
+        for run_id in ids:
+            advance_run.delay(run_id)
+        return len(ids)
+    for item_id in lost:
+        prefill_item.apply_async((item_id,), queue="touchstone")
+    return len(lost)
+
+
+def _queues_are_empty() -> bool:
+    """Does no message wait? Those that a worker has fetched already do not count: done twice they do no harm."""
+    with current_app.connection_for_write() as broker:
+        return not any(_waiting(broker, queue.name) for queue in current_app.amqp.queues.values())
+
+
+def _waiting(broker: Any, queue: str) -> int:
+    try:
+        return int(broker.default_channel.queue_declare(queue, passive=True).message_count)
+    except broker.channel_errors:  # nobody has put anything into it yet
+        return 0
+
+
+@shared_task(name=FETCH_PAGE)
+def fetch_page(evidence_id: int) -> None:
+    """Fetch and keep the page of evidence that a person added."""
+    added_pages.fetch_page_of(evidence_id)
+
+
+@shared_task(name="pipeline.fetch_forgotten")
+def fetch_forgotten() -> int:
+    """Order pages again whose order got lost: called now and then. Returns how many."""
+    ids = forgotten_pages()
+    for evidence_id in ids:
+        fetch_page.delay(evidence_id)
     return len(ids)

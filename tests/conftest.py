@@ -98,9 +98,9 @@ def postgres_url() -> Iterator[str]:
 def no_index_of_another_test() -> Iterator[None]:
     """A corpus of the next test may have the same key and revision."""
     yield
-    from pipeline import runs
+    from pipeline import services
 
-    runs._built_index.cache_clear()
+    services._built_index.cache_clear()
 
 
 # --- background work ------------------------------------------------------------------------------

@@ -58,6 +58,11 @@ else:
 # A template that names what the view does not pass fails; see tests/undefined.py.
 TEMPLATES[0]["OPTIONS"]["string_if_invalid"] = Undefined("%s")
 
+# No service but what a test configures. The environment keeps its names: tests/contract reads them.
+LLM_URL = LLM_KEY = LLM_MODEL = EMBEDDINGS_URL = RERANK_URL = SEMANTIC_MODEL = SEARCH_PROVIDER = SEARCH_URL = ""
+LLM_PRICE_PROMPT = LLM_PRICE_ANSWER = SEARCH_PRICE = 0.0
+PAGES, PAGES_ALLOW, CALLS_AT_ONCE, RUN_LOST_AFTER = False, [], 32, 30
+
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast, for passwords of tests
 
 # Tasks run at once, in the caller, and their errors reach the test; the marker real_worker undoes that.

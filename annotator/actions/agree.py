@@ -53,7 +53,7 @@ CLAIM = (
 )  # fmt: skip
 EVIDENCE = (
     "claim", "order", "passage", "url", "title", "site", "published", "query", "retrieved_at", "content_hash", "score",
-    "run", "removed", "released",
+    "run", "removed", "released", "snapshot_id", "page_problem",
 )  # fmt: skip
 STANCE = ("label", "label_origin", "reliable", "sufficient", "suggestion")
 VERDICT = (

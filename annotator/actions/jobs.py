@@ -21,13 +21,17 @@ from django.utils import timezone
 
 from annotator import rules
 from annotator.actions.enqueue import after_commit
+from annotator.actions.fields import BadValueError
 from annotator.actions.imports import ImportReport, import_documents, import_gold
+from annotator.actions.plans import Wish, choice_of, obstacle
 from annotator.actions.recorder import Action
 from annotator.actions.runs import start_run
 from annotator.formats.problems import FileError
 from annotator.models import Benchmark, ImportJob, PipelineRun, User
 from annotator.models.base import new_public_id
-from annotator.queries.runs import OPEN_STATES, claims_without_evidence, documents_to_prefill
+from annotator.queries.run_scope import MISSING, scope_of
+from annotator.queries.runs import OPEN_STATES, documents_to_prefill
+from annotator.queries.services import can_search
 from annotator.vocabulary import RunState, Stage
 
 logger = logging.getLogger(__name__)
@@ -265,39 +269,40 @@ def _parts(ids: Sequence[int]) -> Iterator[list[int]]:
         yield part
 
 
-def get_suggestions(*, benchmark: Benchmark, stage: Stage, by: User | None) -> list[PipelineRun]:
+def get_suggestions(
+    *, benchmark: Benchmark, stage: Stage, by: User | None, wish: Wish | None = None
+) -> list[PipelineRun]:
     """Ask for whatever is missing: at decompose suggestions for documents that nobody has begun, at verify evidence for
-    claims that have none. ``by=None`` is the command line. Raises NotAllowedError by the rules."""
+    claims that have none, at revise mended answers where a claim is false. ``by=None`` is the command line; ``wish``
+    names another strategy, parameters or budget than the benchmark's own.
+
+    Raises NotAllowedError by the rules, BadValueError where the strategy lacks a service or a parameter is wrong.
+    """
     if by is not None:
         rules.check_manage(by, benchmark)
-    if not benchmark.strategy:
+    choice = choice_of(benchmark, wish.strategy if wish else None)
+    if choice is None:
         raise rules.NotAllowedError(
-            "This benchmark has no strategy that could make suggestions. Choose one in its settings."
+            "This benchmark has no strategy that could make suggestions. Choose one on its page “Suggestions”."
         )
-    if stage == Stage.DECOMPOSE:
-        ids = list(documents_to_prefill(benchmark).values_list("pk", flat=True))
-        return prefill_after_import(benchmark=benchmark, ids=ids, by=by)
-    if stage == Stage.VERIFY:
-        return _find_evidence(benchmark, by)
-    raise rules.NotAllowedError("The revise stage needs no suggestions: it starts from what was agreed.")
-
-
-def _find_evidence(benchmark: Benchmark, by: User | None) -> list[PipelineRun]:
-    if benchmark.corpus_id is None:
+    if stage == Stage.VERIFY and not can_search(has_corpus=benchmark.corpus_id is not None):
         raise rules.NotAllowedError(
-            "This benchmark has no corpus to find evidence in. Import one: script/manage import_corpus PAGES "
-            f"--corpus NAME --create --benchmark {benchmark.slug}"
+            "This benchmark has no corpus to find evidence in, and no search is configured (SEARCH_PROVIDER). Import a "
+            f"corpus: script/manage import_corpus PAGES --corpus NAME --create --benchmark {benchmark.slug}"
         )
-    wanted = claims_without_evidence(benchmark)
+    if why := obstacle(benchmark, choice, stage):
+        raise BadValueError(why)
+    scope = scope_of(benchmark, stage, MISSING)
     runs = (
         start_run(
             benchmark=benchmark,
-            stage=Stage.VERIFY,
+            stage=stage,
             documents=part,
             by=by,
-            plan={"claims": [claim for document in part for claim in wanted[document]]},
+            plan={"claims": [claim for document in part for claim in scope.claims[document]]} if scope.claims else None,
+            wish=wish,
         )
-        for part in _parts(list(wanted))
+        for part in _parts(scope.documents)
     )
     return [run for run in runs if run is not None]
 

@@ -36,6 +36,7 @@ class ProposedClaim:
     worth_checking: bool | None = None
     not_worth_reason: str = ""
     importance: str = ""
+    prejudgement: None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,17 @@ def _finished_run(document: Document, stage: Stage) -> PipelineRun:
     return run
 
 
+class PrejudgementLike(Protocol):
+    """What a model says of a claim before any search, in its strategy's own word."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def confidence(self) -> float | None: ...
+    @property
+    def settled(self) -> bool: ...
+
+
 class ClaimLike(Protocol):
     """What a claim suggestion is made of; labels are words of the vocabulary, None or "" where there is none."""
 
@@ -90,6 +102,8 @@ class ClaimLike(Protocol):
     def not_worth_reason(self) -> str | None: ...
     @property
     def importance(self) -> str | None: ...
+    @property
+    def prejudgement(self) -> PrejudgementLike | None: ...
 
 
 class SentenceLike(Protocol):
@@ -136,10 +150,17 @@ def store_sentences(run: PipelineRun, document: Document, sentences: Sequence[Se
             worth_checking=claim.worth_checking,
             not_worth_reason=claim.not_worth_reason or "",
             importance=claim.importance or "",
+            prejudgement=_as_json(claim.prejudgement),
         )
         for row, each in zip(rows, sentences, strict=True)
         for order, claim in enumerate(each.claims, start=1)
     )
+
+
+def _as_json(said: PrejudgementLike | None) -> dict[str, object] | None:
+    if said is None:
+        return None
+    return {"label": said.label, "confidence": said.confidence, "settled": said.settled}
 
 
 def propose_sentences(document: Document, sentences: Sequence[ProposedSentence]) -> PipelineRun:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -11,11 +13,16 @@ from annotator import rules
 from annotator.actions.enqueue import after_commit
 from annotator.actions.fields import BadValueError, clean_text
 from annotator.actions.locking import lock_document
+from annotator.actions.plans import Wish, choice_of, frozen_plan, obstacle
 from annotator.actions.recorder import Action, for_annotation
 from annotator.actions.status import update_status
 from annotator.models import Annotation, Benchmark, Claim, Document, PipelineRun, RunItem, User
 from annotator.queries.runs import OPEN_STATES
+from annotator.queries.services import can_search
 from annotator.vocabulary import Phase, RunState, Stage
+
+if TYPE_CHECKING:
+    from pipeline.catalogue import Choice
 
 ADVANCE_RUN = "pipeline.advance_run"
 
@@ -27,35 +34,59 @@ def start_run(
     documents: Iterable[int],
     by: User | None,
     plan: dict[str, object] | None = None,
+    wish: Wish | None = None,
+    refuse: bool = False,
 ) -> PipelineRun | None:
-    """Make a run of the benchmark's strategy over documents (primary keys) and enqueue it on commit.
+    """Make a run over documents (primary keys) with a frozen plan, and enqueue it on commit.
 
-    Returns None where the benchmark has no strategy, or nothing is to be done: at the verify stage without a
-    corpus, and at the revise stage, which needs no suggestions from the pipeline.
+    ``wish`` says which strategy, parameters and budget; without, the benchmark's own. Returns None where nothing is to
+    be done: no documents, no strategy, a stage that the strategy has no part in, nothing to search in. A strategy that
+    lacks a service gives a run that has failed, with the reason beside each document, which stays open; with ``refuse``
+    it raises BadValueError, as for a wrong parameter.
     """
     ids = list(documents)
-    if not benchmark.strategy or not ids or stage == Stage.REVISE:
+    wish = wish or Wish(budget_tokens=benchmark.budget_tokens, budget_money=benchmark.budget_money)
+    choice = choice_of(benchmark, wish.strategy)
+    if choice is None or not ids:
         return None
-    if stage == Stage.VERIFY and benchmark.corpus_id is None:
+    if not refuse and (stage not in choice.stages or _finds_nothing(benchmark, choice, stage)):
         return None
+    why = obstacle(benchmark, choice, stage)
+    if why and refuse:
+        raise BadValueError(why)
+    wish = replace(wish, extra={**wish.extra, **(plan or {})})
     with transaction.atomic():
         run = PipelineRun.objects.create(
             benchmark=benchmark,
             stage=stage,
-            strategy=benchmark.strategy,
-            plan={"corpus": benchmark.corpus_id, **(plan or {})},
+            strategy=choice.name,
+            plan=frozen_plan(benchmark, choice, wish) | ({"refused": True} if why else {}),
+            budget_tokens=wish.budget_tokens,
+            budget_money=wish.budget_money,
             requested_by=by,
+            **(_over(RunState.FAILED) if why else {}),
         )
-        RunItem.objects.bulk_create((RunItem(run=run, document_id=pk) for pk in ids), batch_size=1000)
-        Document.objects.filter(pk__in=ids, phase=Phase.INDEPENDENT, stage=stage).update(phase=Phase.PREFILLING)
+        state: dict[str, Any] = {"error": why, **_over(RunState.FAILED)} if why else {}
+        RunItem.objects.bulk_create((RunItem(run=run, document_id=pk, **state) for pk in ids), batch_size=1000)
         Action(
             name="prefill",
             by=by,
             benchmark=benchmark,
-            reason=f"{run.strategy}, {stage.label.lower()}, {len(ids)} documents",
+            reason=f"{run.strategy}, {stage.label.lower()}, {len(ids)} documents" + (f": {why}" if why else ""),
         ).write()
-        after_commit(ADVANCE_RUN, run.pk)
+        if not why:
+            Document.objects.filter(pk__in=ids, phase=Phase.INDEPENDENT, stage=stage).update(phase=Phase.PREFILLING)
+            after_commit(ADVANCE_RUN, run.pk)
     return run
+
+
+def _finds_nothing(benchmark: Benchmark, choice: Choice, stage: Stage) -> bool:
+    """A strategy that can do without any service looks for evidence in the corpus alone."""
+    return stage == Stage.VERIFY and "search" not in choice.needs and benchmark.corpus_id is None
+
+
+def _over(state: RunState) -> dict[str, Any]:
+    return {"state": state, "finished_at": timezone.now()}
 
 
 def search_again(annotation: Annotation, claim: Claim, query: str, *, by: User) -> PipelineRun:
@@ -73,22 +104,22 @@ def search_again(annotation: Annotation, claim: Claim, query: str, *, by: User) 
         annotation = Annotation.objects.select_related("document__benchmark").get(pk=annotation.pk)
         rules.check_edit(by, annotation)
         benchmark = annotation.document.benchmark
-        if not benchmark.strategy or benchmark.corpus_id is None:
+        choice = choice_of(benchmark)
+        if choice is None or not can_search(has_corpus=benchmark.corpus_id is not None):
             raise BadValueError("This benchmark has no corpus to search in: add what you find elsewhere by hand.")
-        plan = {
-            "corpus": benchmark.corpus_id,
-            "claims": [claim.pk],
-            "query": query,
-            "again": True,
-            "annotation": annotation.pk,
-        }
+        own = {"claims": [claim.pk], "query": query, "again": True, "annotation": annotation.pk}
+        plan = frozen_plan(benchmark, choice, Wish(extra=own))
         under_way = PipelineRun.objects.filter(
             items__document=annotation.document_id, plan__annotation=annotation.pk, state__in=OPEN_STATES
         )
         if any(run.plan["claims"] == [claim.pk] for run in under_way):
             raise BadValueError("A search for this claim is under way: its passages come in a moment.")
         run = PipelineRun.objects.create(
-            benchmark=benchmark, stage=Stage.VERIFY, strategy=benchmark.strategy, plan=plan, requested_by=by
+            benchmark=benchmark,
+            stage=Stage.VERIFY,
+            strategy=benchmark.strategy,
+            plan=plan,
+            requested_by=by,
         )
         RunItem.objects.create(run=run, document_id=annotation.document_id)
         for_annotation("search-again", annotation, by=by, reason=f"“{claim.text}”: {query}").write()
@@ -96,14 +127,45 @@ def search_again(annotation: Annotation, claim: Claim, query: str, *, by: User) 
     return run
 
 
+def pause_run(run: PipelineRun, *, by: User) -> None:
+    """Let no further call be made: those under way end, documents in hand go back to those that wait."""
+    rules.check_manage(by, run.benchmark)
+    with transaction.atomic():
+        if PipelineRun.objects.filter(pk=run.pk, state__in=OPEN_STATES).update(state=RunState.PAUSED):
+            Action(name="pause-run", by=by, benchmark=run.benchmark, reason=str(run)).write()
+
+
+def resume_run(
+    run: PipelineRun, *, by: User, budget_tokens: int | None = None, budget_money: float | None = None
+) -> None:
+    """Go on with a paused run, with the budget as it is given now (None: none)."""
+    rules.check_manage(by, run.benchmark)
+    with transaction.atomic():
+        resumed = PipelineRun.objects.filter(pk=run.pk, state=RunState.PAUSED).update(
+            state=RunState.QUEUED, halted="", budget_tokens=budget_tokens, budget_money=budget_money
+        )
+        if resumed:
+            words = f"{run.strategy}, {budget_in_words(budget_tokens, budget_money)}"
+            Action(name="resume-run", by=by, benchmark=run.benchmark, reason=words).write()
+            after_commit(ADVANCE_RUN, run.pk)
+
+
+def budget_in_words(tokens: int | None, money: float | None) -> str:
+    """ "at most 10,000 tokens and 2.50 of money", or "no budget"."""
+    parts = [f"{tokens:,} tokens"] if tokens is not None else []
+    parts += [f"{money:,.2f} of money"] if money is not None else []
+    return f"at most {' and '.join(parts)}" if parts else "no budget"
+
+
 def cancel_run(run: PipelineRun, *, by: User) -> None:
-    """Stop what has not begun; documents open without suggestions. What is done stays."""
+    """Stop what has not begun, and between two calls what has; documents open without suggestions. What is done
+    stays."""
     rules.check_manage(by, run.benchmark)
     with transaction.atomic():
         waiting = list(run.items.filter(state=RunState.QUEUED).values_list("document_id", flat=True))
         run.items.filter(state=RunState.QUEUED).update(state=RunState.CANCELLED, finished_at=timezone.now())
-        PipelineRun.objects.filter(pk=run.pk, state__in=OPEN_STATES).update(
-            state=RunState.CANCELLED, finished_at=timezone.now()
+        PipelineRun.objects.filter(pk=run.pk, state__in=(*OPEN_STATES, RunState.PAUSED)).update(
+            state=RunState.CANCELLED, finished_at=timezone.now(), halted=""
         )
         Action(name="cancel-run", by=by, benchmark=run.benchmark, reason=str(run)).write()
         for pk in waiting:
@@ -127,9 +189,22 @@ def retry_failed(run: PipelineRun, *, by: User) -> int:
         for pk in waiting:
             update_status(lock_document(pk))
         if count:
-            run.state = RunState.QUEUED
-            run.finished_at = None
-            run.save(update_fields=["state", "finished_at"])
+            run.refresh_from_db()
+            run.state, run.finished_at, run.halted = RunState.QUEUED, None, ""
+            run.plan = _retried(run)
+            run.save(update_fields=["state", "finished_at", "halted", "plan"])
             Action(name="retry-run", by=by, benchmark=run.benchmark, reason=f"{count} documents").write()
             after_commit(ADVANCE_RUN, run.pk)
     return count
+
+
+def _retried(run: PipelineRun) -> dict[str, Any]:
+    """The plan of a run that is tried again: as it was frozen, unless nothing was ever asked with it."""
+    plan: dict[str, Any] = run.plan
+    choice = choice_of(run.benchmark, run.strategy)
+    if not plan.get("refused") or choice is None:
+        return plan
+    if why := obstacle(run.benchmark, choice, Stage(run.stage)):
+        raise BadValueError(why)
+    kept: dict[str, object] = {name: plan[name] for name in ("claims", "query", "again", "annotation") if name in plan}
+    return frozen_plan(run.benchmark, choice, Wish(run.strategy, plan.get("parameters"), extra=kept))

@@ -197,6 +197,16 @@ class Migration(migrations.Migration):
             field=models.PositiveBigIntegerField(default=0),
         ),
         migrations.AddField(
+            model_name='runitem',
+            name='seen_at',
+            field=models.DateTimeField(blank=True, help_text='Last sign of life of the worker that has it in hand.', null=True),
+        ),
+        migrations.AddField(
+            model_name='evidence',
+            name='page_problem',
+            field=models.CharField(blank=True, help_text='Why the page that a person added could not be kept.', max_length=200),
+        ),
+        migrations.AddField(
             model_name='sentencesuggestion',
             name='type_by',
             field=models.CharField(blank=True, help_text="Who gave the type, if not the run's strategy.", max_length=80),
@@ -297,6 +307,16 @@ class Migration(migrations.Migration):
             name='run',
             field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='verdicts', to='annotator.pipelinerun'),
         ),
+        migrations.AddField(
+            model_name='verdict',
+            name='suggestion',
+            field=models.ForeignKey(blank=True, help_text="Whose correction the edit began as; blank: a person's own.", null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='verdicts', to='annotator.verdictsuggestion'),
+        ),
+        migrations.AddField(
+            model_name='responserevision',
+            name='suggestion',
+            field=models.ForeignKey(blank=True, help_text="What the text began as, where a strategy's answer was taken over.", null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='responses', to='annotator.revisionsuggestion'),
+        ),
         migrations.AddConstraint(
             model_name='promptversion',
             constraint=models.UniqueConstraint(fields=('benchmark', 'name', 'number'), name='annotator_promptversion_once'),
@@ -324,5 +344,9 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='verdictsuggestion',
             constraint=models.CheckConstraint(condition=models.Q(('factuality__in', ['true', 'false', 'not_enough_evidence', ''])), name='annotator_verdictsuggestion_factuality_word'),
+        ),
+        migrations.AddIndex(
+            model_name='annotation',
+            index=models.Index(condition=models.Q(('kind', 'individual'), ('state', 'open')), fields=['person'], name='annotator_annotation_open_of'),
         ),
     ]

@@ -60,6 +60,9 @@ class Evidence(Record):
     content_hash = models.CharField(max_length=64, blank=True)
     score = models.FloatField(null=True, blank=True)
     snapshot = models.ForeignKey(PageSnapshot, models.PROTECT, null=True, blank=True, related_name="evidence")
+    page_problem = models.CharField(
+        max_length=200, blank=True, help_text="Why the page that a person added could not be kept."
+    )
     removed = models.CharField(max_length=16, blank=True, default="", choices=choices(Removal))
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
     released = models.TextField(blank=True)

@@ -33,7 +33,8 @@ class PipelineRun(models.Model):
     halted = models.TextField(blank=True, help_text="Why the run paused by itself; blank: it did not.")
     budget_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     budget_money = models.FloatField(null=True, blank=True)
-    # What calls under way may still cost is reserved, so that several workers together never pass the budget.
+    # Together with what calls under way may still cost, which their items name as reserved: so one conditional update
+    # keeps several workers together within the budget. ``annotator.queries.costs`` tells the two apart.
     spent_tokens = models.PositiveBigIntegerField(default=0)
     spent_money = models.FloatField(default=0)
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
@@ -62,6 +63,9 @@ class RunItem(models.Model):
     reserved_tokens = models.PositiveBigIntegerField(default=0)
     reserved_money = models.FloatField(default=0)
     started_at = models.DateTimeField(null=True, blank=True)
+    seen_at = models.DateTimeField(
+        null=True, blank=True, help_text="Last sign of life of the worker that has it in hand."
+    )
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -277,6 +277,7 @@ class Prefilling:
     done: int = 0
     total: int = 0
     running: bool = False
+    paused: bool = False
     problem: str = ""
 
 
@@ -297,5 +298,8 @@ def prefilling_of(document: Document) -> Prefilling:
         total=Count("pk"), waiting=Count("pk", filter=Q(state__in=(RunState.QUEUED, RunState.RUNNING)))
     )
     return Prefilling(
-        done=states["total"] - states["waiting"], total=states["total"], running=item.state == RunState.RUNNING
+        done=states["total"] - states["waiting"],
+        total=states["total"],
+        running=item.state == RunState.RUNNING,
+        paused=item.run.state == RunState.PAUSED,
     )

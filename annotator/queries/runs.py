@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
@@ -55,8 +57,22 @@ class RunProgress:
         return not self.is_open and self.running > 0
 
     @property
+    def is_paused(self) -> bool:
+        return self.run.state == RunState.PAUSED
+
+    @property
+    def is_moving(self) -> bool:
+        """Something changes by itself: the page asks again."""
+        return self.is_open or self.running > 0
+
+    @property
     def can_retry(self) -> bool:
-        return not self.is_open and self.failed + self.cancelled > 0
+        return not self.is_open and not self.is_paused and self.failed + self.cancelled > 0
+
+    @property
+    def strategy_label(self) -> str:
+        """The strategy as people know it; its name, once it is no longer there."""
+        return strategy_label(self.run.strategy)
 
     @property
     def stage_label(self) -> str:
@@ -65,6 +81,15 @@ class RunProgress:
     @property
     def state_label(self) -> str:
         return RunState(self.run.state).label
+
+
+@cache
+def strategy_label(name: str) -> str:
+    """The label of a strategy; the name of one that is no longer there."""
+    from pipeline.catalogue import choice  # loads what strategies need: late
+
+    found = choice(name)
+    return found.label if found else name
 
 
 def runs_of(benchmark: Benchmark) -> QuerySet[PipelineRun]:
@@ -87,6 +112,7 @@ def runs_of(benchmark: Benchmark) -> QuerySet[PipelineRun]:
             running=documents(state=RunState.RUNNING),
             waiting=documents(state=RunState.QUEUED),
             recent=documents(state__in=(RunState.FINISHED, RunState.FAILED), finished_at__gte=now - RATE_WINDOW),
+            begun_with=documents(state__in=(RunState.FINISHED, RunState.FAILED), finished_at__gte=F("started_at")),
         )
         .order_by("-id")
     )
@@ -101,8 +127,11 @@ def progress_of(run: PipelineRun) -> RunProgress:
     share = 1 - still_open / counts["total"] if counts["total"] else 1.0
     per_second = 0.0
     if run.started_at is not None and run.state in OPEN_STATES:
-        seconds = min((timezone.now() - run.started_at).total_seconds(), RATE_WINDOW.total_seconds())
+        lasted = (timezone.now() - run.started_at).total_seconds()
+        seconds = min(lasted, RATE_WINDOW.total_seconds())
         per_second = int(getattr(run, "recent")) / max(seconds, 1.0)  # noqa: B009 - annotated by runs_of
+        if not per_second:  # documents that take longer than a minute each
+            per_second = int(getattr(run, "begun_with")) / max(lasted, 1.0)  # noqa: B009
     left = still_open / per_second if per_second and still_open else None
     return RunProgress(run=run, pace=Pace(share, per_second, left, "document"), **counts)
 
@@ -110,6 +139,14 @@ def progress_of(run: PipelineRun) -> RunProgress:
 def failures_of(run: PipelineRun) -> QuerySet[RunItem]:
     """The documents of a run that failed, each with its error."""
     return run.items.filter(state=RunState.FAILED).select_related("document").order_by("document__order", "id")
+
+
+def notes_of(run: PipelineRun, most: int) -> list[tuple[str, str, int]]:
+    """What fell back to rules and the like: step, sentence, in how many documents; the most frequent first."""
+    counted: Counter[tuple[str, str]] = Counter()
+    for notes in run.items.exclude(notes=[]).values_list("notes", flat=True):
+        counted.update({(note["step"], note["text"]) for note in notes})
+    return [(step, text, number) for (step, text), number in counted.most_common(most)]
 
 
 def documents_to_prefill(benchmark: Benchmark, *, since: dt.datetime | None = None) -> QuerySet[Document]:

@@ -16,20 +16,23 @@ from annotator import rules
 from annotator.actions.benchmarks import MAX_PEOPLE, create_benchmark
 from annotator.models import Benchmark, Corpus
 from annotator.queries import overview as figures
-from annotator.queries.work import benchmarks_of
+from annotator.queries.membership import benchmarks_of
 from annotator.screens.common import person, speaks_errors
 
-STRATEGIES = [
-    ("offline", "Offline: rules and a local corpus, no key needed"),
-    ("", "None: people start from the plain answer"),
-]
+
+def _strategies() -> list[tuple[str, str]]:
+    """What can be chosen, each with its first sentence; what it lacks here is said on the page of its runs."""
+    from pipeline.catalogue import choices  # loads what strategies need: late
+
+    offered = [(each.name, f"{each.label}: {each.summary.split('. ')[0].rstrip('.')}") for each in choices()]
+    return [*offered, ("", "None: people start from the plain answer")]
 
 
 def page_of_benchmark(request: HttpRequest, benchmark: Benchmark, current: str) -> dict[str, Any]:
     """What every page of a benchmark shows around its content: the tabs, the guidelines, what the person may do.
 
     ``current`` is the name of a tab: Overview, Documents, Import, Export, Team, Batches,
-    Agreement, Guidelines; "" for none.
+    Agreement, Statistics, Guidelines; "" for none.
     """
     user = person(request)
     can_manage, can_export = rules.can_manage(user, benchmark), rules.can_export(user, benchmark)
@@ -37,6 +40,7 @@ def page_of_benchmark(request: HttpRequest, benchmark: Benchmark, current: str) 
     tabs += [("Import", "import", "g i", can_manage), ("Export", "export", "g e", can_export)]
     tabs += [("Team", "team", "g t", True), ("Batches", "batches", "g b", can_manage)]
     tabs += [("Agreement", "agreement", "g a", rules.can_see_agreement(user, benchmark))]
+    tabs += [("Statistics", "statistics", "g s", rules.can_see_statistics(user, benchmark))]
     tabs += [("Guidelines", "guidelines", "", True)]
     return {
         "benchmark": benchmark,
@@ -79,7 +83,7 @@ class BenchmarkForm(forms.Form):
         "With 1, submitting a stage agrees it. It can be changed until somebody begins.",
     )
     strategy = forms.ChoiceField(
-        choices=STRATEGIES,
+        choices=_strategies,
         initial="offline",
         required=False,
         label="Suggestions",

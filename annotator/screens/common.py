@@ -34,6 +34,13 @@ def benchmark_for(request: HttpRequest, slug: str) -> Benchmark:
     return benchmark
 
 
+def managed_benchmark(request: HttpRequest, slug: str) -> Benchmark:
+    """The benchmark, for those who manage it. Raises NotAllowedError for its other members."""
+    benchmark = benchmark_for(request, slug)
+    rules.check_manage(person(request), benchmark)
+    return benchmark
+
+
 def document_for(request: HttpRequest, public_id: str) -> Document:
     """The document, for members of its benchmark who may see it; for all others it does not exist."""
     document = get_object_or_404(Document.objects.select_related("benchmark"), public_id=public_id)

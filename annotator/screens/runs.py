@@ -10,54 +10,55 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from annotator import rules
 from annotator.actions import jobs
 from annotator.actions import runs as actions
-from annotator.models import Benchmark
+from annotator.actions.plans import choice_of, obstacle
+from annotator.models import Benchmark, PipelineRun
+from annotator.queries.costs import costs_of, with_formula
 from annotator.queries.runs import (
     RunProgress,
     claims_without_evidence,
     documents_to_prefill,
     failures_of,
+    notes_of,
     progress_of,
     runs_of,
+    strategy_label,
 )
+from annotator.queries.services import can_search
 from annotator.screens.benchmarks import page_of_benchmark
-from annotator.screens.common import benchmark_for, person, speaks_errors
+from annotator.screens.common import managed_benchmark, person, speaks_errors
+from annotator.screens.run_form import begin, budget_of
 from annotator.vocabulary import Stage
 
 INDEX = "runs/index.html"
 RUN = "runs/run.html"
 RUNS_SHOWN = 20
 FAILURES_SHOWN = 50
-
-
-def _managed(request: HttpRequest, slug: str) -> Benchmark:
-    """The benchmark, for those who manage it. Raises NotAllowedError for its other members."""
-    benchmark = benchmark_for(request, slug)
-    rules.check_manage(person(request), benchmark)
-    return benchmark
+NOTES_SHOWN = 20
 
 
 @require_GET
 @speaks_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     """All runs, newest first, and what could be asked for."""
-    benchmark = _managed(request, slug)
-    page = Paginator(runs_of(benchmark), RUNS_SHOWN).get_page(request.GET.get("page"))
+    benchmark = managed_benchmark(request, slug)
+    page = Paginator(runs_of(benchmark).defer("plan"), RUNS_SHOWN).get_page(request.GET.get("page"))
     rows = [progress_of(run) for run in page.object_list]
     context: dict[str, Any] = {
         "benchmark": benchmark,
         "runs": rows,
         "page_obj": page,
         "query": "",
-        "is_moving": any(row.is_open or row.is_still_ending for row in rows),
+        "is_moving": any(row.is_moving for row in rows),
     }
     if getattr(request, "htmx", False) and context["is_moving"]:
         return render(request, f"{INDEX}#runs", context)
     context |= {
-        "strategy": benchmark.strategy,
+        "strategy": strategy_label(benchmark.strategy) if benchmark.strategy else "",
+        "obstacles": _obstacles(benchmark),
         "corpus": benchmark.corpus,
+        "can_search": can_search(has_corpus=benchmark.corpus_id is not None),
         "without_suggestions": documents_to_prefill(benchmark).count(),
         "without_evidence": len(claims_without_evidence(benchmark)),
     }
@@ -69,11 +70,22 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, INDEX, page_of_benchmark(request, benchmark, "") | context)
 
 
+def _obstacles(benchmark: Benchmark) -> dict[str, str]:
+    """Why the benchmark's strategy cannot work here, by stage; nothing where it can."""
+    choice = choice_of(benchmark)
+    if choice is None:
+        return {}
+    return {stage.value: obstacle(benchmark, choice, stage) for stage in choice.stages}
+
+
 @require_POST
 @speaks_errors
 def start(request: HttpRequest, slug: str) -> HttpResponse:
-    """Ask for suggestions (stage decompose) or evidence (stage verify) for whatever lacks them."""
-    benchmark = _managed(request, slug)
+    """Ask for suggestions (stage decompose) or evidence (stage verify) for whatever lacks them; or, from the form of a
+    new run, for what was chosen there."""
+    benchmark = managed_benchmark(request, slug)
+    if "strategy" in request.POST:
+        return begin(request, benchmark)
     try:
         stage = Stage(request.POST.get("stage", Stage.DECOMPOSE))
     except ValueError:
@@ -90,11 +102,15 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
 @speaks_errors
 def show(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     """One run: counts, rate, time left, and what failed. Asked for once a second (htmx) until it is over."""
-    benchmark = _managed(request, slug)
+    benchmark = managed_benchmark(request, slug)
     row = _run(benchmark, run_id)
-    context: dict[str, Any] = {"benchmark": benchmark, "row": row, "run": row.run}
+    context: dict[str, Any] = {"benchmark": benchmark, "row": row, "run": row.run, "is_moving": row.is_moving}
     context["failures"] = list(failures_of(row.run)[:FAILURES_SHOWN])
-    context["is_moving"] = row.is_open or row.is_still_ending
+    costs = costs_of(row.run)
+    context["costs"] = costs if row.is_moving else with_formula(costs, row.run)
+    context["has_money"] = bool(costs.total.money or row.run.budget_money is not None)
+    context["notes"] = notes_of(row.run, NOTES_SHOWN)
+    context["plan"] = _plan(row.run)
     if getattr(request, "htmx", False):
         response = render(request, f"{RUN}#numbers" if context["is_moving"] else f"{RUN}#run", context)
         if not context["is_moving"]:
@@ -104,6 +120,19 @@ def show(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     return render(request, RUN, page_of_benchmark(request, benchmark, "") | context)
 
 
+def _plan(run: PipelineRun) -> dict[str, Any]:
+    """The frozen plan as people read it."""
+    plan: dict[str, Any] = run.plan
+    return {
+        "parameters": plan.get("parameters", {}),
+        "services": plan.get("services", {}),
+        "prompts": plan.get("prompts", {}),
+        "seed": plan.get("seed"),
+        "temperature": plan.get("temperature"),
+        "corpus_revision": plan.get("corpus_revision"),
+    }
+
+
 def _run(benchmark: Benchmark, run_id: str) -> RunProgress:
     return progress_of(get_object_or_404(runs_of(benchmark), public_id=run_id))
 
@@ -111,15 +140,20 @@ def _run(benchmark: Benchmark, run_id: str) -> RunProgress:
 @require_POST
 @speaks_errors
 def change(request: HttpRequest, slug: str, run_id: str, what: str) -> HttpResponse:
-    """Cancel a run, or try its failed and cancelled documents again."""
-    benchmark = _managed(request, slug)
-    row = _run(benchmark, run_id)
-    if what == "cancel":
-        if row.is_open:
-            actions.cancel_run(row.run, by=person(request))
+    """Pause a run, resume it with the budget as it is typed, cancel it, or try what failed or was cancelled again."""
+    benchmark = managed_benchmark(request, slug)
+    row, user = _run(benchmark, run_id), person(request)
+    if what == "pause":
+        actions.pause_run(row.run, by=user)
+    elif what == "resume":
+        tokens, money = budget_of(request)
+        actions.resume_run(row.run, by=user, budget_tokens=tokens, budget_money=money)
+    elif what == "cancel":
+        if row.is_open or row.is_paused:
+            actions.cancel_run(row.run, by=user)
     elif what == "retry":
         if row.can_retry:
-            actions.retry_failed(row.run, by=person(request))
+            actions.retry_failed(row.run, by=user)
     else:
         raise Http404
     return redirect("run", slug, run_id)

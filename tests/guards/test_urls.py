@@ -47,7 +47,9 @@ POST_ONLY = {
     "next",
     "export-download",
     "run-start",
+    "run-keep",
     "run-change",
+    "suggesters-change",
     "document-change",
     "decompose-sentence",
     "decompose-claim",
@@ -218,6 +220,8 @@ def scene() -> Scene:
         "import-job": {"job_id": job.public_id},
         "run": {"run_id": run.public_id},
         "run-change": {"run_id": run.public_id, "what": "cancel"},
+        "suggesters-change": {"what": "off"},
+        "prompt": {"strategy": "papelo", "step": "answer"},
         "document-change": {"what": "flag"},
         "decompose-sentence": {"sentence_id": sentence.public_id, "what": "take-over"},
         "decompose-claim": {"claim_id": claim.public_id, "what": "take-over"},
@@ -325,7 +329,9 @@ def test_nobody_changes_the_open_work_of_another_member(client: Client, scene: S
     for address in ours():
         if address.name in POST_ONLY - OWN - {
             "run-start",
+            "run-keep",
             "run-change",
+            "suggesters-change",
             "document-change",
             "export-download",
             "guidelines-read",

@@ -191,10 +191,10 @@ def test_people_see_the_buttons_that_work_for_them(client: Client, benchmark: Be
         return [words(tab) for tab in get(client, member(benchmark, role), "/b/pilot/").select(".steps a")]
 
     assert tabs(Role.ADMIN) == [
-        "Overview", "Documents", "Import", "Export", "Team", "Batches", "Agreement", "Guidelines",
+        "Overview", "Documents", "Import", "Export", "Team", "Batches", "Agreement", "Statistics", "Guidelines",
     ]  # fmt: skip
     assert tabs(Role.ANNOTATOR) == ["Overview", "Documents", "Team", "Guidelines"]
-    assert tabs(Role.RESEARCHER) == ["Overview", "Documents", "Export", "Team", "Agreement", "Guidelines"]
+    assert tabs(Role.RESEARCHER) == ["Overview", "Documents", "Export", "Team", "Agreement", "Statistics", "Guidelines"]
 
 
 def test_an_empty_benchmark_says_what_to_do(client: Client, benchmark: Benchmark, owner: User) -> None:

@@ -107,7 +107,7 @@ def test_a_run_whose_worker_was_killed_is_resumed(benchmark: Benchmark) -> None:
     assert run.pk in list(runs.unfinished_runs())
     assert runs.open_items(run) == [third], "a document that a worker may still have is left to it"
     lost = timezone.now() - runs.LOST_AFTER - dt.timedelta(seconds=1)
-    RunItem.objects.filter(pk=second).update(started_at=lost)
+    RunItem.objects.filter(pk=second).update(seen_at=lost)
     assert runs.open_items(run) == [second, third]
     work(run)
     assert (run.state, states(run)) == (RunState.FINISHED, ["finished"] * 3)
@@ -141,12 +141,15 @@ def test_cancelling_keeps_what_is_done_and_opens_the_rest(benchmark: Benchmark, 
     cancel_run(run, by=owner)
     assert states(run) == ["finished", "running", "cancelled"]
     assert phases(run) == [Phase.INDEPENDENT, Phase.PREFILLING, Phase.INDEPENDENT]
-    # The one in a worker's hands is finished by it; the run stays cancelled.
+    # The one in a worker's hands is its own until that is lost; nobody else takes it, and the run stays cancelled.
     runs.prefill_item(run.items.get(state=RunState.CANCELLED).pk)
-    RunItem.objects.filter(pk=second).update(started_at=timezone.now() - runs.LOST_AFTER * 2)
+    runs.close_cancelled(alone=False)
+    assert states(run) == ["finished", "running", "cancelled"]
+    RunItem.objects.filter(pk=second).update(seen_at=timezone.now() - runs.LOST_AFTER * 2)
     runs.prefill_item(second)
+    runs.close_cancelled(alone=False)
     run.refresh_from_db()
-    assert (run.state, states(run)) == (RunState.CANCELLED, ["finished", "finished", "cancelled"])
+    assert (run.state, states(run)) == (RunState.CANCELLED, ["finished", "cancelled", "cancelled"])
     assert phases(run) == [Phase.INDEPENDENT] * 3
 
 

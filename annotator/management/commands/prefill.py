@@ -7,10 +7,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.actions.fields import BadValueError
 from annotator.actions.jobs import get_suggestions
+from annotator.actions.plans import Wish
 from annotator.management.importing import find_benchmark
 from annotator.management.working import work_off
-from annotator.models import PipelineRun
+from annotator.models import Benchmark, PipelineRun
 from annotator.queries.runs import progress_of, runs_of
 from annotator.rules import NotAllowedError
 from annotator.vocabulary import Stage
@@ -18,20 +20,31 @@ from annotator.vocabulary import Stage
 
 class Command(BaseCommand):
     help = (
-        "Ask for suggestions (stage decompose) or evidence (stage verify) for the documents that lack them. A running "
-        "worker does the work; with --wait this command does it itself."
+        "Ask for suggestions (stage decompose), evidence (stage verify) or mended answers (stage revise) for the "
+        "documents that lack them. A running worker does the work; with --wait this command does it itself."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--benchmark", required=True, metavar="SLUG")
-        parser.add_argument("--stage", choices=(Stage.DECOMPOSE.value, Stage.VERIFY.value), default=Stage.DECOMPOSE)
+        parser.add_argument("--stage", choices=[stage.value for stage in Stage], default=Stage.DECOMPOSE)
+        parser.add_argument("--strategy", metavar="NAME", help="another strategy than the benchmark's own")
+        parser.add_argument(
+            "--parameter",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="a parameter of the strategy; may be given several times (without any: the benchmark's own)",
+        )
+        parser.add_argument("--budget-tokens", type=int, metavar="N", help="the run pauses before it would use more")
+        parser.add_argument("--budget-money", type=float, metavar="N", help="the same, in the currency of the prices")
         parser.add_argument("--wait", action="store_true", help="do the work here and return when it is done")
 
     def handle(self, **options: Any) -> None:
         benchmark = find_benchmark(options["benchmark"])
         try:
-            runs = get_suggestions(benchmark=benchmark, stage=Stage(options["stage"]), by=None)
-        except NotAllowedError as refusal:
+            wish = self._wish(benchmark, options)
+            runs = get_suggestions(benchmark=benchmark, stage=Stage(options["stage"]), by=None, wish=wish)
+        except (NotAllowedError, BadValueError) as refusal:
             raise CommandError(str(refusal)) from None
         if not runs:
             self.stdout.write("Nothing to do: every document that could be helped has what it needs.")
@@ -44,6 +57,24 @@ class Command(BaseCommand):
             )
             return
         self._wait(runs, documents)
+
+    def _wish(self, benchmark: Benchmark, options: dict[str, Any]) -> Wish:
+        """What was asked for; what was not is the benchmark's own. Raises CommandError, BadValueError."""
+        from pipeline.catalogue import choice, choices
+
+        strategy = options["strategy"]
+        if strategy and choice(strategy) is None:
+            raise CommandError(f"There is no strategy “{strategy}”. Known: {', '.join(c.name for c in choices())}.")
+        pairs = [each.partition("=") for each in options["parameter"]]
+        if wrong := next((name for name, equals, _ in pairs if not equals), None):
+            raise CommandError(f"--parameter {wrong}: write NAME=VALUE.")
+        tokens, money = options["budget_tokens"], options["budget_money"]
+        return Wish(
+            strategy=strategy,
+            parameters={name.strip(): value.strip() for name, _, value in pairs} or None,
+            budget_tokens=benchmark.budget_tokens if tokens is None else tokens,
+            budget_money=benchmark.budget_money if money is None else money,
+        )
 
     def _wait(self, runs: list[PipelineRun], documents: int) -> None:
         done = 0
@@ -58,6 +89,8 @@ class Command(BaseCommand):
 
         work_off(runs, tell)
         rows = [progress_of(row) for row in runs_of(runs[0].benchmark).filter(pk__in=[run.pk for run in runs])]
+        if halted := next((row.run.halted for row in rows if row.run.halted), ""):
+            raise CommandError(f"Paused: {halted} It is resumed on the benchmark’s page “Suggestions”.")
         finished, failed = sum(row.finished for row in rows), sum(row.failed for row in rows)
         waiting = sum(row.running + row.waiting for row in rows)
         words = f"{finished} documents done, {failed} failed"

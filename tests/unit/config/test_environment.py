@@ -54,3 +54,16 @@ def test_an_empty_secret_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret_key").touch()
     with pytest.raises(ValueError, match="empty"):
         environment.kept_secret(tmp_path / "secret_key")
+
+
+@pytest.mark.parametrize(("raw", "meant"), [("0.15", 0.15), (" 2 ", 2.0), ("", 7.0)])
+def test_a_price_is_read(monkeypatch: pytest.MonkeyPatch, raw: str, meant: float) -> None:
+    monkeypatch.setenv("A_PRICE", raw)
+    assert environment.decimal("A_PRICE", 7.0) == meant
+
+
+@pytest.mark.parametrize("raw", ["cheap", "-1", "nan", "inf"])
+def test_a_price_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
+    monkeypatch.setenv("A_PRICE", raw)
+    with pytest.raises(ValueError, match="A_PRICE is"):
+        environment.decimal("A_PRICE", 0.0)
