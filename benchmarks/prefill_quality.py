@@ -18,6 +18,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ sys.path.insert(0, str(ROOT))
 
 from pipeline.metrics.alignment import PrecisionRecall, align, match_score  # noqa: E402
 from pipeline.metrics.classification import classify  # noqa: E402
-from pipeline.metrics.text import edit_distance, word_overlap  # noqa: E402
+from pipeline.metrics.decomposition import SAME, apart_in_order, pair_sentences, same_cuts  # noqa: E402
+from pipeline.metrics.text import edit_distance  # noqa: E402
 from pipeline.steps.decompose import decompose  # noqa: E402
 from pipeline.steps.queries import query_for  # noqa: E402
 from pipeline.steps.rerank import PER_CLAIM, PassageIndex  # noqa: E402
@@ -36,6 +38,16 @@ from pipeline.suggestions import Page, SuggestedSentence  # noqa: E402
 UNSEEN = range(22, 34)
 THRESHOLDS = (0.7, 0.8, 0.9)
 NOTHING = PrecisionRecall(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldSentence:
+    """A sentence of the release with its place in the response, and all the release says of it."""
+
+    text: str
+    start: int | None
+    end: int | None
+    fields: dict[str, Any]
 
 
 @dataclass
@@ -108,27 +120,25 @@ def measure(document: dict[str, Any], index: PassageIndex, tally: Tally) -> None
     tally.seconds += time.perf_counter() - began
     tally.documents += 1
 
-    gold = list(document["sentences"].values())
-    spans = located(document["response"], [sentence["text"] for sentence in gold])
-    known = [span for span in spans if span is not None]
-    shared = {(each.start, each.end) for each in found} & set(known)
-    tally.boundaries += PrecisionRecall(len(shared), len(found), len(known))
+    gold = located(document["response"], document["sentences"].values())
+    tally.boundaries += same_cuts(found, gold)
+    known = [(each.start, each.end) for each in gold if each.start is not None and each.end is not None]
     within = [
         each for each in found if any((each.start or 0) < end and (each.end or 0) > start for start, end in known)
     ]
-    tally.covered += PrecisionRecall(len(shared), len(within), len(known))
+    tally.covered += same_cuts(within, gold)
 
-    gold_claims = [claim for sentence in gold for claim in sentence["claims"]]
+    gold_claims = [claim for sentence in gold for claim in sentence.fields["claims"]]
     found_claims = [claim.text for sentence in found for claim in sentence.claims]
     for threshold in THRESHOLDS:
         tally.claims[threshold] += match_score(found_claims, gold_claims, threshold=threshold)
     whole = [sentence.text for sentence in found if sentence.claims]
     tally.whole_sentences += match_score(whole, gold_claims, threshold=0.8)
 
-    for sentence, matched in zip(gold, paired(gold, spans, found), strict=True):
+    for sentence, matched in zip(gold, pair_sentences(gold, found), strict=True):
         if matched is not None:
-            measure_sentence(sentence, matched, tally)
-        measure_evidence(sentence, document["prompt"], index, tally)
+            measure_sentence(sentence.fields, found[matched], tally)
+        measure_evidence(sentence.fields, document["prompt"], index, tally)
 
 
 def measure_sentence(gold: dict[str, Any], found: SuggestedSentence, tally: Tally) -> None:
@@ -140,18 +150,18 @@ def measure_sentence(gold: dict[str, Any], found: SuggestedSentence, tally: Tall
     if gold["decontext"].strip():
         tally.decontext.append(edit_distance(gold["decontext"].strip(), found.decontext))
     texts = [claim.text for claim in found.claims]
-    for pair in align(texts, gold["claims"], threshold=0.5):
+    for pair in align(texts, gold["claims"], threshold=SAME):
         tally.claim_gold.append(gold["claim_checkworthiness"][pair.second])
         tally.claim_found.append(str(found.claims[pair.first].type))
     if gold["sentence_checkworthiness"] != "yes":
         return
     tally.checkworthy_sentences += 1
     tally.more += len(texts) > len(gold["claims"])
-    if len(texts) == len(gold["claims"]):
+    apart = apart_in_order(texts, gold["claims"])
+    if apart is not None:
         tally.same_number += 1
-        for ours, theirs in zip(texts, gold["claims"], strict=True):
-            tally.distances.append(edit_distance(ours, theirs.strip()))
-            tally.overlaps.append(word_overlap(ours, theirs))
+        tally.distances += [distance for distance, _ in apart]
+        tally.overlaps += [overlap for _, overlap in apart]
 
 
 def measure_evidence(gold: dict[str, Any], prompt: str, index: PassageIndex, tally: Tally) -> None:
@@ -175,26 +185,19 @@ def measure_evidence(gold: dict[str, Any], prompt: str, index: PassageIndex, tal
             tally.decided += bool(found & decisive)
 
 
-def located(response: str, texts: list[str]) -> list[tuple[int, int] | None]:
-    """Where each gold sentence stands in the response; None when it is no substring of it."""
-    spans: list[tuple[int, int] | None] = []
+def located(response: str, sentences: Iterable[dict[str, Any]]) -> list[GoldSentence]:
+    """The gold sentences with where they stand in the response; without a place where one is no substring of it."""
+    gold: list[GoldSentence] = []
     position = 0
-    for text in (text.strip() for text in texts):
+    for fields in sentences:
+        text = fields["text"].strip()
         start = response.find(text, position)
         start = start if start >= 0 else response.find(text)
-        spans.append((start, start + len(text)) if start >= 0 and text else None)
-        position = start + len(text) if start >= 0 else position
-    return spans
-
-
-def paired(
-    gold: list[dict[str, Any]], spans: list[tuple[int, int] | None], found: tuple[SuggestedSentence, ...]
-) -> list[SuggestedSentence | None]:
-    """For each gold sentence the suggested one: the same span, else the best match of the text."""
-    by_span = {(each.start, each.end): each for each in found}
-    matches = align([sentence["text"] for sentence in gold], [each.text for each in found], threshold=0.5)
-    by_text = {match.first: found[match.second] for match in matches}
-    return [by_span.get(span, by_text.get(at)) if span else by_text.get(at) for at, span in enumerate(spans)]
+        is_there = start >= 0 and bool(text)
+        end = start + len(text)
+        gold.append(GoldSentence(fields["text"], start if is_there else None, end if is_there else None, fields))
+        position = end if start >= 0 else position
+    return gold
 
 
 def figures(tally: Tally) -> dict[str, float]:

@@ -132,14 +132,29 @@ def ratio_estimate(
 
     Pooled F1 of matched claims, for instance, is 2 x matched over found + gold. None where the denominators sum to 0.
     """
-    clusters = _numbered([cluster for cluster, _, _ in pairs])
-    values = np.array([(above, below) for _, above, below in pairs], dtype=np.float64).reshape(-1, 2)
+    rows = [(cluster, (above, below)) for cluster, above, below in pairs]
+    [estimate] = sums_estimates(rows, 2, lambda sums: [_divide(sums[:, 0], sums[:, 1])], resamples=resamples, seed=seed)
+    return estimate
+
+
+def sums_estimates(
+    rows: Sequence[tuple[Hashable, Sequence[float]]],
+    width: int,
+    figures: Callable[[_Floats], Sequence[_Floats]],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> list[Estimate | None]:
+    """Figures that are functions of sums over ``rows`` of ``width`` numbers, each given with its cluster.
+
+    ``figures`` takes sums, one row a resample, and returns for each figure one value a row, NaN where it is not
+    defined. All figures come from the same resamples. None for a figure that is not defined over all rows.
+    """
+    clusters = _numbered([cluster for cluster, _ in rows])
+    values = np.array([numbers for _, numbers in rows], dtype=np.float64).reshape(-1, width)
     sums = _summed(values, clusters)
-
-    def ratio(table: _Floats) -> _Floats:
-        return _divide(table[:, 0], table[:, 1])
-
-    return _estimate(ratio(sums.sum(axis=0, keepdims=True)), ratio(_resampled(sums, resamples, seed)))
+    whole, drawn = figures(sums.sum(axis=0, keepdims=True)), figures(_resampled(sums, resamples, seed))
+    return [_estimate(value, others) for value, others in zip(whole, drawn, strict=True)]
 
 
 # The coefficients. Each takes sums over items, one row a resample, and returns one figure a row, NaN where undefined.

@@ -1,0 +1,153 @@
+"""How good suggestions are, as tables to read or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.models import Benchmark, User
+from annotator.prefill_quality.handling import THINGS, Done, Handled
+from annotator.prefill_quality.measures import FASTFACT, STEPS, THRESHOLD
+from annotator.prefill_quality.report import Column, Report, as_json, people_in
+from annotator.queries.prefill_quality import quality_of, shared_runs
+from annotator.queries.runs import strategy_label
+
+
+class Command(BaseCommand):
+    help = "Suggestions against the gold, and what people did with them (docs/prefill-quality.md defines every figure)."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--benchmark", required=True, metavar="SLUG")
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument("--strategy", metavar="NAME", default="", help="the suggestions of this strategy alone")
+        which.add_argument(
+            "--run", action="append", default=[], metavar="ID", help="a single run; several stand side by side"
+        )
+        parser.add_argument(
+            "--threshold",
+            type=_share,
+            default=THRESHOLD,
+            metavar="0-1",
+            help=f"from this agreement of words two claims are the same (token F1; {THRESHOLD} by default)",
+        )
+        parser.add_argument("--json", action="store_true", help="everything as JSON instead of tables")
+
+    def handle(self, **options: Any) -> None:
+        benchmark = _benchmark(options["benchmark"])
+        _check(benchmark, options["run"], options["strategy"])
+        report = quality_of(
+            benchmark, runs=options["run"], strategy=options["strategy"], threshold=options["threshold"]
+        )
+        if not options["json"]:
+            self.stdout.write("\n".join(_lines(report)))
+            return
+        people = dict(
+            User.objects.filter(pk__in=people_in([*report.columns, *report.learned])).values_list("pk", "username")
+        )
+        asked = {name: options[name] for name in ("strategy", "run") if options[name]}
+        found = {"benchmark": benchmark.slug, "filter": asked, **as_json(report, people)}
+        self.stdout.write(json.dumps(found, indent=2, ensure_ascii=False))
+
+
+def _share(raw: str) -> float:
+    try:
+        value = float(raw)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"“{raw}” is no share. Write a number above 0 and up to 1, like 0.8.")
+    return value
+
+
+def _benchmark(slug: str) -> Benchmark:
+    benchmark = Benchmark.objects.filter(slug=slug).first()
+    if benchmark is None:
+        raise CommandError(
+            _unknown("benchmark", slug, Benchmark.objects.order_by("slug").values_list("slug", flat=True))
+        )
+    return benchmark
+
+
+def _check(benchmark: Benchmark, runs: list[str], strategy: str) -> None:
+    """Raises CommandError for runs and strategies that this benchmark does not have."""
+    known = shared_runs(benchmark)
+    names = known.order_by("strategy").values_list("strategy", flat=True).distinct()
+    if strategy and strategy not in names:
+        raise CommandError(_unknown("run of the strategy", strategy, names))
+    ids = known.values_list("public_id", flat=True)
+    for run in runs:
+        if not known.filter(public_id=run).exists():
+            raise CommandError(_unknown("run", run, ids[:20]))
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    there = ", ".join(list(known)[:20])
+    return f"There is no {what} “{name}”. " + (f"There are: {there}." if there else "There are none yet.")
+
+
+# --- the tables -----------------------------------------------------------------------------------
+
+
+def _lines(report: Report) -> list[str]:
+    if not report.documents:
+        return ["Nothing to compare with yet: a document is gold when all three stages are agreed."]
+    if not report.columns:
+        return [f"{report.documents:,} gold documents, but nothing was suggested for any of them."]
+    blind = f", {report.blind_first:,} of them blind first" if report.blind_first else ""
+    lines = [
+        f"{report.documents:,} gold documents{blind}. Intervals: 95%, documents drawn anew. Claims are the same "
+        f"from an agreement of words of {report.threshold:g} on."
+    ]
+    for column in (*report.columns, *report.learned):
+        lines += ["", _name(column), *_accuracy(column), *_handling(column.handled.agreed)]
+        if column.handled.blind_first.works:
+            lines += ["  Blind first, beside what people made unaided", *_handling(column.handled.blind_first)]
+    published = "; ".join(
+        f"{each.name}: {', '.join(f'{done.value} {getattr(each, done):g}' for done in Done)}" for each in FASTFACT
+    )
+    return [*lines, "", f"FastFact, Table 1, claims of an answer on average. {published}."]
+
+
+def _name(column: Column) -> str:
+    maker = column.maker
+    label = maker.by or ", ".join(
+        filter(None, (strategy_label(maker.strategy), maker.model, maker.run and f"run {maker.run}"))
+    )
+    return f"{label}: {column.documents:,} documents"
+
+
+def _accuracy(column: Column) -> list[str]:
+    lines = []
+    for step in STEPS:
+        shown = [each for each in step.measures if each.name in column.figures and not each.is_detail]
+        if shown:
+            lines.append(f"  {step.label}")
+        for measure in shown:
+            figure = column.figures[measure.name]
+            estimate = figure.estimate
+            interval = ""
+            if estimate.low is not None and estimate.high is not None:
+                interval = f"({estimate.low:.3f} to {estimate.high:.3f})"
+            paper = "" if measure.paper is None else f"paper {measure.paper:.3f}"
+            of = f"{figure.items:,} {measure.thing}"
+            lines.append(f"    {measure.label:<46}{estimate.value:>7.3f} {interval:<18} {of:<26}{paper}".rstrip())
+    return lines
+
+
+def _handling(handled: Handled) -> list[str]:
+    rows: list[Mapping[str, Any]] = [
+        {"thing": THINGS[thing], **{done.value: counts[done] for done in Done}, "documents": works}
+        for thing, counts, works in handled.rows()
+    ]
+    if not rows:
+        return []
+    heads = "".join(f"{done.label:>11}" for done in Done)
+    lines = [f"  {'What became of them':<30}{heads}{'Documents':>11}"]
+    for row in rows:
+        numbers = "".join(f"{row[done.value]:>11,}" for done in Done)
+        lines.append(f"    {row['thing']:<28}{numbers}{row['documents']:>11,}")
+    return lines

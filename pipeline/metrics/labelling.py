@@ -1,0 +1,91 @@
+"""Predicted labels against the gold, with intervals that know that the labels of one document hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.metrics.agreement import RESAMPLES, Estimate, sums_estimates
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One thing with its gold and its predicted label, and the document (cluster) it is from."""
+
+    cluster: Hashable
+    gold: str
+    predicted: str
+
+
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """Accuracy, and macro-averages over every label that occurs in the gold or in the predictions, as
+    ``pipeline.metrics.classification`` defines them. None without items."""
+
+    accuracy: Estimate | None
+    precision: Estimate | None
+    recall: Estimate | None
+    f1: Estimate | None
+    confusion: dict[str, dict[str, int]]
+
+
+def labelling(items: Sequence[Labelled], *, resamples: int = RESAMPLES, seed: int = 0) -> Labelling:
+    """The scores of all items with 95% intervals by bootstrap over clusters.
+
+    ``confusion[gold][predicted]`` is a count; every label that occurs is present in both directions. In a resample, as
+    in the whole, labels that occur nowhere in it have no part in its averages.
+    """
+    if not items:
+        return Labelling(None, None, None, None, {})
+    names = sorted({label for item in items for label in (item.gold, item.predicted)})
+    place = {name: number for number, name in enumerate(names)}
+    size = len(names)
+    # One row a cluster: its confusion table, flattened.
+    tables: dict[Hashable, list[float]] = {}
+    for item in items:
+        table = tables.setdefault(item.cluster, [0.0] * (size * size))
+        table[place[item.gold] * size + place[item.predicted]] += 1
+
+    def figures(sums: _Floats) -> list[_Floats]:
+        return scores_of_tables(sums.reshape(len(sums), size, size))
+
+    accuracy, precision, recall, f1 = sums_estimates(
+        list(tables.items()), size * size, figures, resamples=resamples, seed=seed
+    )
+    whole = np.array(list(tables.values())).reshape(-1, size, size).sum(axis=0)
+    return Labelling(
+        accuracy,
+        precision,
+        recall,
+        f1,
+        {one: {other: int(whole[place[one], place[other]]) for other in names} for one in names},
+    )
+
+
+def scores_of_tables(tables: _Floats) -> list[_Floats]:
+    """Accuracy, macro precision, recall and F1 of confusion tables (resample, gold, predicted); NaN for empty ones."""
+    right = np.diagonal(tables, axis1=1, axis2=2)
+    gold, predicted = tables.sum(axis=2), tables.sum(axis=1)
+    occurring = (gold + predicted) > 0
+    labels = occurring.sum(axis=1).astype(np.float64)
+    # A label that does not occur scores 0 here and is not divided by.
+    shares = (_shares(right, predicted), _shares(right, gold), _shares(2 * right, gold + predicted))
+    macro = [_divided(each.sum(axis=1), labels) for each in shares]
+    return [_divided(right.sum(axis=1), gold.sum(axis=1)), *macro]
+
+
+def _shares(above: _Floats, below: _Floats) -> _Floats:
+    """Division that says 0 where it would divide by nothing."""
+    found: _Floats = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
+    return found
+
+
+def _divided(above: _Floats, below: _Floats) -> _Floats:
+    """Division that says NaN where it would divide by nothing."""
+    found: _Floats = np.divide(above, below, out=np.full_like(below, np.nan), where=below > 0)
+    return found
