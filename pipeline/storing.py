@@ -44,10 +44,11 @@ def store_verification(run: PipelineRun, claim: Claim, found: Verification) -> N
 def store_evidence(
     run: PipelineRun, claim: Claim, passages: Iterable[RetrievedEvidence], *, annotation: Annotation | None = None
 ) -> list[Evidence]:
-    """Add passages to a claim behind those it has; a passage that it has already is left out. Returns the new ones,
-    shared by all, or those of ``annotation`` alone."""
+    """Add passages to a claim behind those it has; a passage that it has already is not added again, what this run
+    says of it is. Returns the new ones, shared by all, or those of ``annotation`` alone."""
     there = Q(annotation__isnull=True) | (Q(annotation=annotation) if annotation else Q())
-    known = set(claim.evidence.filter(there, removed="").values_list("url", "passage"))
+    passages = list(passages)
+    known = {(row.url, row.passage): row for row in claim.evidence.filter(there, removed="").order_by("-pk")}
     last = claim.evidence.aggregate(last=Max("order"))["last"] or 0
     # One strategy may find a passage by several queries.
     new = list({(each.url, each.passage): each for each in passages if (each.url, each.passage) not in known}.values())
@@ -70,10 +71,13 @@ def store_evidence(
         )
         for position, each in enumerate(new, start=1)
     )
+    known.update(zip(((each.url, each.passage) for each in new), rows, strict=True))
     StanceSuggestion.objects.bulk_create(
-        StanceSuggestion(run=run, evidence=row, label=each.stance, reason=each.stance_reason)
-        for row, each in zip(rows, new, strict=True)
-        if each.stance
+        {
+            row.pk: StanceSuggestion(run=run, evidence=row, label=each.stance, reason=each.stance_reason)
+            for each in passages
+            if each.stance and (row := known[each.url, each.passage])
+        }.values()
     )
     return rows
 

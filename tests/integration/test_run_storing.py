@@ -120,8 +120,11 @@ def test_evidence_that_a_claim_has_already_is_named_by_the_chain_all_the_same(do
     assert first is not None
     rows = list(first.claim.evidence.all())
     again = PipelineRun.objects.create(benchmark=document.benchmark, stage=Stage.VERIFY, strategy=Counting.name)
-    passages = [RetrievedEvidence(passage=row.passage, url=row.url, title="", query="") for row in rows]
+    passages = [
+        RetrievedEvidence(row.passage, row.url, title="", query="", stance=StanceLabel.IRRELEVANT) for row in rows
+    ]
     assert storing.store_evidence(again, first.claim, passages) == []
+    assert [each.evidence for each in StanceSuggestion.objects.filter(run=again).order_by("pk")] == rows
     said = SuggestedVerdict("supported", Factuality.TRUE, chain=(QuestionAnswer("?", "?", "!", len(rows) - 1),))
     storing.store_verdict(again, first.claim, said, passages)
     assert VerdictSuggestion.objects.get(run=again).chain[0]["evidence"] == rows[-1].public_id
