@@ -1,7 +1,7 @@
 """What other fact-checkers write, read as predictions of claim factuality. Their claims are found by their words.
 
-The shapes were read off the tools' own code: OpenFactCheck's FactCheckerEvaluator, FIRE's evaluation, Loki's
-FactCheckOutput, FActScore's decisions. docs/formats/predictions.md shows a row of each.
+The shapes: OpenFactCheck's FactCheckerEvaluator, FIRE's verdict on a claim, Loki's FactCheckOutput, FActScore's
+decisions. docs/formats/predictions.md shows a row of each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ Rows = Iterator[PredictionRow | BadRow]
 
 
 def openfactcheck(stream: BinaryIO) -> Rows:
-    """CSV with a column ``label`` (True or False); row n answers the n-th item of the template. Raises ``FileError``."""
+    """CSV with a column ``label`` (True or False); row n answers the n-th item of the template.
+
+    Raises ``FileError``.
+    """
     head: list[str] | None = None
     number = 0
     for line in read_lines(stream):
@@ -48,8 +51,8 @@ def openfactcheck(stream: BinaryIO) -> Rows:
 
 
 def fire(stream: BinaryIO) -> Rows:
-    """JSON lines with ``claim`` and the verdict in ``result.answer`` (or ``answer``). Its ``label`` is the gold label that
-    FIRE was given, and is not read."""
+    """JSON lines with ``claim`` and the verdict in ``result.answer`` (or ``answer``). Its ``label`` is the gold label
+    that FIRE was given, and is not read."""
     for line in read_lines(stream):
         yield from _each(line, _fire)
 

@@ -42,7 +42,7 @@ def statistics_of(benchmark: Benchmark, sources: Sequence[SourceCount], source: 
     before: Report | None = cache.get(key)
     if before is not None:
         return before
-    with _wholesale():
+    with wholesale():
         report = Report(
             figures=count(documents_of(scope)),
             retrieved=scope.retrieved().filter(checked("claim__")).count(),
@@ -55,7 +55,7 @@ def statistics_of(benchmark: Benchmark, sources: Sequence[SourceCount], source: 
 
 
 @contextmanager
-def _wholesale() -> Iterator[None]:
+def wholesale() -> Iterator[None]:
     """Queries inside read nearly all rows of their tables, so PostgreSQL shall join them table by table.
 
     Until it has analysed a fresh import it takes every condition for rare, and joining row by row then needs minutes

@@ -42,11 +42,18 @@ def classify(gold: Sequence[str], predicted: Sequence[str]) -> Report:
         raise ValueError(f"{len(gold)} gold labels but {len(predicted)} predictions: every item needs both.")
     if not gold:
         raise ValueError("No labels to compare: scores of nothing are not defined.")
-    pairs = Counter(zip(gold, predicted, strict=True))
-    names = sorted({*gold, *predicted})
+    return classify_counts(Counter(zip(gold, predicted, strict=True)))
+
+
+def classify_counts(pairs: Counter[tuple[str, str]]) -> Report:
+    """The same from how often each pair of gold and predicted label occurs. Raises ValueError without any."""
+    total = pairs.total()
+    if not total:
+        raise ValueError("No labels to compare: scores of nothing are not defined.")
+    names = sorted({name for pair, count in pairs.items() if count for name in pair})
     scores = {name: _label_score(name, pairs) for name in names}
     return Report(
-        accuracy=sum(pairs[name, name] for name in names) / len(gold),
+        accuracy=sum(pairs[name, name] for name in names) / total,
         precision=_mean([score.precision for score in scores.values()]),
         recall=_mean([score.recall for score in scores.values()]),
         f1=_mean([score.f1 for score in scores.values()]),

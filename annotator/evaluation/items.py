@@ -1,0 +1,99 @@
+"""What a task asks about: one thing of the gold, its keys, and what the gold says of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.metrics.text import words
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One sentence, claim, passage or response.
+
+    ``position`` counts from 1 within the document: "2" a sentence, "2.1" a claim, "2.1.3" a passage, "" the document
+    itself. ``gold`` is what the task's measure compares with, None where the gold gives nothing to compare with: such
+    an item may be predicted and is not scored. ``text`` and ``context`` are for people (and for what reads texts).
+    """
+
+    key: str
+    document: str
+    external: str
+    position: str
+    gold: Any
+    text: str = ""
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A gold passage: fingerprints of its words and of its address (0: it has none), and its stance; ``added`` ones
+    were found by people."""
+
+    key: str
+    words: int
+    address: int
+    stance: str
+    added: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """A response's own label, and its checked claims with theirs."""
+
+    label: str
+    claims: tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class Gold:
+    """All items of a task, found by any of their keys."""
+
+    items: dict[str, Item]
+    _places: dict[tuple[str, str], str] = field(default_factory=dict)
+    _texts: dict[int, list[str]] = field(default_factory=dict)
+    _order: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, items: Iterable[Item]) -> Gold:
+        return cls({item.key: item for item in items})
+
+    @property
+    def scored(self) -> int:
+        """How many items the gold says something of."""
+        return sum(item.gold is not None for item in self.items.values())
+
+    def by_key(self, key: str) -> str | None:
+        """The item of a public id, or of a document's own id where the item is a document."""
+        return key if key in self.items else self.by_place(key, "")
+
+    def by_place(self, document: str, position: str) -> str | None:
+        """The item at a position of a document, which is named by its public or its external id."""
+        if not self._places:
+            for key, item in self.items.items():
+                self._places[item.document, item.position] = key
+                if item.external:
+                    self._places.setdefault((item.external, item.position), key)
+        return self._places.get((document, position))
+
+    def by_text(self, text: str) -> Sequence[str]:
+        """All items with these words; the same claim may stand in several documents."""
+        if not self._texts:
+            for key, item in self.items.items():
+                self._texts.setdefault(fingerprint(item.text), []).append(key)
+        return self._texts.get(fingerprint(text), ())
+
+    def by_number(self, number: int) -> str | None:
+        """The item in this place, from 1, in the order of the template."""
+        if not self._order:
+            self._order = list(self.items)
+        return self._order[number - 1] if 1 <= number <= len(self._order) else None
+
+
+def fingerprint(text: str) -> int:
+    """A number for the words of a text, whatever its case, punctuation and spacing; 0 for a text without words."""
+    found = " ".join(words(text))
+    return int.from_bytes(hashlib.blake2b(found.encode("utf-8", "replace"), digest_size=8).digest()) if found else 0

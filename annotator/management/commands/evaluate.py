@@ -1,0 +1,340 @@
+"""Score a fact-checker's predictions against the gold of a benchmark, or its baselines alone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.evaluation.items import Gold, Item
+from annotator.evaluation.joining import KINDS, NOT_FOUND, Joined, join
+from annotator.evaluation.label_sets import Undetermined
+from annotator.evaluation.report import SEED, Scorer, told
+from annotator.evaluation.semantic import SemanticError, semantic_scores
+from annotator.evaluation.tasks import Level, Options, Task, measure_of
+from annotator.evaluation.texts import SAME_CLAIM
+from annotator.formats import predictions
+from annotator.formats.predictions_other_tools import READERS
+from annotator.formats.problems import FileError, Problem
+from annotator.models import Benchmark
+from annotator.queries.evaluation import gold_items, kinds_of
+from annotator.queries.statistics import wholesale
+from pipeline.metrics.agreement import RESAMPLES
+
+TOLD = 20  # problems in words, on the screen
+
+
+class Command(BaseCommand):
+    help = "Score predictions against a benchmark's gold, beside constant and random baselines (see docs/evaluate.md)."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--benchmark", required=True, metavar="SLUG")
+        parser.add_argument("--task", required=True, choices=[task.value for task in Task])
+        parser.add_argument("--predictions", type=Path, metavar="FILE", help="left out: the baselines alone")
+        parser.add_argument(
+            "--against", type=Path, metavar="FILE", help="predictions of a second system, for a paired test"
+        )
+        parser.add_argument(
+            "--format",
+            choices=[predictions.NAME, *READERS],
+            default=predictions.NAME,
+            help="of both files: Touchstone's own, or what another tool writes (claim_factuality)",
+        )
+        parser.add_argument("--template", type=Path, metavar="FILE", help="write a file with all keys, to be filled in")
+        parser.add_argument(
+            "--errors", type=Path, metavar="FILE", help="write what was answered wrongly, one object a line"
+        )
+        parser.add_argument("--json", action="store_true", help="everything as JSON instead of a table")
+        parser.add_argument(
+            "--partial", action="store_true", help="score what is right in a file that has faults, and count the faults"
+        )
+        parser.add_argument(
+            "--labels", type=int, choices=[3, 4], default=4, help="stance: four labels, or support as one"
+        )
+        parser.add_argument(
+            "--undetermined",
+            choices=[each.value for each in Undetermined],
+            default=Undetermined.LEFT_OUT.value,
+            help="claim_factuality: what becomes of gold without enough evidence",
+        )
+        parser.add_argument(
+            "--level",
+            choices=[each.value for each in Level],
+            default=Level.SENTENCE.value,
+            help="decomposition: the claims of a sentence, or of a response",
+        )
+        parser.add_argument(
+            "--threshold",
+            type=_share,
+            default=SAME_CLAIM,
+            metavar="0-1",
+            help=f"decomposition, end_to_end: token F1 from which two claims are the same ({SAME_CLAIM} by default)",
+        )
+        parser.add_argument("--by-url", action="store_true", help="evidence: passages are the same by their address")
+        parser.add_argument(
+            "--all-responses", action="store_true", help="revision: true responses too, not false ones alone"
+        )
+        parser.add_argument(
+            "--semantic", action="store_true", help="revision: BERTScore and SimCSE too, where installed"
+        )
+        parser.add_argument("--resamples", type=int, default=RESAMPLES, metavar="N", help="of the intervals; 0: none")
+        parser.add_argument(
+            "--seed", type=int, default=SEED, metavar="N", help="of the random baseline and the intervals"
+        )
+
+    def handle(self, **options: Any) -> None:
+        benchmark, task = _benchmark(options["benchmark"]), Task(options["task"])
+        _check(task, options)
+        chosen = Options(
+            stance_labels=options["labels"],
+            undetermined=Undetermined(options["undetermined"]),
+            level=Level(options["level"]),
+            threshold=options["threshold"],
+            by_address=options["by_url"],
+            all_responses=options["all_responses"],
+        )
+        if options["template"]:
+            self._template(benchmark, task, chosen, options["template"])
+            return
+        by_words = options["format"] not in (predictions.NAME, "openfactcheck")
+        with wholesale():
+            gold = Gold.of(gold_items(benchmark, task, chosen, texts=by_words or bool(options["errors"])))
+        if not gold.scored:
+            raise CommandError(
+                f"“{benchmark.slug}” has no gold for {task.value} yet: a document is gold when it is agreed at all "
+                "three stages."
+            )
+        scorer = Scorer(task, chosen, gold, resamples=options["resamples"], seed=options["seed"])
+        report: dict[str, Any] = {
+            "benchmark": benchmark.slug,
+            "task": task.value,
+            "options": {**chosen.said(task), "seed": scorer.seed},
+            "gold": gold.scored,
+        }
+        files = [path for path in (options["predictions"], options["against"]) if path]
+        systems = [_joined(benchmark, scorer, path, options["format"]) for path in files]
+        if systems:
+            report["rows"] = told(systems[0])
+            report["problems"] = [each.as_dict() for each in systems[0].problems]
+        if len(systems) == 2:
+            report["against"] = {"rows": told(systems[1]), "problems": [each.as_dict() for each in systems[1].problems]}
+        if not options["partial"] and any(each.problem_count for each in systems):
+            if options["json"]:
+                self.stdout.write(_json(report))
+            raise CommandError(_refused(files, systems))
+        if systems:
+            if not systems[0].scored:
+                raise CommandError(_refused(files[:1], systems[:1], "Not one row could be scored."))
+            report.update(scorer.scores(systems[0].scored))
+            if options["semantic"]:
+                report["semantic"] = self._semantic(files[0], gold)
+        report["baselines"] = scorer.baselines()
+        if len(systems) == 2:
+            report["against"].update(scorer.scores(systems[1].scored))
+            report["paired"] = scorer.difference(systems[0], systems[1])
+        if options["errors"] and systems:
+            self._errors(options["errors"], gold, systems[0])
+        for path, each in zip(files, systems, strict=True):
+            for line in _said(path, each):
+                self.stderr.write(line)
+        self.stdout.write(_json(report) if options["json"] else "\n".join(_lines(report, task)))
+
+    def _template(self, benchmark: Benchmark, task: Task, options: Options, path: Path) -> None:
+        items = gold_items(benchmark, task, options, texts=True)
+        written = 0
+        with _opened(path, "w") as file, wholesale():
+            for line in predictions.template(items, task.value, measure_of(task, options).blank()):
+                file.write(line)
+                written += 1
+        self.stdout.write(f"{written} rows written to {path}: fill in the blank answers (null) and score the file.")
+
+    def _semantic(self, path: Path, gold: Gold) -> dict[str, Any]:
+        try:
+            with path.open("rb") as stream:
+                return semantic_scores(_revised(predictions.read(stream), gold))
+        except SemanticError as error:
+            raise CommandError(str(error)) from None
+
+    def _errors(self, path: Path, gold: Gold, joined: Joined) -> None:
+        with _opened(path, "w") as file:
+            for key, label in joined.said.items():
+                item = gold.items[key]
+                if label != item.gold:
+                    row = {
+                        "id": key,
+                        "document": item.external or item.document,
+                        "position": item.position,
+                        "gold": item.gold,
+                        "predicted": label,
+                        "text": item.text,
+                        "about": item.context,
+                    }
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+# --- what is asked for ----------------------------------------------------------------------------
+
+
+def _benchmark(slug: str) -> Benchmark:
+    benchmark = Benchmark.objects.filter(slug=slug).first()
+    if benchmark is None:
+        known = ", ".join(Benchmark.objects.order_by("slug").values_list("slug", flat=True)[:20])
+        raise CommandError(
+            f"There is no benchmark “{slug}”. " + (f"There are: {known}." if known else "There are none yet.")
+        )
+    return benchmark
+
+
+def _share(raw: str) -> float:
+    try:
+        value = float(raw)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"“{raw}” is no share. Write a number above 0 and up to 1, like 0.8.")
+    return value
+
+
+def _check(task: Task, options: dict[str, Any]) -> None:
+    """Raises CommandError for options that do not go together."""
+    if options["against"] and not options["predictions"]:
+        raise CommandError("--against compares a second file with a first: name that one by --predictions.")
+    if options["format"] != predictions.NAME and task != Task.CLAIM_FACTUALITY:
+        raise CommandError(
+            f"--format {options['format']} holds verdicts on claims: use it with --task claim_factuality."
+        )
+    if options["semantic"] and (task != Task.REVISION or not options["predictions"]):
+        raise CommandError("--semantic compares revised responses: use it with --task revision and --predictions.")
+    if options["errors"] and (task in (Task.REVISION, Task.DECOMPOSITION, Task.EVIDENCE, Task.END_TO_END)):
+        raise CommandError("--errors lists wrong labels: use it with a task whose answer is one label.")
+    if options["resamples"] < 0:
+        raise CommandError("--resamples counts draws: write 0 or more.")
+
+
+def _opened(path: Path, mode: str) -> Any:
+    try:
+        return path.open(mode, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _joined(benchmark: Benchmark, scorer: Scorer, path: Path, format: str) -> Joined:
+    read = READERS.get(format, predictions.read)
+    try:
+        with path.open("rb") as stream:
+            joined = join(scorer.gold, scorer.measure, read(stream), task=scorer.task.value)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
+    except FileError as error:
+        raise CommandError(f"{path}: {error}") from None
+    _name_unknown(benchmark, joined)
+    return joined
+
+
+def _name_unknown(benchmark: Benchmark, joined: Joined) -> None:
+    """Says of unknown rows what their id names instead, where it is an id of this benchmark."""
+    if not joined.unknown:
+        return
+    kinds = kinds_of(benchmark, [key for _, key in joined.unknown])
+    instead = {line: kinds[key] for line, key in joined.unknown if key in kinds}
+    joined.problems = [
+        Problem(
+            each.line,
+            each.field,
+            f"{each.reason[:-1]}: it is the id of {instead[each.line]}, so the file may be for another task.",
+        )
+        if each.line in instead and each.reason.endswith(NOT_FOUND)
+        else each
+        for each in joined.problems
+    ]
+
+
+def _revised(rows: Iterator[Any], gold: Gold) -> list[tuple[str, str]]:
+    """Predicted and gold text of every response that can be found."""
+    pairs = []
+    for row in rows:
+        if isinstance(row, predictions.PredictionRow) and isinstance(row.values.get("revised"), str):
+            key = gold.by_key(row.key) if row.key else gold.by_place(row.document, row.position)
+            item: Item | None = gold.items.get(key or "")
+            if item is not None and item.gold is not None:
+                pairs.append((row.values["revised"], item.gold))
+    return pairs
+
+
+# --- what is said ---------------------------------------------------------------------------------
+
+
+def _json(report: dict[str, Any]) -> str:
+    return json.dumps(report, indent=2, ensure_ascii=False)
+
+
+def _counted(joined: Joined) -> str:
+    return "; ".join(f"{joined.counts[kind]:,} {words}" for kind, words in KINDS.items() if joined.counts[kind])
+
+
+def _refused(paths: Sequence[Path], systems: Sequence[Joined], why: str = "Nothing was scored.") -> str:
+    lines = []
+    for path, joined in zip(paths, systems, strict=True):
+        if joined.problem_count:
+            lines += [f"{path}: {_counted(joined)}.", *(f"  {each}" for each in joined.problems[:TOLD])]
+            if joined.problem_count > TOLD:
+                lines.append(f"  … and {joined.problem_count - min(TOLD, len(joined.problems)):,} more.")
+    return "\n".join([*lines, f"{why} Mend the file, or score what is right in it with --partial."])
+
+
+def _said(path: Path, joined: Joined) -> list[str]:
+    """What a person should know of a file that was scored."""
+    lines = [
+        f"{path}: “{written}” was taken as “{taken}” in {count:,} rows."
+        for (written, taken), count in joined.respelled.most_common()
+        if taken
+    ]
+    if joined.problem_count:
+        lines += [
+            f"{path}: {_counted(joined)}. They are not scored.",
+            *(f"  {each}" for each in joined.problems[:TOLD]),
+        ]
+    return lines
+
+
+def _lines(report: dict[str, Any], task: Task) -> list[str]:
+    rows = {"predictions": report} if "rows" in report else {}
+    if "against" in report:
+        rows["against"] = report["against"]
+    rows.update(report["baselines"])
+    first = next(iter(rows.values()))
+    names = list(first["intervals"])
+    lines = [f"{task.label}: {report['gold']:,} items in the gold.", ""]
+    lines.append(f"  {'':<24}" + "".join(f"{name:>24}" for name in names))
+    for label, scores in rows.items():
+        cells = [_cell(scores[name], scores["intervals"][name]) for name in names]
+        lines.append(f"  {label:<24}" + "".join(f"{cell:>24}" for cell in cells))
+    if first["per_label"]:
+        lines += ["", f"  {'label':<24}{'precision':>12}{'recall':>12}{'f1':>12}{'gold':>10}{'predicted':>12}"]
+        lines += [
+            f"  {name:<24}{each['precision']:>12.3f}{each['recall']:>12.3f}{each['f1']:>12.3f}{each['gold']:>10,}"
+            f"{each['predicted']:>12,}"
+            for name, each in first["per_label"].items()
+        ]
+    if "paired" in report:
+        paired = report["paired"]
+        lines += [
+            "",
+            f"  predictions against the second file, over {paired['items']:,} items (documents change hands):",
+        ]
+        lines += [
+            f"  {name:<24}{value:>+12.3f}   p = {paired['p'][name]:.4f}"
+            for name, value in paired["difference"].items()
+            if value is not None
+        ]
+    return lines
+
+
+def _cell(value: float | None, interval: list[float] | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" + (f" ({interval[0]:.3f}–{interval[1]:.3f})" if interval else "")

@@ -1,0 +1,212 @@
+"""Score the answers of models by the labels of their claims, or checked claims by AVeriTeC's score."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.evaluation.answer_scores import Metric, ScoreError, score_answers
+from annotator.formats.answers import CheckedRow, answers, checked_claims
+from annotator.formats.problems import BadRow, FileError, Problem
+from annotator.models import Benchmark
+from annotator.queries.answers import gold_answers
+from annotator.queries.statistics import wholesale
+from pipeline.metrics.agreement import mean_estimate
+from pipeline.metrics.averitec import THRESHOLD, Checked, averitec_score
+from pipeline.metrics.f1_at_k import GAMMA
+from pipeline.metrics.meteor import variant
+
+AVERITEC = "averitec"
+TOLD = 20
+
+Row = TypeVar("Row")
+
+
+class Command(BaseCommand):
+    help = "Score and rank models by the labels of their answers' claims (see docs/formats/scores.md)."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "files", nargs="*", type=Path, metavar="FILE", help="answers with labelled claims, JSON lines"
+        )
+        parser.add_argument("--metric", required=True, choices=[*(each.value for each in Metric), AVERITEC])
+        parser.add_argument(
+            "--benchmark", metavar="SLUG", help="instead of files: the gold labels of a benchmark's answers"
+        )
+        parser.add_argument("--gold", type=Path, metavar="FILE", help="averitec: the claims with their gold labels")
+        parser.add_argument("--k", type=_above_zero, metavar="K", help="veriscore: K; left out, each domain's median")
+        parser.add_argument(
+            "--gamma", type=_above_zero, default=GAMMA, help=f"fastfact: {GAMMA} by default, as in its released code"
+        )
+        parser.add_argument("--partial", action="store_true", help="score what is right in a file that has faults")
+        parser.add_argument("--json", action="store_true", help="everything as JSON instead of a table")
+
+    def handle(self, **options: Any) -> None:
+        files: list[Path] = options["files"]
+        if bool(files) == bool(options["benchmark"]):
+            raise CommandError("Name files of answers, or a benchmark by --benchmark: one of the two.")
+        faults = _Faults(options["partial"])
+        if options["metric"] == AVERITEC:
+            if len(files) != 1 or not options["gold"]:
+                raise CommandError("averitec compares one FILE of predictions with the gold: name that by --gold FILE.")
+            report = _averitec(files[0], options["gold"], faults)
+        else:
+            if files:
+                given = list(_read(files, answers, faults))
+            else:
+                with wholesale():
+                    given = list(gold_answers(_benchmark(options["benchmark"])))
+            faults.check()
+            try:
+                report = score_answers(given, Metric(options["metric"]), k=options["k"], gamma=options["gamma"])
+            except ScoreError as error:
+                raise CommandError(str(error)) from None
+        for line in faults.lines():
+            self.stderr.write(line)
+        report["faults"] = {"rows": faults.number, "problems": [f"{path}: {each}" for path, each in faults.told]}
+        self.stdout.write(
+            json.dumps(report, indent=2, ensure_ascii=False) if options["json"] else "\n".join(_lines(report))
+        )
+
+
+class _Faults:
+    """What is wrong with the files; nothing is scored over faults unless asked."""
+
+    def __init__(self, partial: bool) -> None:
+        self.partial = partial
+        self.number = 0
+        self.told: list[tuple[Path, Problem]] = []
+
+    def add(self, path: Path, *problems: Problem) -> None:
+        self.number += 1
+        self.told += [(path, each) for each in problems][: max(0, TOLD - len(self.told))]
+
+    def lines(self) -> list[str]:
+        return [f"{path}: {each}" for path, each in self.told] + (
+            [f"{self.number:,} rows have faults and are not scored."] if self.number else []
+        )
+
+    def check(self) -> None:
+        if self.number and not self.partial:
+            lines = [*self.lines()[:-1], f"{self.number:,} rows have faults. Nothing was scored."]
+            raise CommandError("\n".join([*lines, "Mend the file, or score what is right in it with --partial."]))
+
+
+def _read(paths: Iterable[Path], read: Callable[[BinaryIO], Iterator[Row | BadRow]], faults: _Faults) -> Iterator[Row]:
+    """The good rows of the files. Raises CommandError for a file that cannot be read."""
+    for path in paths:
+        try:
+            with path.open("rb") as stream:
+                for row in read(stream):
+                    if isinstance(row, BadRow):
+                        faults.add(path, *row.problems)
+                    else:
+                        yield row
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
+        except FileError as error:
+            raise CommandError(f"{path}: {error}") from None
+
+
+def _benchmark(slug: str) -> Benchmark:
+    benchmark = Benchmark.objects.filter(slug=slug).first()
+    if benchmark is None:
+        known = ", ".join(Benchmark.objects.order_by("slug").values_list("slug", flat=True)[:20])
+        raise CommandError(
+            f"There is no benchmark “{slug}”. " + (f"There are: {known}." if known else "There are none yet.")
+        )
+    return benchmark
+
+
+def _above_zero(raw: str) -> float:
+    try:
+        value = float(raw)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"“{raw}” is not above 0.")
+    return value
+
+
+def _averitec(predicted: Path, gold: Path, faults: _Faults) -> dict[str, Any]:
+    """Every gold claim beside its prediction, found by claim_id where both have one, else by text; ids may also be the
+    place in the gold, from 0, as in the shared task."""
+    wanted = list(_read([gold], checked_claims, faults))
+    places = {row.key or str(number): number for number, row in enumerate(wanted)}
+    texts: dict[str, list[int]] = {}
+    for number, row in enumerate(wanted):
+        texts.setdefault(" ".join(row.text.split()), []).append(number)
+    found: dict[int, CheckedRow] = {}
+    twice: set[int] = set()
+    for row in _read([predicted], checked_claims, faults):
+        same = texts.get(" ".join(row.text.split()), [])
+        place = places.get(row.key) if row.key else (same[0] if len(same) == 1 else None)
+        if place is None:
+            reason = (
+                f"claim “{(row.key or row.text)[:60]}” is "
+                + ("several times" if same and not row.key else "not")
+                + " in the gold."
+            )
+            faults.add(predicted, Problem(row.line, "claim", reason))
+        elif place in found:
+            faults.add(predicted, Problem(row.line, "claim", f"was answered before, in line {found[place].line}."))
+            twice.add(place)
+        else:
+            found[place] = row
+    for place, row in enumerate(wanted):
+        if place not in found:
+            faults.add(predicted, Problem(0, "claim", f"no row for “{row.text[:60]}” (number {place} of the gold)."))
+    faults.check()
+    both = [(wanted[place], row) for place, row in sorted(found.items()) if place not in twice]
+    if not both:
+        raise CommandError("There is no claim to score.")
+    golds = [Checked(one.label, one.pairs) for one, _ in both]
+    said = [Checked(two.label, two.pairs) for _, two in both]
+    score, each = averitec_score(golds, said)
+    right = [
+        float(one.label == two.label and value > THRESHOLD) for one, two, value in zip(golds, said, each, strict=True)
+    ]
+    estimate = mean_estimate(list(enumerate(right)))
+    assert estimate is not None
+    return {
+        "metric": AVERITEC,
+        "score": score,
+        "interval": None if estimate.low is None else [estimate.low, estimate.high],
+        "claims": len(both),
+        "label_accuracy": sum(one.label == two.label for one, two in zip(golds, said, strict=True)) / len(both),
+        "evidence_mean": sum(each) / len(each),
+        "threshold": THRESHOLD,
+        "meteor": variant(),
+        "labels": dict(Counter(one.label for one in golds)),
+    }
+
+
+def _lines(report: dict[str, Any]) -> list[str]:
+    if report["metric"] == AVERITEC:
+        low, high = report["interval"] or (None, None)
+        return [
+            f"AVeriTeC score {report['score']:.3f}" + (f" ({low:.3f}–{high:.3f})" if low is not None else "")
+            + f" over {report['claims']:,} claims; label accuracy {report['label_accuracy']:.3f}, "
+            f"evidence {report['evidence_mean']:.3f}.",
+            f"METEOR: {report['meteor']}.",
+        ]  # fmt: skip
+    lines = [f"{report['metric']} over {report['answers']:,} answers"]
+    if "k" in report:
+        lines.append("K: " + ", ".join(f"{domain} {value:g}" for domain, value in report["k"].items()))
+    lines += ["", f"  {'':>4}{'model':<32}{'score':>8}{'interval':>18}{'answers':>10}{'supported':>12}{'claims':>10}"]
+    for place, each in enumerate(report["models"], start=1):
+        interval = "–" if each["interval"] is None else "{:.3f}–{:.3f}".format(*each["interval"])
+        lines.append(
+            f"  {place:>2}. {each['model']:<32}{each['score']:>8.3f}{interval:>18}{each['answers']:>10,}"
+            f"{each['supported_mean']:>12.1f}{each['claims_mean']:>10.1f}"
+        )
+    for each in report["kendall_tau"]:
+        tau = "–" if each["tau"] is None else f"{each['tau']:.3f}"
+        lines.append(f"  Kendall's tau, {each['domains'][0]} and {each['domains'][1]}: {tau} ({each['models']} models)")
+    return lines
