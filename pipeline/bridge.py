@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -20,12 +21,32 @@ class Bridge:
 
     def run(self, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The result of ``main``, whose calls of ``do`` are answered meanwhile. Raises what it raises."""
+        begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
+
+        async def whole() -> T:
+            task = asyncio.current_task()
+            assert task is not None
+            begun.set_result((asyncio.get_running_loop(), task))
+            return await main()
+
         with ThreadPoolExecutor(1, thread_name_prefix="strategy") as pool:
-            ended = pool.submit(asyncio.run, main())
+            ended = pool.submit(lambda: asyncio.run(whole()))
             ended.add_done_callback(lambda _: self._asked.put(None))
-            while (work := self._asked.get()) is not None:
-                work()
+            try:
+                self._answer()
+            except BaseException:  # interrupted: calls under way are given up, and what they hold is written back
+                if not ended.done():
+                    loop, task = begun.result()
+                    with suppress(RuntimeError):  # ended at this moment
+                        loop.call_soon_threadsafe(task.cancel)
+                    self._answer()
+                raise
         return ended.result()
+
+    def _answer(self) -> None:
+        """Do what the coroutine asks for, until it has ended."""
+        while (work := self._asked.get()) is not None:
+            work()
 
     async def do(self, function: Callable[[], T]) -> T:
         """The result of ``function``, called in the thread that called ``run``. Raises what it raises."""

@@ -150,9 +150,13 @@ class RunMeter:
                 if not mine:  # rolls the hold back
                     raise RunStoppedError("Another worker has the document now.")
                 return True
-        run = self._run.annotate(
-            held_tokens=Sum("items__reserved_tokens"), held_money=Sum("items__reserved_money")
-        ).first()
+        run = (
+            self._run.defer("plan")
+            .annotate(  # asked again and again while others hold; a plan may be large
+                held_tokens=Sum("items__reserved_tokens"), held_money=Sum("items__reserved_money")
+            )
+            .first()
+        )
         if run is None or run.state not in OPEN_STATES:
             raise RunStoppedError("The run was paused or cancelled.")
         self._check_budget(run, hold)

@@ -114,10 +114,13 @@ def release_lost(*, alone: bool = False) -> list[int]:
 
 
 def close_cancelled(*, alone: bool) -> None:
-    """Close items of cancelled runs whose worker was lost: nobody hands them out again, and their documents wait."""
-    for item in RunItem.objects.filter(_lost(alone=alone), run__state=RunState.CANCELLED).select_related("run"):
+    """Close items of cancelled runs whose worker was lost, or put them back while the run was being cancelled: nobody
+    hands them out again, and their documents wait."""
+    stranded = _lost(alone=alone) | Q(state=RunState.QUEUED)
+    for item in RunItem.objects.filter(stranded, run__state=RunState.CANCELLED).select_related("run"):
         with transaction.atomic():
-            PipelineRun.objects.select_for_update().get(pk=item.run_id)
+            if PipelineRun.objects.select_for_update().get(pk=item.run_id).state != RunState.CANCELLED:
+                continue  # tried again meanwhile
             give_back(item)
             _finish(item, RunState.CANCELLED)
 
@@ -201,11 +204,15 @@ def _check_mine(item: RunItem) -> None:
 
 def _finish_mine(item: RunItem, state: RunState, *, error: str = "") -> None:
     with transaction.atomic():
+        PipelineRun.objects.select_for_update().get(pk=item.run_id)  # the run first, as everywhere
         lock_document(item.document_id)
         try:
             _check_mine(item)
         except _TakenError:
             return
+        # What a call that could not be written still holds would keep the others waiting for ever.
+        item.refresh_from_db(fields=["reserved_tokens", "reserved_money"])
+        give_back(item)
         _finish(item, state, error=error)
 
 

@@ -41,8 +41,8 @@ def start_run(
 
     ``wish`` says which strategy, parameters and budget; without, the benchmark's own. Returns None where nothing is to
     be done: no documents, no strategy, a stage that the strategy has no part in, nothing to search in. A strategy that
-    lacks a service gives a run that has failed, with the reason beside each document, which stays open; with ``refuse``
-    it raises BadValueError, as for a wrong parameter.
+    lacks a service, or cannot use the benchmark's parameters or prompts, gives a run that has failed, with the reason
+    beside each document, which stays open; with ``refuse`` it raises BadValueError, as for a wrong parameter of a wish.
     """
     ids = list(documents)
     wish = wish or Wish(budget_tokens=benchmark.budget_tokens, budget_money=benchmark.budget_money)
@@ -55,12 +55,19 @@ def start_run(
     if why and refuse:
         raise BadValueError(why)
     wish = replace(wish, extra={**wish.extra, **(plan or {})})
+    try:
+        frozen = frozen_plan(benchmark, choice, wish)
+    except BadValueError as error:
+        if refuse or wish.parameters is not None:  # somebody chose them, and can choose others
+            raise
+        # Somebody is handing in work, which a parameter or wording that is out of date must not hold up.
+        why, frozen = str(error), {"corpus": benchmark.corpus_id, **wish.extra}
     with transaction.atomic():
         run = PipelineRun.objects.create(
             benchmark=benchmark,
             stage=stage,
             strategy=choice.name,
-            plan=frozen_plan(benchmark, choice, wish) | ({"refused": True} if why else {}),
+            plan=frozen | ({"refused": True} if why else {}),
             budget_tokens=wish.budget_tokens,
             budget_money=wish.budget_money,
             requested_by=by,

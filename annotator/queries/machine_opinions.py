@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
-from django.db.models import Q
-
 from annotator import edits
 from annotator.models import (
     Annotation,
@@ -184,12 +182,11 @@ def _link(link: dict[str, Any], claim: str, cards: dict[str, Card]) -> Link:
 
 def _before(work: ClaimWork) -> Before | None:
     """The prejudgement of the suggestion that a claim came from, as long as its words are the same."""
+    if work.claim.suggestion_id is None:
+        return None
     suggestion = (
-        ClaimSuggestion.objects.filter(
-            Q(claims=work.claim) | Q(claims__agreed_rows=work.claim), text=work.claim.text, prejudgement__isnull=False
-        )
+        ClaimSuggestion.objects.filter(pk=work.claim.suggestion_id, text=work.claim.text, prejudgement__isnull=False)
         .select_related("sentence__run")
-        .order_by("-id")
         .first()
     )
     if suggestion is None or not suggestion.prejudgement:

@@ -212,6 +212,10 @@ class HttpPages:
         return sent.body.decode("utf-8", "replace")
 
 
+# PostgreSQL indexes at most 2,704 bytes of a snapshot's address and hash (64) together.
+_LONGEST_URL = 2_500
+
+
 def checked_url(url: str) -> str:
     """An address without its fragment, if it is one that may be fetched. Raises _AbsentError."""
     try:
@@ -223,9 +227,12 @@ def checked_url(url: str) -> str:
         raise _AbsentError("its address is not a web address (http or https)")
     if parsed.userinfo:
         raise _AbsentError("its address carries a name or password")
-    if not (port is None or 0 < port < 1 << 16) or len(url) > 4096:
+    if not (port is None or 0 < port < 1 << 16):
         raise _AbsentError("its address is not a web address")
-    return str(parsed.copy_with(fragment=None))
+    whole = str(parsed.copy_with(fragment=None))  # percent-encoded: longer than it was written
+    if len(whole) > _LONGEST_URL:
+        raise _AbsentError("its address is too long to be kept")
+    return whole
 
 
 def _joined(url: str, to: str) -> str:

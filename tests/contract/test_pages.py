@@ -145,6 +145,7 @@ def test_what_cannot_be_read_says_why(site: FakeSite, path: str, said: str, last
         "http://name:word@127.0.0.1/",
         "http://name@127.0.0.1/",
         "http://127.0.0.1/" + "x" * 5000,
+        "http://127.0.0.1/" + "ü" * 500,  # 3,000 characters as it is sent
     ],
 )
 def test_only_plain_web_addresses_are_asked(url: str) -> None:

@@ -435,3 +435,57 @@ def test_a_worker_that_is_alone_takes_up_everything_at_its_start(
     assert (states(run), states(paused)) == (["running"], ["running"]), "a fresh sign of life is believed"
     tasks.resume_runs(alone=True)
     assert (states(run), states(paused)) == (["finished"], ["queued"])
+
+
+@pytest.mark.django_db
+def test_parameters_that_are_out_of_date_hold_up_nobody_who_hands_in(
+    benchmark: Benchmark, chat: FakeChat, owner: User
+) -> None:
+    benchmark.parameters = {"of_an_older_release": 1}
+    benchmark.save()
+    document = DocumentFactory(benchmark=benchmark)
+    wanted: dict[str, Any] = {"benchmark": benchmark, "stage": Stage.DECOMPOSE, "documents": [document.pk], "by": None}
+    run = start_run(**wanted)
+    assert run is not None
+    assert run.state == RunState.FAILED
+    assert "of_an_older_release" in run.items.get().error
+    document.refresh_from_db()
+    assert document.phase == Phase.INDEPENDENT
+    with pytest.raises(BadValueError, match="of_an_older_release"):
+        start_run(**wanted, refuse=True)
+    with pytest.raises(BadValueError, match="of_an_older_release"):
+        retry_failed(run, by=owner)
+
+
+@pytest.mark.django_db
+def test_a_document_that_fails_gives_back_what_it_holds(
+    benchmark: Benchmark, chat: FakeChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer that cannot be written leaves its hold; kept with a failed document it would be waited for for ever."""
+
+    def refuse(answer: Answer) -> None:
+        raise ValueError("cannot be stored")
+
+    monkeypatch.setattr("pipeline.ledger.keep_answer", refuse)
+    run = counting(benchmark, 1, calls=1, budget_tokens=10_000)
+    PipelineRun.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
+    runs.prefill_item(run.items.get().pk)
+    item = run.items.get()
+    run.refresh_from_db()
+    assert item.state == RunState.FAILED
+    assert (item.reserved_tokens, item.reserved_money) == (0, 0)
+    assert (run.spent_tokens, run.spent_money) == (0, 0)
+
+
+@pytest.mark.django_db
+def test_a_document_put_back_into_a_cancelled_run_is_closed(benchmark: Benchmark, chat: FakeChat, owner: User) -> None:
+    """A worker may put it back at the very moment at which its run is cancelled: neither sees the other."""
+    run = counting(benchmark, 1)
+    cancel_run(run, by=owner)
+    item = run.items.get()
+    RunItem.objects.filter(pk=item.pk).update(state=RunState.QUEUED, finished_at=None)
+    Document.objects.filter(pk=item.document_id).update(phase=Phase.PREFILLING)
+    runs.close_cancelled(alone=False)
+    item.refresh_from_db()
+    assert item.state == RunState.CANCELLED
+    assert Document.objects.get(pk=item.document_id).phase == Phase.INDEPENDENT

@@ -75,3 +75,23 @@ def test_a_thread_with_an_event_loop_of_its_own_may_wait_too() -> None:
         return bridge.run(main)
 
     assert asyncio.run(outer()) == 7
+
+
+def test_an_interrupted_worker_ends_and_its_coroutine_writes_what_it_has_to() -> None:
+    """Ctrl-C reaches the thread that answers: the event loop must not wait for it for ever."""
+    bridge = Bridge()
+    written: list[str] = []
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    async def main() -> None:
+        bridge._asked.put(interrupt)
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await bridge.do(lambda: written.append("given back"))
+
+    with pytest.raises(KeyboardInterrupt):
+        bridge.run(main)
+    assert written == ["given back"]
