@@ -58,7 +58,7 @@ class Choice:
     needs: tuple[str, ...]
     prompts: tuple[str, ...]
     formula: str
-    typical: Mapping[str, float]
+    typical: Mapping[Stage, Mapping[str, float]]
     fields: tuple[Field, ...]
 
 

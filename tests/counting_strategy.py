@@ -44,7 +44,11 @@ class Counting(Strategy):
     stages: ClassVar = (Stage.DECOMPOSE, Stage.VERIFY, Stage.REVISE)
     needs: ClassVar = frozenset({Service.CHAT, Service.SEARCH})
     formula_text: ClassVar = "n + M"
-    typical: ClassVar = {"questions": 3, "claims": 2, "sentences": 3}
+    typical: ClassVar = {
+        Stage.DECOMPOSE: {"questions": 3, "sentences": 3},
+        Stage.VERIFY: {"claims": 2},
+        Stage.REVISE: {"revisions": 1},
+    }
     parameters_type: ClassVar = CountingParameters
     parameters: CountingParameters
 

@@ -31,8 +31,7 @@ _SEARCHES, _PAGES, _RANKINGS = {"search"}, {"fetch", "pages"}, {"rank"}
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """For all chosen documents together. ``measured``: the number of documents that the figures are averages of, 0
-    where they follow from the formula. ``whole_way``: they cover the later stages too, since a formula without
-    measurements does not tell them apart."""
+    where they follow from the formula."""
 
     documents: int
     chats: float
@@ -42,7 +41,6 @@ class Forecast:
     money: float
     seconds: float
     measured: int
-    whole_way: bool
 
     @property
     def calls(self) -> float:
@@ -53,10 +51,6 @@ class Forecast:
         if self.measured:
             one = self.measured == 1
             return f"Average of the {'one document' if one else f'{self.measured:,} documents'} done here so far."
-        if self.whole_way:
-            return (
-                "Nothing was measured here yet: the strategy’s formula with typical quantities, through all its stages."
-            )
         return "Nothing was measured here yet: the strategy’s formula with typical quantities."
 
 
@@ -93,7 +87,6 @@ def _from_measured(past: Compared, scope: Scope) -> Forecast:
         money=use.money * whole * share,
         seconds=past.seconds * documents / min(at_once, max(documents, 1)),
         measured=past.documents,
-        whole_way=False,
     )
 
 
@@ -108,7 +101,7 @@ def _from_formula(
     from pipeline.catalogue import formula
 
     documents = len(scope.documents)
-    counts = dict(choice.typical)
+    counts = dict(choice.typical.get(stage, {}))
     if stage == Stage.VERIFY and documents and counts.get("claims"):
         scale = scope.claims_in_all / documents / counts["claims"]
         counts = {name: number * scale for name, number in counts.items()}
@@ -134,7 +127,6 @@ def _from_formula(
         money=money + searches * settings.SEARCH_PRICE,
         seconds=calls * SECONDS_A_CALL / min(at_once, max(settings.CALLS_AT_ONCE, 1)),
         measured=0,
-        whole_way=stage == Stage.DECOMPOSE and len(choice.stages) > 1,
     )
 
 

@@ -51,7 +51,7 @@ class Strategy:
     prompts: ClassVar[tuple[str, ...]] = ()
     formula_text: ClassVar[str] = "0"  # in the letters of docs/strategies.md
     # What one document and one claim come to before anything was measured, for the forecast: names as in ``counts``.
-    typical: ClassVar[Mapping[str, float]] = {}
+    typical: ClassVar[Mapping[Stage, Mapping[str, float]]] = {}
     parameters_type: ClassVar[type[Parameters]] = Parameters
 
     parameters: Parameters  # narrowed by each strategy to its own class

@@ -87,17 +87,9 @@ class FactcheckGpt(Strategy):
     # Of one document: sentences, claims and evidence as in the paper (Table 1: 311, 678, 661 and 3,305 of 94 answers;
     # 105 of 1,136 answers were not decomposed at once, section B.2), the rest the most that the defaults allow.
     typical: ClassVar = {
-        "answers": 1,
-        "sentences": 3.3,
-        "left": 0.2,
-        "statements": 7.2,
-        "claims": 7,
-        "queries": 35,
-        "pages": 175,
-        "ranked": 35,
-        "evidence": 35,
-        "judged": 7,
-        "mended": 0.65,
+        Stage.DECOMPOSE: {"answers": 1, "sentences": 3.3, "left": 0.2, "statements": 7.2},
+        Stage.VERIFY: {"claims": 7, "queries": 35, "pages": 175, "ranked": 35, "evidence": 35, "judged": 7},
+        Stage.REVISE: {"mended": 0.65},
     }
     parameters_type: ClassVar = FactcheckGptParameters
     parameters: FactcheckGptParameters

@@ -60,7 +60,10 @@ class FastFact(Strategy):
     prompts: ClassVar = ("fastfact/extract", "fastfact/verify")
     formula_text: ClassVar = "⌈N/w⌉ + (pM − Z) models, pM searches, U pages"
     # 311 sentences and 661 checkworthy claims in 94 answers (Factcheck-Bench, Table 1); none settled, five pages each.
-    typical: ClassVar = {"sentences": 3.3, "claims": 7, "settled": 0, "pages": 35}
+    typical: ClassVar = {
+        Stage.DECOMPOSE: {"sentences": 3.3},
+        Stage.VERIFY: {"claims": 7, "settled": 0, "pages": 35},
+    }
     parameters_type: ClassVar = FastFactParameters
     parameters: FastFactParameters
 

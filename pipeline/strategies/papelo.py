@@ -66,13 +66,15 @@ class Papelo(Strategy):
     # The most that the defaults allow: the third answer settles it, two questions are rephrased. Seven claims: Table 1
     # of Factcheck-Bench has 661 checkworthy ones in 94 answers.
     typical: ClassVar = {
-        "claims": 7,
-        "hops": 21,
-        "rephrased": 14,
-        "searched": 35,
-        "lists": 35,
-        "chosen": 35,
-        "pages": 35,
+        Stage.VERIFY: {
+            "claims": 7,
+            "hops": 21,
+            "rephrased": 14,
+            "searched": 35,
+            "lists": 35,
+            "chosen": 35,
+            "pages": 35,
+        }
     }
     parameters_type: ClassVar = PapeloParameters
     parameters: PapeloParameters

@@ -58,7 +58,7 @@ class VeriScore(Strategy):
     )
     formula_text: ClassVar = "N + (M − Z) models, M searches"
     # 311 sentences and 661 checkworthy claims in 94 answers (Factcheck-Bench, Table 1).
-    typical: ClassVar = {"sentences": 3.3, "claims": 7}
+    typical: ClassVar = {Stage.DECOMPOSE: {"sentences": 3.3}, Stage.VERIFY: {"claims": 7}}
     parameters_type: ClassVar = VeriScoreParameters
     parameters: VeriScoreParameters
 

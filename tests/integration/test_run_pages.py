@@ -175,19 +175,19 @@ def told(benchmark: Benchmark, stage: Stage, scope: Scope, **parameters: object)
 def test_before_anything_was_measured_the_formula_tells(benchmark: Benchmark, chat: FakeChat, settings: Any) -> None:
     made = documents(4, benchmark=benchmark)
     found = told(benchmark, Stage.DECOMPOSE, Scope([each.pk for each in made]))
-    # Three questions and two claims a document, each claim a question and a "look": the typical quantities.
-    assert (found.documents, found.chats + found.searches, found.measured) == (4, 4 * (3 + 2 + 2), 0)
+    # Three questions a document; later two claims, each a question and a "look": the typical quantities.
+    assert (found.documents, found.chats + found.searches, found.measured) == (4, 4 * 3, 0)
     assert found.tokens > found.chats * 250
     assert found.money == pytest.approx((found.tokens - found.chats * 250) * 1e-6 + found.chats * 250 * 2e-6)
     claims = {each.pk: [1, 2, 3, 4] for each in made}
     verify = told(benchmark, Stage.VERIFY, Scope(list(claims), claims))
-    assert verify.calls == 4 * 2 * (3 + 2 + 2), "four claims, where two are typical"
+    assert verify.calls == 4 * 2 * (2 + 2), "four claims, where two are typical"
 
 
 def test_what_was_measured_here_tells_better(benchmark: Benchmark, chat: FakeChat) -> None:
     run = counted(benchmark, 2, calls=5)
     found = told(benchmark, Stage.DECOMPOSE, Scope([1, 2, 3, 4]))
-    assert (found.measured, found.chats, found.whole_way) == (2, 20, False)
+    assert (found.measured, found.chats) == (2, 20)
     assert found.tokens == pytest.approx(2 * run.spent_tokens)
     assert found.money == pytest.approx(2 * run.spent_money)
     # Done again from the store it cost nothing, and is no cheaper for other documents.

@@ -460,6 +460,10 @@ def test_prompts_are_whole(name: str) -> None:
 
 
 def test_the_typical_document_has_a_price() -> None:
-    calls_of = FactcheckGpt().formula(FactcheckGpt.typical)
-    assert all(number > 0 for number in calls_of.values())
-    assert set(calls_of) >= {"search", "fetch", "rank"}
+    steps = [
+        {step for step, calls in FactcheckGpt().formula(typical).items() if calls}
+        for typical in (FactcheckGpt.typical[stage] for stage in FactcheckGpt.stages)
+    ]
+    assert steps[1] >= {"search", "fetch", "rank"}
+    assert set().union(*steps) == set(FactcheckGpt().formula({})), "each step belongs to a stage"
+    assert sum(map(len, steps)) == len(set().union(*steps)), "and to one alone"
