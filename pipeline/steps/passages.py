@@ -89,7 +89,7 @@ class SeenTexts:
         tokens = words(text)
         triples = {_hash(tokens[start : start + 3]) for start in range(max(1, len(tokens) - 2))}
         sketch = sorted(triples)[:_SKETCH]
-        if len(self._new(sketch)) < len(sketch) / 6:
+        if self._new(sketch) < len(sketch) / 6:
             return False
         self._recent.update(sketch)
         if len(self._recent) > _RECENT:
@@ -97,13 +97,14 @@ class SeenTexts:
             self._recent.clear()
         return True
 
-    def _new(self, sketch: list[int]) -> list[int] | np.ndarray:
+    def _new(self, sketch: list[int]) -> int:
+        """How many of the hashes were not seen."""
         fresh = [value for value in sketch if value not in self._recent]
         if not fresh or not len(self._older):
-            return fresh
+            return len(fresh)
         values = np.array(fresh, dtype=np.uint32)
         places = np.searchsorted(self._older, values).clip(max=len(self._older) - 1)
-        return values[self._older[places] != values]
+        return int(np.count_nonzero(self._older[places] != values))
 
 
 def _hash(tokens: list[str]) -> int:

@@ -1,13 +1,14 @@
 """Step 4c: passages in the order in which they speak about a query, by their words and, if possible, by their meaning.
 
 Factcheck-Bench re-ranks with a lexical and a semantic similarity together (sections 3.1 and B.2). Here the two orders
-are fused by reciprocal ranks (Cormack et al. 2009), because the scores of different rankers have no common scale.
+are fused by the sum of their scores, each stretched to the same scale, which bears a weak ranker better than reciprocal
+ranks do (measured: docs/benchmarks.md; so found Bruch et al. 2023).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
@@ -17,7 +18,7 @@ from pipeline.steps.rerank import stems
 
 # Where a repeated word stops to count more, and how much longer passages are held back (BM25's usual values).
 _SATURATION, _LENGTH = 1.5, 0.75
-_FUSION = 60  # the usual constant of reciprocal rank fusion
+_MEANING = 0.5  # its share of the fused score
 # A long page has thousands of passages; so many, the best by words, are compared by meaning.
 MOST_BY_MEANING = 200
 
@@ -69,19 +70,26 @@ def lexical_scores(query: str, passages: Sequence[str]) -> list[float]:
     return scores
 
 
-def fused(*orders: Sequence[Ranked]) -> list[Ranked]:
-    """One order out of several by reciprocal ranks: a place counts 1 / (60 + place), equal scores share a place, and
-    what an order leaves out gets nothing from it. Scores between 0 and 1, 1 for what is first everywhere."""
-    total: defaultdict[int, float] = defaultdict(float)
-    for order in orders:
-        place, before = 0, None
-        for number, each in enumerate(order, start=1):
-            if each.score != before:
-                place, before = number, each.score
-            total[each.position] += 1 / (_FUSION + place)
-    most = len(orders) / (_FUSION + 1)
+def fused(by_words: Sequence[Ranked], by_meaning: Sequence[Ranked], meaning: float = _MEANING) -> list[Ranked]:
+    """One order out of two, both best first: the weighted sum of their scores, stretched to 0 to 1 over what both have.
+
+    ``meaning`` is the share of the second. What it leaves out stays behind, in the order of the first, with score 0.
+    """
+    compared = {each.position for each in by_meaning}
+    words = _stretched([each for each in by_words if each.position in compared])
+    total = {
+        position: (1 - meaning) * words[position] + meaning * score
+        for position, score in _stretched(by_meaning).items()
+    }
     best = sorted(total, key=lambda position: (-total[position], position))
-    return [Ranked(position, total[position] / most) for position in best]
+    behind = [Ranked(each.position, 0.0) for each in by_words if each.position not in compared]
+    return [*(Ranked(position, total[position]) for position in best), *behind]
+
+
+def _stretched(order: Sequence[Ranked]) -> dict[int, float]:
+    """Scores by position, 1 for the first and 0 for the last; all 0 where they are equal."""
+    most, least = order[0].score, order[-1].score
+    return {each.position: (each.score - least) / (most - least) if most > least else 0.0 for each in order}
 
 
 def _ordered(scores: Sequence[float]) -> list[Ranked]:

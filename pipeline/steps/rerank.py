@@ -17,11 +17,13 @@ from pipeline.metrics.text import words
 from pipeline.steps.found_passages import SOURCES, TEXTS, FoundPassages, Packed, PackedWriter, source_line
 from pipeline.steps.lexicon import FUNCTION_WORDS
 from pipeline.steps.passages import SeenTexts, passages
-from pipeline.steps.postings import Postings, TokenArrays, TokenCorpus
+from pipeline.steps.postings import Postings, TokenCorpus, Tokens
 from pipeline.suggestions import Page, RetrievedEvidence
 
 # Passages a claim (Factcheck-Bench section 3.2).
 PER_CLAIM = 5
+# Of written indexes: to be raised whenever passages are cut, or words stemmed, in another way.
+INDEX_FORMAT = 1
 
 
 class PassageIndex:
@@ -50,15 +52,23 @@ class PassageIndex:
         with (folder / TEXTS).open("wb") as texts, (folder / SOURCES).open("wb") as sources:
             collected = _Collected(texts, sources)
             collected.read(pages)
-        collected.found(b"", b"").save(folder)
-        if (postings := collected.postings()) is not None:
+        found, postings = collected.found(b"", b""), collected.postings()
+        if postings is not None:
+            found.save(folder)
             postings.save(folder, show_progress=False)
+        elif len(found):  # nothing but function words, which nobody can search for
+            cls.write((), folder)
+        else:
+            found.save(folder)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
         """The index that was written to a folder. Raises OSError or ValueError if there is none, or not a whole one."""
-        found = FoundPassages.open(folder)
-        return cls(found, Postings.load(folder, mmap=True) if len(found) else None)
+        try:
+            found = FoundPassages.open(folder)
+            return cls(found, Postings.load(folder, mmap=True) if len(found) else None)
+        except (EOFError, KeyError, TypeError) as error:  # what numpy and the library say of an empty or foreign file
+            raise ValueError(f"What lies in {folder} is no index: {error}") from error
 
     def __len__(self) -> int:
         return len(self._found) if self._postings is not None else 0
@@ -125,8 +135,9 @@ class _Collected:
         """The index of the words; None where there is not one. Gives up what was collected of them."""
         if not self._numbers:
             return None
-        tokens = TokenArrays(np.array(self._numbers, dtype=np.int32), np.array(self._lengths, dtype=np.int32))
-        self._numbers = array("i")
+        numbers, self._numbers = self._numbers, array("i")
+        tokens = Tokens.of(numbers, self._lengths)
+        del numbers  # a quarter of a gigabyte with a million passages
         return Postings.of(TokenCorpus(tokens, self._words.vocabulary))
 
 

@@ -119,15 +119,21 @@ def test_only_the_best_by_words_are_compared_by_meaning() -> None:
     assert sorted(each.position for each in found) == list(range(len(texts)))
 
 
-def test_equals_share_a_place_when_orders_are_fused() -> None:
-    one = [Ranked(0, 2.0), Ranked(1, 0.0), Ranked(2, 0.0)]
-    other = [Ranked(2, 5.0), Ranked(1, 4.0), Ranked(0, 3.0)]
-    found = {each.position: each.score for each in fused(one, other)}
-    assert found[2] > found[0] > found[1]
-    assert found[2] == pytest.approx((1 / 62 + 1 / 61) * 61 / 2)
-    best = fused(one, one)[0]
-    assert best.position == 0
-    assert best.score == pytest.approx(1)
+def test_words_and_meaning_count_alike_whatever_their_scales() -> None:
+    by_words = [Ranked(0, 12.0), Ranked(1, 3.0), Ranked(2, 0.0), Ranked(3, 0.0)]
+    by_meaning = [Ranked(2, -1.0), Ranked(1, -3.5), Ranked(0, -6.0)]
+    found = fused(by_words, by_meaning)
+    assert [each.position for each in found] == [0, 2, 1, 3]  # equals in the order given, what was not compared last
+    assert [each.score for each in found] == pytest.approx([0.5, 0.5, 0.375, 0])
+    assert fused(by_words, by_meaning, meaning=1)[0] == Ranked(2, 1.0)
+    assert [each.position for each in fused(by_words, by_meaning, meaning=0.4)] == [0, 2, 1, 3]
+
+
+def test_a_ranker_that_tells_nothing_apart_leaves_the_order_of_the_words() -> None:
+    by_words = [Ranked(1, 2.0), Ranked(0, 1.0), Ranked(2, 0.0)]
+    nothing = [Ranked(position, 0.7) for position in range(3)]
+    assert [each.position for each in fused(by_words, nothing)] == [1, 0, 2]
+    assert [each.position for each in fused(nothing, by_words)] == [1, 0, 2]
 
 
 # Queries
