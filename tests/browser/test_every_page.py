@@ -34,6 +34,7 @@ NO_PAGES = {
     "agreement-download",
     "statistics-download",
     "burn-up",
+    "run-keep",
     "run-start",
     "run-change",
     "suggesters-change",
@@ -94,6 +95,7 @@ def addresses() -> list[str]:
         "notices": [],
         "document": [some.public_id],
         "run": ["demo", run.public_id],
+        "prompt": ["demo", "factcheck_gpt", "verdict"],
         "definitions": ["demo", "verify"],
         **{stage: [document.public_id] for stage, document in stages.items()},
     }
