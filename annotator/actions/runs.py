@@ -183,16 +183,13 @@ def retry_failed(run: PipelineRun, *, by: User) -> int:
     """Queue the failed and cancelled documents of a run again. Returns how many."""
     rules.check_manage(by, run.benchmark)
     with transaction.atomic():
+        # Of two clicks at once the second finds nothing left: a document that a worker has by then is not queued again.
+        PipelineRun.objects.select_for_update().get(pk=run.pk)
+        ended = run.items.filter(state__in=(RunState.FAILED, RunState.CANCELLED))
         # A document that has gone on meanwhile needs no suggestions for a stage it has left.
-        again = run.items.filter(
-            state__in=(RunState.FAILED, RunState.CANCELLED),
-            document__stage=run.stage,
-            document__phase__in=(Phase.INDEPENDENT, Phase.PREFILLING),
-        )
+        again = ended.filter(document__stage=run.stage, document__phase__in=(Phase.INDEPENDENT, Phase.PREFILLING))
         waiting = list(again.values_list("document_id", flat=True))
-        count = run.items.filter(document__in=waiting).update(
-            state=RunState.QUEUED, attempts=0, error="", finished_at=None
-        )
+        count = ended.filter(document__in=waiting).update(state=RunState.QUEUED, attempts=0, error="", finished_at=None)
         for pk in waiting:
             update_status(lock_document(pk))
         if count:

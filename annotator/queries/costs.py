@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Q, QuerySet, Sum
+from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Min, Q, QuerySet, Sum
 from django.db.models.fields.json import KeyTransform
 
 from annotator.models import Benchmark, PipelineRun, RunItem, StepUse
@@ -81,8 +81,8 @@ class RunCosts:
 
 def costs_of(run: PipelineRun) -> RunCosts:
     """What a run has used, finished documents or not. Two queries."""
-    sums = StepUse.objects.filter(item__run=run).values("step").annotate(**_sums(), first=Count("id"))
-    steps = [_use(row) for row in sums.order_by("step")]
+    sums = StepUse.objects.filter(item__run=run).values("step").annotate(**_sums(), first=Min("id"))
+    steps = [_use(row) for row in sums.order_by("first")]
     held = run.items.aggregate(tokens=Sum("reserved_tokens"), money=Sum("reserved_money"))
     total = Use()
     for step in steps:

@@ -24,6 +24,7 @@ from annotator.queries.decomposition import sentences_of
 from annotator.queries.overview import bars_of, standing_of, whats_missing
 from annotator.queries.waits import to_agree_of, waits_of
 from annotator.vocabulary import AnnotationKind, AnnotationState, Role, Stage
+from tests.agreeing import begun
 from tests.factories import (
     BenchmarkFactory,
     DocumentFactory,
@@ -46,33 +47,6 @@ def benchmark() -> Benchmark:
     benchmark = BenchmarkFactory(slug="pilot", name="Pilot", overlap=2)
     with_corpus(benchmark)
     return benchmark
-
-
-@pytest.fixture
-def owner(benchmark: Benchmark) -> User:
-    return member(benchmark, Role.OWNER, display_name="Olga")
-
-
-@pytest.fixture
-def ada(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ada")
-
-
-@pytest.fixture
-def ben(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ben")
-
-
-@pytest.fixture
-def cleo(benchmark: Benchmark) -> User:
-    return member(benchmark, Role.THIRD_RATER, display_name="Cleo")
-
-
-def begun(document: Document, person: User) -> Annotation:
-    annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
-    for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=person)
-    return annotation
 
 
 def submitted(document: Document, *people: User, seconds: int = 0) -> Document:

@@ -21,19 +21,12 @@ from annotator.queries.history import lines_of, visible_activities, visible_anno
 from annotator.queries.work import next_task
 from annotator.rules import NotAllowedError
 from annotator.vocabulary import AnnotationKind, AnnotationState, NoticeKind, Phase, Role, Stage
-from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill, save, with_corpus
+from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill, save
 from tests.teams import get, words
 
 pytestmark = pytest.mark.django_db
 
 WHY = "On holiday."
-
-
-@pytest.fixture
-def benchmark() -> Benchmark:
-    benchmark = BenchmarkFactory(overlap=2)
-    with_corpus(benchmark)
-    return benchmark
 
 
 @pytest.fixture

@@ -78,19 +78,9 @@ def benchmark() -> Benchmark:
 
 
 @pytest.fixture
-def owner(benchmark: Benchmark) -> User:
-    return member(benchmark, Role.OWNER, display_name="Olga")
-
-
-@pytest.fixture
 def golds(benchmark: Benchmark, owner: User) -> list[Document]:
     """Made while one person labels a document; the benchmark may ask two from then on."""
     return [gold(benchmark, owner) for _ in range(3)]
-
-
-@pytest.fixture
-def ada(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ada")
 
 
 def wants_practice(benchmark: Benchmark, number: int) -> None:
@@ -376,11 +366,6 @@ def test_a_reopened_gold_has_nothing_to_compare_with(client, benchmark, golds, a
 
 
 # --- mixed in unannounced -------------------------------------------------------------------------
-
-
-@pytest.fixture
-def ben(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ben")
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from annotator.queries.decomposition import present_claims, sentences_of
 from annotator.queries.verification import claims_to_verify
 from annotator.records import key_of
 from annotator.vocabulary import AnnotationKind, Factuality, Importance, Phase, Stage, StanceLabel
-from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill, save
+from tests.factories import BenchmarkFactory, DocumentFactory, prefill, save
 
 pytestmark = pytest.mark.django_db
 
@@ -35,16 +35,6 @@ SENTENCE = "Ada Lovelace was born in 1815 and worked with Charles Babbage. "
 @pytest.fixture
 def benchmark() -> Benchmark:
     return BenchmarkFactory(overlap=2, third_rater_at_verify=False)
-
-
-@pytest.fixture
-def ada(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ada")
-
-
-@pytest.fixture
-def ben(benchmark: Benchmark) -> User:
-    return member(benchmark, display_name="Ben")
 
 
 @contextmanager
