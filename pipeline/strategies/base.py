@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import ClassVar
@@ -35,7 +36,7 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Strategy:
+class Strategy(ABC):
     """One way to suggest. A new one is a class like this in a module of its own, named in ``STRATEGIES``.
 
     ``formula`` tells the calls of one document step by step from its ``counts``: the quantities that the three methods
@@ -59,13 +60,13 @@ class Strategy:
     def __init__(self, parameters: Parameters | None = None) -> None:
         self.parameters = parameters if parameters is not None else self.parameters_type()
 
+    @abstractmethod
     async def decompose(self, document: DocumentText, tools: Tools) -> Decomposition:
         """Sentences of the response in order, decontextualised, with claims and labels (steps 1 to 3)."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
         """Evidence for one claim with its stances, and a verdict with its reason and correction (steps 4 to 7)."""
-        raise NotImplementedError
 
     async def revise(
         self, document: DocumentText, claims: Sequence[CheckedClaim], tools: Tools

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import json
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -86,7 +87,7 @@ def slow(seconds: float) -> Reply:
     return Reply(200, b"{}", {"Content-Type": "application/json"}, wait=seconds)
 
 
-class FakeServer:
+class FakeServer(ABC):
     """The server; a fake service overrides ``answer``."""
 
     def __init__(self, *, latency: float = 0.0) -> None:
@@ -103,9 +104,9 @@ class FakeServer:
         self._connections: set[asyncio.Task[None]] = set()
         self._writers: list[asyncio.StreamWriter] = []
 
+    @abstractmethod
     def answer(self, call: Call) -> Reply:
         """The fake's own reply."""
-        raise NotImplementedError
 
     @property
     def url(self) -> str:
