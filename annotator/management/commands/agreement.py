@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotator.agreement.report import Report
 from annotator.agreement.tables import as_json
+from annotator.management.named import benchmark_named, unknown
 from annotator.models import Benchmark
 from annotator.queries.agreement import Filter, Settled, agreement_of, members_of, people_in, settled_of
 from annotator.vocabulary import STAGES, DisagreementReason
@@ -37,7 +38,7 @@ class Command(BaseCommand):
         parser.add_argument("--by", choices=("week", "month"), default="", help="periods of the figures over time")
 
     def handle(self, **options: Any) -> None:
-        benchmark = _benchmark(options["benchmark"])
+        benchmark = benchmark_named(options["benchmark"])
         narrowed = _filter(benchmark, options)
         report, settled = agreement_of(benchmark, narrowed), settled_of(benchmark, narrowed)
         people = {key: person.username for key, person in people_in(report).items()}
@@ -68,20 +69,6 @@ def _day(raw: str) -> dt.date:
         raise argparse.ArgumentTypeError(f"“{raw}” is no day. Write it like 2026-11-20.") from None
 
 
-def _benchmark(slug: str) -> Benchmark:
-    benchmark = Benchmark.objects.filter(slug=slug).first()
-    if benchmark is None:
-        raise CommandError(
-            _unknown("benchmark", slug, Benchmark.objects.order_by("slug").values_list("slug", flat=True))
-        )
-    return benchmark
-
-
-def _unknown(what: str, name: str, known: Any) -> str:
-    there = ", ".join(list(known)[:20])
-    return f"There is no {what} “{name}”. " + (f"There are: {there}." if there else "There are none yet.")
-
-
 def _filter(benchmark: Benchmark, options: dict[str, Any]) -> Filter:
     """The filter asked for. Raises CommandError for names that are not there."""
     names = [options[name] for name in ("person", "partner") if options[name]]
@@ -92,7 +79,7 @@ def _filter(benchmark: Benchmark, options: dict[str, Any]) -> Filter:
     known = {person.username: person.pk for person in members_of(benchmark)}
     for name in names:
         if name not in known:
-            raise CommandError(_unknown("person", name, known))
+            raise CommandError(unknown("person", name, known))
     return Filter(
         stage=options["stage"],
         people=tuple(known[name] for name in names),
@@ -110,7 +97,7 @@ def _named(what: str, name: str | None, known: dict[str, int]) -> int | None:
     if name is None:
         return None
     if name not in known:
-        raise CommandError(_unknown(what, name, known))
+        raise CommandError(unknown(what, name, known))
     return known[name]
 
 

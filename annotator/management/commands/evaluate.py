@@ -20,6 +20,7 @@ from annotator.evaluation.texts import SAME_CLAIM
 from annotator.formats import predictions
 from annotator.formats.predictions_other_tools import READERS
 from annotator.formats.problems import FileError, Problem
+from annotator.management.named import benchmark_named
 from annotator.models import Benchmark
 from annotator.queries.evaluation import gold_items, kinds_of
 from annotator.queries.statistics import wholesale
@@ -87,7 +88,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        benchmark, task = _benchmark(options["benchmark"]), Task(options["task"])
+        benchmark, task = benchmark_named(options["benchmark"]), Task(options["task"])
         _check(task, options)
         chosen = Options(
             stance_labels=options["labels"],
@@ -177,16 +178,6 @@ class Command(BaseCommand):
 
 
 # --- what is asked for ----------------------------------------------------------------------------
-
-
-def _benchmark(slug: str) -> Benchmark:
-    benchmark = Benchmark.objects.filter(slug=slug).first()
-    if benchmark is None:
-        known = ", ".join(Benchmark.objects.order_by("slug").values_list("slug", flat=True)[:20])
-        raise CommandError(
-            f"There is no benchmark “{slug}”. " + (f"There are: {known}." if known else "There are none yet.")
-        )
-    return benchmark
 
 
 def _share(raw: str) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.management.named import benchmark_named, unknown
 from annotator.models import Benchmark, User
 from annotator.prefill_quality.handling import THINGS, Done, Handled
 from annotator.prefill_quality.measures import FASTFACT, STEPS, THRESHOLD
@@ -37,7 +38,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="everything as JSON instead of tables")
 
     def handle(self, **options: Any) -> None:
-        benchmark = _benchmark(options["benchmark"])
+        benchmark = benchmark_named(options["benchmark"])
         _check(benchmark, options["run"], options["strategy"])
         report = quality_of(
             benchmark, runs=options["run"], strategy=options["strategy"], threshold=options["threshold"]
@@ -63,30 +64,16 @@ def _share(raw: str) -> float:
     return value
 
 
-def _benchmark(slug: str) -> Benchmark:
-    benchmark = Benchmark.objects.filter(slug=slug).first()
-    if benchmark is None:
-        raise CommandError(
-            _unknown("benchmark", slug, Benchmark.objects.order_by("slug").values_list("slug", flat=True))
-        )
-    return benchmark
-
-
 def _check(benchmark: Benchmark, runs: list[str], strategy: str) -> None:
     """Raises CommandError for runs and strategies that this benchmark does not have."""
     known = shared_runs(benchmark)
     names = known.order_by("strategy").values_list("strategy", flat=True).distinct()
     if strategy and strategy not in names:
-        raise CommandError(_unknown("run of the strategy", strategy, names))
+        raise CommandError(unknown("run of the strategy", strategy, names))
     ids = known.values_list("public_id", flat=True)
     for run in runs:
         if not known.filter(public_id=run).exists():
-            raise CommandError(_unknown("run", run, ids[:20]))
-
-
-def _unknown(what: str, name: str, known: Iterable[str]) -> str:
-    there = ", ".join(list(known)[:20])
-    return f"There is no {what} “{name}”. " + (f"There are: {there}." if there else "There are none yet.")
+            raise CommandError(unknown("run", run, ids[:20]))
 
 
 # --- the tables -----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.management.importing import find_benchmark
+from annotator.management.named import benchmark_named
 from annotator.queries.export import FORMATS, INCLUDE, export_lines
 
 
@@ -29,7 +29,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        lines = export_lines(find_benchmark(options["benchmark"]), format=options["format"], include=options["include"])
+        lines = export_lines(
+            benchmark_named(options["benchmark"]), format=options["format"], include=options["include"]
+        )
         if options["output"] == "-":
             for line in lines:
                 self.stdout.write(line, ending="")

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotator.actions.fields import BadValueError
 from annotator.actions.jobs import get_suggestions
 from annotator.actions.plans import Wish
-from annotator.management.importing import find_benchmark
+from annotator.management.named import benchmark_named
 from annotator.management.working import work_off
 from annotator.models import Benchmark, PipelineRun
 from annotator.queries.runs import progress_of, runs_of
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         parser.add_argument("--wait", action="store_true", help="do the work here and return when it is done")
 
     def handle(self, **options: Any) -> None:
-        benchmark = find_benchmark(options["benchmark"])
+        benchmark = benchmark_named(options["benchmark"])
         try:
             wish = self._wish(benchmark, options)
             runs = get_suggestions(benchmark=benchmark, stage=Stage(options["stage"]), by=None, wish=wish)

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotator.evaluation.answer_scores import Metric, ScoreError, score_answers
 from annotator.formats.answers import CheckedRow, answers, checked_claims
 from annotator.formats.problems import BadRow, FileError, Problem
-from annotator.models import Benchmark
+from annotator.management.named import benchmark_named
 from annotator.queries.answers import gold_answers
 from annotator.queries.statistics import wholesale
 from pipeline.metrics.agreement import mean_estimate
@@ -61,7 +61,7 @@ class Command(BaseCommand):
                 given = list(_read(files, answers, faults))
             else:
                 with wholesale():
-                    given = list(gold_answers(_benchmark(options["benchmark"])))
+                    given = list(gold_answers(benchmark_named(options["benchmark"])))
             faults.check()
             try:
                 report = score_answers(given, Metric(options["metric"]), k=options["k"], gamma=options["gamma"])
@@ -112,16 +112,6 @@ def _read(paths: Iterable[Path], read: Callable[[BinaryIO], Iterator[Row | BadRo
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
         except FileError as error:
             raise CommandError(f"{path}: {error}") from None
-
-
-def _benchmark(slug: str) -> Benchmark:
-    benchmark = Benchmark.objects.filter(slug=slug).first()
-    if benchmark is None:
-        known = ", ".join(Benchmark.objects.order_by("slug").values_list("slug", flat=True)[:20])
-        raise CommandError(
-            f"There is no benchmark “{slug}”. " + (f"There are: {known}." if known else "There are none yet.")
-        )
-    return benchmark
 
 
 def _above_zero(raw: str) -> float:

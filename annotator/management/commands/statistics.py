@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.models import Benchmark
+from annotator.management.named import benchmark_named, unknown
 from annotator.queries.statistics import sources_of, statistics_of
 from annotator.statistics.figures import Rule
 from annotator.statistics.report import Report, SourceCount, as_json
@@ -31,7 +31,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        benchmark, rule = _benchmark(options["benchmark"]), Rule(options["rule"])
+        benchmark, rule = benchmark_named(options["benchmark"]), Rule(options["rule"])
         sources = sources_of(benchmark)
         report = statistics_of(benchmark, sources, _source(sources, options["source"]))
         if options["json"]:
@@ -42,25 +42,11 @@ class Command(BaseCommand):
             self.stdout.write("\n".join(_lines(report, rule)))
 
 
-def _benchmark(slug: str) -> Benchmark:
-    benchmark = Benchmark.objects.filter(slug=slug).first()
-    if benchmark is None:
-        raise CommandError(
-            _unknown("benchmark", slug, Benchmark.objects.order_by("slug").values_list("slug", flat=True))
-        )
-    return benchmark
-
-
 def _source(sources: list[SourceCount], name: str) -> str:
     known = [each.source for each in sources if each.source]
     if name and name not in known:
-        raise CommandError(_unknown("source", name, known))
+        raise CommandError(unknown("source", name, known))
     return name
-
-
-def _unknown(what: str, name: str, known: Any) -> str:
-    there = ", ".join(list(known)[:20])
-    return f"There is no {what} “{name}”. " + (f"There are: {there}." if there else "There are none yet.")
 
 
 def _lines(report: Report, rule: Rule) -> list[str]:

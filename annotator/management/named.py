@@ -1,0 +1,27 @@
+"""What commands are told to work on by name, and the sentence for a name that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.core.management.base import CommandError
+
+from annotator.models import Benchmark
+
+MOST_NAMED = 20
+
+
+def benchmark_named(slug: str) -> Benchmark:
+    """The benchmark of that slug. Raises CommandError that says what there is."""
+    benchmark = Benchmark.objects.filter(slug=slug).first()
+    if benchmark is None:
+        raise CommandError(
+            unknown("benchmark", slug, Benchmark.objects.order_by("slug").values_list("slug", flat=True))
+        )
+    return benchmark
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """That there is no such thing, and what there is instead."""
+    there = ", ".join(list(known)[:MOST_NAMED])
+    return f"There is no {what} “{name}”. " + (f"There are: {there}." if there else "There are none yet.")
