@@ -46,6 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.allow_hosts(LOOPBACK))
         if folder == "browser":
             item.add_marker(pytest.mark.browser)
+    # Playwright's event loop stays in the thread once a browser ran in it, and asyncio.run refuses a second one.
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
 def pytest_unconfigure() -> None:
