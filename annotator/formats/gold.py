@@ -1,11 +1,12 @@
 """A document with everything that is agreed about it, as plain data: what gold formats are read into and written from.
 
-It mirrors the models (sentence, claim, evidence ...) without their ids. ``released`` holds the released spellings of a
-record, see ``annotator.formats.released``.
+It mirrors the models (sentence, claim, evidence ...). ``public_id`` and what else stands below "from the database" is
+blank on the way in. ``released`` holds the released spellings of a record, see ``annotator.formats.released``.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,14 @@ class GoldEvidence:
     url: str = ""
     stance: str = ""
     released: Spellings = field(default_factory=dict)
+    # From the database:
+    public_id: str = ""
+    title: str = ""
+    site: str = ""
+    published: dt.date | None = None
+    query: str = ""
+    retrieved_at: dt.datetime | None = None
+    content_hash: str = ""
 
 
 @dataclass(slots=True)
@@ -46,6 +55,9 @@ class GoldClaim:
     handling: str = Handling.KEEP
     rewritten: str = ""
     released: Spellings = field(default_factory=dict)
+    # From the database:
+    public_id: str = ""
+    reason: str = ""  # why a person decided so
 
     @property
     def is_checked(self) -> bool:
@@ -83,6 +95,7 @@ class GoldSentence:
     revised: str | None = None
     deleted: bool = False
     released: Spellings = field(default_factory=dict)
+    public_id: str = ""  # from the database
 
     @property
     def is_true(self) -> bool | None:
@@ -100,6 +113,13 @@ class GoldDocument:
     verified: bool = True
     revised: bool = True
     released: Spellings = field(default_factory=dict)
+    # From the database:
+    public_id: str = ""
+    external_id: str = ""
+    source: str = ""
+    model: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    reference_date: dt.date | None = None
     # Only on the way in:
     line: int = 0
     about: dict[str, Any] = field(default_factory=dict)  # id, source, model, metadata, reference_date

@@ -97,26 +97,53 @@ class _Chunk:
             Sentence.objects.filter(annotation__in=decompose, removed="")
             .order_by("order", "pk")
             .values_list(
-                "annotation_id", "pk", "text", "start", "end", "decontext", "type", "importance", "released", named=True
+                "annotation_id",
+                "pk",
+                "public_id",
+                "text",
+                "start",
+                "end",
+                "decontext",
+                "type",
+                "importance",
+                "released",
+                named=True,
             )
         )
         self.claims = _grouped(
             Claim.objects.filter(sentence__annotation__in=decompose, sentence__removed="", removed="")
             .order_by("order", "pk")
-            .values_list("sentence_id", "pk", "text", "type", "worth_checking", "importance", "released", named=True)
+            .values_list(
+                "sentence_id", "pk", "public_id", "text", "type", "worth_checking", "importance", "released", named=True
+            )
         )
         claims = [row.pk for rows in self.claims.values() for row in rows]
         self.evidence = _grouped(
             Evidence.objects.filter(Q(annotation__isnull=True) | Q(annotation__in=verify))
             .filter(claim__in=claims, removed="")
             .order_by("order", "pk")
-            .values_list("claim_id", "pk", "annotation_id", "passage", "url", "released", named=True)
+            .values_list(
+                "claim_id",
+                "pk",
+                "public_id",
+                "annotation_id",
+                "passage",
+                "url",
+                "title",
+                "site",
+                "published",
+                "query",
+                "retrieved_at",
+                "content_hash",
+                "released",
+                named=True,
+            )
         )
         self.stances = dict(Stance.objects.filter(annotation__in=verify).values_list("evidence_id", "label"))
         self.verdicts = {
             row.claim_id: row
             for row in Verdict.objects.filter(annotation__in=verify).values_list(
-                "claim_id", "pk", "evidence_sufficient", "factuality", named=True
+                "claim_id", "pk", "evidence_sufficient", "factuality", "reason", named=True
             )
         }
         verdicts = [row.pk for row in self.verdicts.values()]
@@ -157,6 +184,12 @@ class _Chunk:
                 verified=bool(decompose and verify),
                 revised=bool(decompose and verify and revise),
                 released=load(row.released),
+                public_id=row.public_id,
+                external_id=row.external_id,
+                source=row.source,
+                model=row.model,
+                metadata=row.metadata,
+                reference_date=row.reference_date,
             )
 
     def _sentence(self, row: Any) -> GoldSentence:
@@ -172,6 +205,7 @@ class _Chunk:
             revised=revision.text if revision else None,
             deleted=revision.deleted if revision else False,
             released=load(row.released),
+            public_id=row.public_id,
         )
 
     def _claim(self, row: Any) -> GoldClaim:
@@ -181,6 +215,7 @@ class _Chunk:
             worth_checking=row.worth_checking,
             importance=row.importance,
             released=load(row.released),
+            public_id=row.public_id,
         )
         by_key: dict[int, GoldEvidence] = {}
         for each in self.evidence.get(row.pk, ()):
@@ -189,12 +224,20 @@ class _Chunk:
                 url=each.url,
                 stance=self.stances.get(each.pk, ""),
                 released=load(each.released),
+                public_id=each.public_id,
+                title=each.title,
+                site=each.site,
+                published=each.published,
+                query=each.query,
+                retrieved_at=each.retrieved_at,
+                content_hash=each.content_hash,
             )
             (claim.retrieved if each.annotation_id is None else claim.added).append(by_key[each.pk])
         verdict = self.verdicts.get(row.pk)
         if verdict is not None:
             claim.evidence_sufficient = verdict.evidence_sufficient
             claim.factuality = verdict.factuality
+            claim.reason = verdict.reason
             claim.operations = [
                 edits.Operation(EditKind(kind), start, end, replacement)
                 for _, kind, start, end, replacement in self.operations.get(verdict.pk, ())
