@@ -25,6 +25,8 @@ from annotator.models import (
     Verdict,
 )
 from annotator.queries.agreed import agreed
+from annotator.queries.gold import agreed as agreed_at
+from annotator.queries.gold import checked
 from annotator.twins import check_may_begin
 from annotator.vocabulary import AnnotationKind, AnnotationState, Factuality, Origin, Phase, Stage
 
@@ -63,7 +65,7 @@ def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation
             only_sent_back=any(row.only_sent_back for row in here),
             guidelines_id=guidelines.values_list("pk", flat=True).first(),
         )
-        fill_in(annotation, earlier)
+        fill_in(annotation, earlier, is_new=True)
         Action(name="open", by=by, document=document, annotation=annotation, reason=stage.label).write()
         return annotation
 
@@ -81,20 +83,22 @@ def _taken_up_again(annotation: Annotation, earlier: Annotation | None, seat: in
     return annotation
 
 
-def fill_in(annotation: Annotation, earlier: Annotation | None) -> None:
+def fill_in(annotation: Annotation, earlier: Annotation | None, *, is_new: bool = False) -> None:
     """Make the rows that are missing in an open annotation: nothing that exists is touched. ``earlier``: the agreed
-    version of the same stage, whether it stands or was reopened."""
-    if earlier is not None and not adopt.has_rows(annotation):
+    version of the same stage, whether it stands or was reopened. ``is_new``: made just now, there is no row to look
+    for."""
+    if earlier is not None and (is_new or not adopt.has_rows(annotation)):
+        is_new = False
         {
             Stage.DECOMPOSE: adopt.adopt_decomposition,
             Stage.VERIFY: adopt.adopt_verification,
             Stage.REVISE: adopt.adopt_revision,
         }[Stage(annotation.stage)](annotation, earlier)
     if annotation.stage == Stage.DECOMPOSE:
-        if not annotation.sentences.exists():
+        if is_new or not annotation.sentences.exists():
             _sentences_from_suggestions(annotation)
     elif annotation.stage == Stage.VERIFY:
-        _verdicts_and_stances(annotation)
+        _verdicts_and_stances(annotation, is_new=is_new)
     else:
         _revisions(annotation)
 
@@ -150,22 +154,21 @@ def _sentences_from_lines(annotation: Annotation) -> None:
     Sentence.objects.bulk_create(rows)
 
 
-def _verdicts_and_stances(annotation: Annotation) -> None:
-    decomposition = agreed(annotation.document, Stage.DECOMPOSE)
-    if decomposition is None:
-        return
-    claims = [
-        claim
-        for claim in Claim.objects.filter(sentence__annotation=decomposition, sentence__removed="").select_related(
-            "sentence"
+def _verdicts_and_stances(annotation: Annotation, *, is_new: bool) -> None:
+    claims = list(
+        Claim.objects.filter(
+            agreed_at(Stage.DECOMPOSE, "sentence__annotation__"),
+            checked(),
+            sentence__annotation__document=annotation.document_id,
+            sentence__removed="",
+            removed="",
         )
-        if claim.is_checked
-    ]
-    judged = set(annotation.verdicts.values_list("claim_id", flat=True))
+    )
+    judged = set() if is_new else set(annotation.verdicts.values_list("claim_id", flat=True))
     Verdict.objects.bulk_create(
         Verdict(annotation=annotation, claim=claim) for claim in claims if claim.pk not in judged
     )
-    placed = set(annotation.stances.values_list("evidence_id", flat=True))
+    placed = set() if is_new else set(annotation.stances.values_list("evidence_id", flat=True))
     shared = Evidence.objects.filter(claim__in=claims, annotation__isnull=True, removed="")
     suggestions = {} if annotation.document.blind_first else suggested_stances(shared)
     Stance.objects.bulk_create(

@@ -21,7 +21,7 @@ from annotator.models import (
 from annotator.vocabulary import AnnotationKind, AnnotationState, ClaimType, Phase, Stage
 
 
-def agreed(stage: Stage, path: str) -> Q:
+def agreed(stage: Stage, path: str = "") -> Q:
     """Is the annotation at the end of the path ("annotation__") the agreed version of this stage?"""
     return _all(path, stage=stage, kind=AnnotationKind.CONSOLIDATED, state=AnnotationState.SUBMITTED)
 
@@ -90,6 +90,6 @@ class Scope:
         return SentenceRevision.objects.filter(self._of(Stage.REVISE), deleted=True).order_by()
 
 
-def checked(path: str) -> Q:
+def checked(path: str = "") -> Q:
     """Is the claim at the end of the path checked, as ``Claim.is_checked``?"""
     return _all(path, type=ClaimType.FACTUAL) & ~_all(path, worth_checking=False)

@@ -6,7 +6,6 @@ import datetime as dt
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import product
 from operator import or_
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -149,7 +148,11 @@ def _seats() -> QuerySet[Annotation]:
 def _offered(documents: QuerySet[Document], why: str = "") -> Task | None:
     """The first of these documents as a task. It is looked for by its key alone, and then read: looking is what is
     asked again and again."""
-    pk = documents.values_list("pk", flat=True).first()
+    return _task(documents.values_list("pk", flat=True).first(), why)
+
+
+def _task(pk: int | None, why: str = "") -> Task | None:
+    """The document with this key as a task."""
     if pk is None:
         return None
     rows = Document.objects.filter(pk=pk).annotate(is_begun=Exists(_seats()))
@@ -179,10 +182,12 @@ def _first_free(user: User, free: QuerySet[Document], pools: Iterable[Pool]) -> 
     """The first free document, pool by pool and one stage at a time, in the order of an index: nothing is sorted."""
     submitted = Annotation.objects.filter(kind=AnnotationKind.INDIVIDUAL, person=user, state=AnnotationState.SUBMITTED)
     stages = tuple(reversed(STAGES)) if submitted.exists() else STAGES
-    for pool, stage in product(pools, stages):
-        found = _offered(free.filter(pool.where, pool.place, stage=stage).order_by(*pool.order))
-        if found is not None:
-            return found
+    for pool in pools:
+        here = free.filter(pool.where, pool.place).order_by(*pool.order).values_list("pk", flat=True)
+        for stage in stages:
+            found = _task(here.filter(stage=stage).first())
+            if found is not None:
+                return found
     return None
 
 

@@ -10,17 +10,16 @@ from annotator import rules
 from annotator.actions.annotate import open_annotation
 from annotator.models import Annotation, Document, User
 from annotator.queries.batches import seats_at
+from annotator.queries.own_rows import own_annotation_of
 from annotator.screens.common import is_htmx, person, stage_links
 from annotator.twins import check_may_begin
-from annotator.vocabulary import AnnotationKind, AnnotationState, Stage
+from annotator.vocabulary import AnnotationState, Stage
 
 
 def own_place(document: Document, stage: Stage, user: User) -> Annotation | None:
     """The person's own annotation, with rows for what has come since; None where they have no place."""
-    own = document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL, person=user)
-    if not own.exclude(state=AnnotationState.TAKEN_BACK).exists():
-        return None
-    return open_annotation(document, stage, by=user)
+    own, lacks_rows = own_annotation_of(document, stage, user)
+    return open_annotation(document, stage, by=user) if lacks_rows else own
 
 
 def start_page(request: HttpRequest, document: Document, stage: Stage) -> HttpResponse:

