@@ -6,6 +6,7 @@ from django.urls import path
 
 from annotator.screens import (
     agreement,
+    automation,
     batches,
     benchmarks,
     consolidate,
@@ -76,6 +77,7 @@ urlpatterns = [
     path("b/<slug:slug>/runs/<str:run_id>/", runs.show, name="run"),
     path("b/<slug:slug>/runs/<str:run_id>/<str:what>/", runs.change, name="run-change"),
     path("b/<slug:slug>/suggestions/quality/", prefill_quality.show, name="prefill-quality"),
+    path("b/<slug:slug>/automation/", automation.show, name="automation"),
     path("b/<slug:slug>/prompts/", prompts.index, name="prompts"),
     path("b/<slug:slug>/prompts/<str:strategy>/<str:step>/", prompts.show, name="prompt"),
     path("b/<slug:slug>/suggesters/", suggesters.show, name="suggesters"),

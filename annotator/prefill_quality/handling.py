@@ -55,6 +55,12 @@ class Handled:
         """Thing, counts and works, in the order of the steps."""
         return [(thing, self.counts[thing], self.works[thing]) for thing in THINGS if self.works[thing]]
 
+    def add(self, other: Handled) -> None:
+        """Count another's in."""
+        for thing, counts in other.counts.items():
+            self.counts[thing].update(counts)
+        self.works.update(other.works)
+
     def unchanged(self, thing: str) -> tuple[int, int]:
         """How many of the suggested things stayed as they were, of how many."""
         counts = self.counts[thing]
@@ -84,6 +90,21 @@ def handled(documents: Iterable[DocumentRow]) -> dict[Maker, HandledBy]:
                     continue
                 _Handling(found, document, work, maker, suggested).count()
     return dict(found)
+
+
+def individuals(document: DocumentRow) -> dict[Maker, Handled]:
+    """What became of each maker's suggestions in the work of all people of one document together, whether they saw
+    them first or, blind first, afterwards."""
+    found: dict[Maker, HandledBy] = defaultdict(HandledBy)
+    for maker, suggested in document.suggested.items():
+        for work in document.people:
+            _Handling(found, document, work, maker, suggested).count()
+    together: dict[Maker, Handled] = {}
+    for maker, by in found.items():
+        together[maker] = Handled()
+        for each in (by.blind_first, *by.people.values()):
+            together[maker].add(each)
+    return together
 
 
 def _with_links(document: DocumentRow) -> Work:

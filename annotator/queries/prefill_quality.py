@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.cache import cache
 from django.db.models import Count, Exists, Max, Model, OuterRef, Q, QuerySet, Sum
@@ -55,6 +55,8 @@ from annotator.prefill_quality.rows import (
 from annotator.queries.gold import Scope
 from annotator.vocabulary import AnnotationState, EditKind
 
+Kept = TypeVar("Kept")
+
 # The page compares the newest gold; the command all of it.
 MOST_DOCUMENTS = 500
 KEPT_FOR = 3600  # seconds
@@ -78,17 +80,22 @@ def quality_of(
 
 def kept_quality_of(benchmark: Benchmark, *, runs: Collection[str] = ()) -> Report:
     """The same for the page: over the newest gold, kept in the cache until gold or runs change."""
+    return kept(benchmark, f"quality {sorted(runs)}", lambda: quality_of(benchmark, runs=runs, most=MOST_DOCUMENTS))
+
+
+def kept(benchmark: Benchmark, what: str, made: Callable[[], Kept]) -> Kept:
+    """What the cache has under this name, made now if gold or runs have changed since (two queries)."""
     gold = Scope(benchmark).documents()
     stamp = gold.aggregate(number=Count("pk"), which=Sum("pk"), newest=Max("annotations__submitted_at"))
     done = RunItem.objects.filter(run__benchmark=benchmark).aggregate(number=Count("pk"), newest=Max("finished_at"))
-    named = f"{benchmark.public_id} {sorted(runs)} {stamp} {done} {MOST_DOCUMENTS}"
+    named = f"{benchmark.public_id} {what} {stamp} {done} {MOST_DOCUMENTS}"
     key = f"prefill-quality:{hashlib.blake2s(named.encode()).hexdigest()}"
-    before: Report | None = cache.get(key)
+    before: Kept | None = cache.get(key)
     if before is not None:
         return before
-    report = quality_of(benchmark, runs=runs, most=MOST_DOCUMENTS)
-    cache.set(key, report, KEPT_FOR)
-    return report
+    found = made()
+    cache.set(key, found, KEPT_FOR)
+    return found
 
 
 def shared_runs(benchmark: Benchmark) -> QuerySet[PipelineRun]:

@@ -1,0 +1,61 @@
+"""What the page about automation reads, beside ``annotator.queries.prefill_quality``: first labels of blind-first
+documents, from the history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from annotator.models import Activity, Benchmark, Sentence, Stance
+from annotator.prefill_quality.automation import Automation, automation_of
+from annotator.prefill_quality.influence import FirstLabel
+from annotator.queries.gold import Scope
+from annotator.queries.prefill_quality import MOST_DOCUMENTS, documents_of, kept
+from annotator.vocabulary import AnnotationKind, AnnotationState
+
+# The field of a record, and the name under which it is counted.
+FIELDS = {("stance", "label"): "stance", ("sentence", "type"): "sentence_type"} | {
+    ("sentence", "importance"): "sentence_importance"
+}
+
+
+def kept_automation_of(benchmark: Benchmark) -> Automation:
+    """Over the newest gold, kept in the cache until gold or runs change."""
+    return kept(benchmark, "automation", lambda: _automation_of(benchmark))
+
+
+def _automation_of(benchmark: Benchmark) -> Automation:
+    documents = documents_of(benchmark, most=MOST_DOCUMENTS)
+    blind = [each.key for each in documents if each.blind_first]
+    gold = Scope(benchmark).documents().count()
+    return automation_of(documents, list(first_labels(blind)), gold=gold)
+
+
+def first_labels(documents: list[int]) -> Iterator[FirstLabel]:
+    """The first labels of people in these documents (primary keys), where a suggestion was shown afterwards (three
+    queries; none without documents). The history knows them: a label is first where nothing stood before it."""
+    if not documents:
+        return
+    theirs = {
+        "annotation__document__in": documents,
+        "annotation__kind": AnnotationKind.INDIVIDUAL,
+        "annotation__state": AnnotationState.SUBMITTED,
+        "suggestion__isnull": False,
+    }
+    revealed: dict[tuple[str, str], tuple[str, str]] = {}
+    stances = Stance.objects.filter(**theirs).exclude(label="").order_by()
+    for public_id, final, suggested in stances.values_list("public_id", "label", "suggestion__label"):
+        revealed[f"stance:{public_id}", "label"] = (final, suggested)
+    sentences = Sentence.objects.filter(**theirs, removed="").order_by()
+    columns = ("public_id", "type", "suggestion__type", "importance", "suggestion__importance")
+    for public_id, type, suggested_type, importance, suggested_importance in sentences.values_list(*columns):
+        revealed[f"sentence:{public_id}", "type"] = (type, suggested_type)
+        revealed[f"sentence:{public_id}", "importance"] = (importance, suggested_importance)
+    activities = Activity.objects.filter(document__in=documents, annotation__kind=AnnotationKind.INDIVIDUAL)
+    for changes in activities.order_by("pk").values_list("changes", flat=True).iterator():
+        for change in changes:
+            key = (change["record"], change["field"])
+            if key in revealed and not change["before"] and change["after"]:
+                final, suggested = revealed.pop(key)
+                if final and suggested:
+                    thing = FIELDS[change["record"].partition(":")[0], change["field"]]
+                    yield FirstLabel(thing, change["after"], suggested, final)
