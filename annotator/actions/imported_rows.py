@@ -6,9 +6,12 @@ Called inside the transaction of ``annotator.actions.imports``; returns primary 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from django.db.models import Model
 from django.utils import timezone
 
+from annotator.actions.bulk import insert, reserve
 from annotator.formats.gold import GoldClaim, GoldDocument
 from annotator.formats.incoming import IncomingDocument, place_of
 from annotator.formats.released import Spellings, dump, remember, storable, storable_json
@@ -40,6 +43,8 @@ from annotator.vocabulary import (
     RunState,
     Stage,
 )
+
+_IMPORTED = Origin.IMPORTED.value
 
 
 def write_documents(benchmark: Benchmark, rows: Sequence[IncomingDocument], first_order: int) -> list[int]:
@@ -120,176 +125,174 @@ def _write_suggestions(benchmark: Benchmark, proposed: Sequence[tuple[Document, 
 
 def write_gold(benchmark: Benchmark, rows: Sequence[GoldDocument], first_order: int) -> list[int]:
     """New documents with an agreed version of all three stages."""
-    batch = _GoldBatch(benchmark)
+    batch = _GoldBatch(benchmark, rows)
     for order, row in enumerate(rows, start=first_order):
         batch.add(row, order)
     return batch.write()
 
 
-class _GoldBatch:
-    """The rows of a batch of gold, gathered model by model and inserted in the order of their dependence."""
+# What is said of each row, in this order; the rest is as the model has it by default.
+_COLUMNS: dict[type[Model], tuple[str, ...]] = {
+    Document: (
+        "id", "benchmark_id", "order", "identity", "external_id", "content_hash", "prompt", "response", "source",
+        "model", "metadata", "reference_date", "stage", "phase", "released",
+    ),
+    Annotation: ("id", "document_id", "stage", "kind", "state", "submitted_at"),
+    Sentence: (
+        "id", "annotation_id", "order", "text", "start", "end", "decontext", "decontext_origin", "type", "type_origin",
+        "importance", "importance_origin", "released",
+    ),
+    Claim: (
+        "id", "sentence_id", "order", "text", "text_origin", "type", "type_origin", "worth_checking",
+        "worth_checking_origin", "importance", "importance_origin", "released",
+    ),
+    Evidence: ("id", "claim_id", "annotation_id", "order", "passage", "url", "title", "query", "released"),
+    Stance: ("annotation_id", "evidence_id", "label", "label_origin"),
+    Verdict: (
+        "id", "annotation_id", "claim_id", "evidence_sufficient", "evidence_sufficient_origin", "factuality",
+        "factuality_origin", "reason",
+    ),
+    EditOperation: ("verdict_id", "order", "kind", "start", "end", "replacement"),
+    RestsOn: ("verdict_id", "evidence_id", "order"),
+    ClaimRevision: ("annotation_id", "claim_id", "handling", "text"),
+    SentenceRevision: ("annotation_id", "sentence_id", "text", "text_origin", "deleted"),
+    ResponseRevision: ("annotation_id", "text", "text_origin", "follows_statements"),
+}  # fmt: skip
 
-    def __init__(self, benchmark: Benchmark) -> None:
+
+class _GoldBatch:
+    """The rows of a batch of gold as tuples, gathered table by table and inserted in the order of their dependence.
+
+    Keys are reserved beforehand, so that rows can name one another before any of them is written.
+    """
+
+    def __init__(self, benchmark: Benchmark, rows: Sequence[GoldDocument]) -> None:
         self.benchmark = benchmark
         self.now = timezone.now()
-        self.documents: list[Document] = []
-        self.annotations: list[Annotation] = []
-        self.sentences: list[Sentence] = []
-        self.claims: list[Claim] = []
-        self.evidence: list[Evidence] = []
-        self.stances: list[Stance] = []
-        self.verdicts: list[Verdict] = []
-        self.operations: list[EditOperation] = []
-        self.rests: list[RestsOn] = []
-        self.claim_revisions: list[ClaimRevision] = []
-        self.sentence_revisions: list[SentenceRevision] = []
-        self.response_revisions: list[ResponseRevision] = []
+        self.tables: dict[type[Model], list[tuple[Any, ...]]] = {model: [] for model in _COLUMNS}
+        claims = [claim for row in rows for sentence in row.sentences for claim in sentence.claims]
+        self.documents = reserve(Document, len(rows))
+        self.annotations = reserve(Annotation, len(rows) * len(Stage))
+        self.sentences = reserve(Sentence, sum(len(row.sentences) for row in rows))
+        self.claims = reserve(Claim, len(claims))
+        self.evidence = reserve(Evidence, sum(len(each.retrieved) + len(each.added) for each in claims))
+        self.verdicts = reserve(Verdict, sum(map(_has_verdict, claims)))
 
     def write(self) -> list[int]:
-        Document.objects.bulk_create(self.documents)
-        Annotation.objects.bulk_create(self.annotations)
-        Sentence.objects.bulk_create(self.sentences)
-        Claim.objects.bulk_create(self.claims)
-        Evidence.objects.bulk_create(self.evidence)
-        Stance.objects.bulk_create(self.stances)
-        Verdict.objects.bulk_create(self.verdicts)
-        EditOperation.objects.bulk_create(self.operations)
-        RestsOn.objects.bulk_create(self.rests)
-        ClaimRevision.objects.bulk_create(self.claim_revisions)
-        SentenceRevision.objects.bulk_create(self.sentence_revisions)
-        ResponseRevision.objects.bulk_create(self.response_revisions)
-        return [document.pk for document in self.documents]
+        for model, columns in _COLUMNS.items():
+            insert(model, columns, self.tables[model])
+        return [row[0] for row in self.tables[Document]]
 
     def add(self, row: GoldDocument, order: int) -> None:
         about = row.about
-        document = Document(
-            benchmark=self.benchmark,
-            order=order,
-            identity=row.identity,
-            external_id=about["external_id"],
-            content_hash=row.content_hash,
-            prompt=row.prompt,
-            response=row.response,
-            source=storable(about["source"]),
-            model=storable(about["model"]),
-            metadata=storable_json(about["metadata"]),
-            reference_date=about["reference_date"],
-            stage=Stage.REVISE,
-            phase=Phase.AGREED,
-            released=dump(row.released),
-        )
-        self.documents.append(document)
-        decompose, verify, revise = (
-            Annotation(
-                document=document,
-                stage=stage,
-                kind=AnnotationKind.CONSOLIDATED,
-                state=AnnotationState.SUBMITTED,
-                submitted_at=self.now,
+        document = next(self.documents)
+        self.tables[Document].append(
+            (
+                document,
+                self.benchmark.pk,
+                order,
+                row.identity,
+                about["external_id"],
+                row.content_hash,
+                row.prompt,
+                row.response,
+                storable(about["source"]),
+                storable(about["model"]),
+                storable_json(about["metadata"]),
+                about["reference_date"],
+                Stage.REVISE.value,
+                Phase.AGREED.value,
+                dump(row.released),
             )
-            for stage in (Stage.DECOMPOSE, Stage.VERIFY, Stage.REVISE)
         )
-        self.annotations += [decompose, verify, revise]
+        decompose, verify, revise = (self._annotation(document, stage) for stage in Stage)
         for number, each in enumerate(row.sentences, start=1):
-            sentence = Sentence(
-                annotation=decompose,
-                order=number,
-                text=each.text,
-                start=each.start,
-                end=each.end,
-                decontext=each.decontext,
-                decontext_origin=Origin.IMPORTED if each.decontext else "",
-                type=each.type,
-                type_origin=Origin.IMPORTED if each.type else "",
-                importance=each.importance,
-                importance_origin=Origin.IMPORTED if each.importance else "",
-                released=dump(each.released),
+            sentence = next(self.sentences)
+            self.tables[Sentence].append(
+                (
+                    sentence,
+                    decompose,
+                    number,
+                    each.text,
+                    each.start,
+                    each.end,
+                    each.decontext,
+                    _IMPORTED if each.decontext else "",
+                    each.type,
+                    _IMPORTED if each.type else "",
+                    each.importance,
+                    _IMPORTED if each.importance else "",
+                    dump(each.released),
+                )
             )
-            self.sentences.append(sentence)
             for place, claim in enumerate(each.claims, start=1):
                 self._add_claim(claim, sentence, place, verify, revise)
             if each.revised is not None:
-                self.sentence_revisions.append(
-                    SentenceRevision(
-                        annotation=revise,
-                        sentence=sentence,
-                        text=each.revised,
-                        text_origin=Origin.IMPORTED,
-                        deleted=each.deleted,
-                    )
-                )
-        self.response_revisions.append(
-            ResponseRevision(
-                annotation=revise,
-                text=row.revised_response,
-                text_origin=Origin.IMPORTED,
-                # A text that was decided: it would be wrong to merge it anew from its sentences.
-                follows_statements=False,
+                self.tables[SentenceRevision].append((revise, sentence, each.revised, _IMPORTED, each.deleted))
+        # A text that was decided: it would be wrong to merge it anew from its sentences.
+        follows_statements = False
+        self.tables[ResponseRevision].append((revise, row.revised_response, _IMPORTED, follows_statements))
+
+    def _annotation(self, document: int, stage: Stage) -> int:
+        key = next(self.annotations)
+        kind, state = AnnotationKind.CONSOLIDATED.value, AnnotationState.SUBMITTED.value
+        self.tables[Annotation].append((key, document, stage.value, kind, state, self.now))
+        return key
+
+    def _add_claim(self, each: GoldClaim, sentence: int, order: int, verify: int, revise: int) -> None:
+        claim = next(self.claims)
+        self.tables[Claim].append(
+            (
+                claim,
+                sentence,
+                order,
+                each.text,
+                _IMPORTED if each.text else "",
+                each.type,
+                _IMPORTED if each.type else "",
+                each.worth_checking,
+                _IMPORTED if each.worth_checking is not None else "",
+                each.importance,
+                _IMPORTED if each.importance else "",
+                dump(each.released),
             )
         )
-
-    def _add_claim(
-        self, each: GoldClaim, sentence: Sentence, order: int, verify: Annotation, revise: Annotation
-    ) -> None:
-        claim = Claim(
-            sentence=sentence,
-            order=order,
-            text=each.text,
-            text_origin=Origin.IMPORTED if each.text else "",
-            type=each.type,
-            type_origin=Origin.IMPORTED if each.type else "",
-            worth_checking=each.worth_checking,
-            worth_checking_origin=Origin.IMPORTED if each.worth_checking is not None else "",
-            importance=each.importance,
-            importance_origin=Origin.IMPORTED if each.importance else "",
-            released=dump(each.released),
-        )
-        self.claims.append(claim)
-        rows: dict[int, Evidence] = {}
+        keys: dict[int, int] = {}
+        rows, stances = self.tables[Evidence], self.tables[Stance]
         for number, evidence in enumerate([*each.retrieved, *each.added], start=1):
-            row = Evidence(
-                claim=claim,
-                annotation=verify if number > len(each.retrieved) else None,
-                order=number,
-                passage=evidence.passage,
-                url=evidence.url,
-                released=dump(evidence.released),
-            )
-            rows[id(evidence)] = row
+            keys[id(evidence)] = key = next(self.evidence)
+            by_people = verify if number > len(each.retrieved) else None
+            about = (evidence.passage, evidence.url, evidence.title, evidence.query)
+            rows.append((key, claim, by_people, number, *about, dump(evidence.released)))
             if evidence.stance:
-                self.stances.append(
-                    Stance(annotation=verify, evidence=row, label=evidence.stance, label_origin=Origin.IMPORTED)
-                )
-        self.evidence += rows.values()
-        if each.factuality or each.evidence_sufficient is not None or each.rests_on:
-            self._add_verdict(each, claim, verify, rows)
+                stances.append((verify, key, evidence.stance, _IMPORTED))
+        if _has_verdict(each):
+            self._add_verdict(each, claim, verify, keys)
         if each.handling != Handling.KEEP:
-            self.claim_revisions.append(
-                ClaimRevision(annotation=revise, claim=claim, handling=each.handling, text=each.rewritten)
-            )
+            self.tables[ClaimRevision].append((revise, claim, each.handling, each.rewritten))
 
-    def _add_verdict(self, each: GoldClaim, claim: Claim, verify: Annotation, rows: dict[int, Evidence]) -> None:
-        verdict = Verdict(
-            annotation=verify,
-            claim=claim,
-            evidence_sufficient=each.evidence_sufficient,
-            evidence_sufficient_origin=Origin.IMPORTED if each.evidence_sufficient is not None else "",
-            factuality=each.factuality,
-            factuality_origin=Origin.IMPORTED if each.factuality else "",
-        )
-        self.verdicts.append(verdict)
-        self.operations += [
-            EditOperation(
-                verdict=verdict,
-                order=number,
-                kind=operation.kind,
-                start=operation.start,
-                end=operation.end,
-                replacement=operation.replacement,
+    def _add_verdict(self, each: GoldClaim, claim: int, verify: int, evidence: dict[int, int]) -> None:
+        verdict = next(self.verdicts)
+        self.tables[Verdict].append(
+            (
+                verdict,
+                verify,
+                claim,
+                each.evidence_sufficient,
+                _IMPORTED if each.evidence_sufficient is not None else "",
+                each.factuality,
+                _IMPORTED if each.factuality else "",
+                each.reason,
             )
+        )
+        self.tables[EditOperation] += [
+            (verdict, number, operation.kind.value, operation.start, operation.end, operation.replacement)
             for number, operation in enumerate(each.operations, start=1)
         ]
-        self.rests += [
-            RestsOn(verdict=verdict, evidence=rows[id(evidence)], order=number)
-            for number, evidence in enumerate(each.rests_on, start=1)
+        self.tables[RestsOn] += [
+            (verdict, evidence[id(used)], number) for number, used in enumerate(each.rests_on, start=1)
         ]
+
+
+def _has_verdict(claim: GoldClaim) -> bool:
+    return bool(claim.factuality or claim.evidence_sufficient is not None or claim.rests_on)

@@ -8,7 +8,9 @@ as unchanged, with other content it is a bad row: an import never overwrites. Wh
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Generic, Protocol, TypeVar, cast
@@ -19,9 +21,9 @@ from django.db.models import Max
 
 from annotator.actions import imported_rows
 from annotator.actions.recorder import Action
-from annotator.formats import factcheck_bench_reader
 from annotator.formats.documents import READERS, Preview, detect, preview
 from annotator.formats.gold import GoldDocument
+from annotator.formats.gold_readers import GOLD, GOLD_READERS
 from annotator.formats.incoming import IncomingDocument
 from annotator.formats.problems import BadRow, FileError, Problem, bad_row
 from annotator.formats.released import storable
@@ -54,6 +56,7 @@ class Row(Sized, Protocol):
 
 S = TypeVar("S", bound=Sized)
 R = TypeVar("R", bound=Row)
+T = TypeVar("T")
 
 
 @dataclass
@@ -106,21 +109,12 @@ class _Import(Generic[R]):
     def _pass(self, report: ImportReport, take: Callable[[list[R], ImportReport], None]) -> None:
         # The lines on which identities were first met, by hash: some 100 bytes a document.
         lines: dict[int, int] = {}
-        for batch in in_batches(self.rows()):
-            report.read += len(batch)
-            good: list[R] = []
-            for row in batch:
-                if isinstance(row, BadRow):
-                    report.note(row)
-                    continue
-                first = lines.setdefault(hash(row.identity), row.line)
-                if first != row.line:
-                    report.note(bad_row(row.line, f"{_what_repeats(row)} as in line {first}: keep one of them.", "id"))
-                else:
-                    good.append(row)
-            take(good, report)
-            if self.on_progress is not None:
-                self.on_progress(report)
+        with closing(ahead(in_batches(self.rows()))) as batches:
+            for batch in batches:
+                report.read += len(batch)
+                take(_once(batch, lines, report), report)
+                if self.on_progress is not None:
+                    self.on_progress(report)
 
     def _new(self, rows: Sequence[R], report: ImportReport) -> list[R]:
         """The rows that the benchmark does not have yet. One query."""
@@ -173,6 +167,21 @@ class _Import(Generic[R]):
             self.on_imported(ids)
 
 
+def _once(batch: Iterable[R | BadRow], lines: dict[int, int], report: ImportReport) -> list[R]:
+    """The good rows of a batch whose identity no row before had; the others are noted in the report."""
+    good: list[R] = []
+    for row in batch:
+        if isinstance(row, BadRow):
+            report.note(row)
+            continue
+        first = lines.setdefault(hash(row.identity), row.line)
+        if first != row.line:
+            report.note(bad_row(row.line, f"{_what_repeats(row)} as in line {first}: keep one of them.", "id"))
+        else:
+            good.append(row)
+    return good
+
+
 def _what_repeats(row: Row) -> str:
     if row.identity.startswith("sha256:"):
         return "this prompt with this response"
@@ -191,6 +200,19 @@ def in_batches(rows: Iterable[S | BadRow]) -> Iterator[list[S | BadRow]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def ahead(items: Iterator[T]) -> Generator[T]:
+    """The same items; the next one is made in a thread of its own while the present one is dealt with.
+
+    So a file is read while the database works on what was read before. Never more than one item is made ahead. Close
+    it: then nothing reads from the file any more.
+    """
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="import") as reader:
+        coming = reader.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = reader.submit(next, items, None)
+            yield item
 
 
 def import_documents(
@@ -212,7 +234,7 @@ def import_documents(
     ``on_progress`` is called after each batch, ``on_imported`` after each commit with the primary keys of the new
     documents that brought no suggestions of their own. Raises ``FileError`` where the file as a whole cannot be read.
     """
-    with _Opened(source) as stream:
+    with Opened(source) as stream:
         name = filename or (source.name if isinstance(source, Path) else "a file")
         chosen = detect(stream, name) if format == "auto" else format
         if chosen not in READERS:
@@ -233,17 +255,21 @@ def import_gold(
     *,
     benchmark: Benchmark,
     source: Source,
+    format: str = GOLD,
     filename: str = "",
     by: User | None = None,
     strict: bool = False,
     dry_run: bool = False,
     on_progress: Callable[[ImportReport], None] | None = None,
 ) -> ImportReport:
-    """Import released Factcheck-Bench documents as gold: agreed at all three stages. Otherwise as above."""
-    with _Opened(source) as stream:
+    """Import documents as gold, agreed at all three stages: released Factcheck-Bench, or another of ``GOLD_READERS``.
+    Otherwise as above."""
+    if format not in GOLD_READERS:
+        raise FileError(f"“{format}” is no format in which gold comes in: {', '.join(GOLD_READERS)}.")
+    with Opened(source) as stream:
         job: _Import[GoldDocument] = _Import(
             benchmark=benchmark,
-            rows=lambda: factcheck_bench_reader.read(stream),
+            rows=lambda: GOLD_READERS[format](stream),
             write=imported_rows.write_gold,
             by=by,
             name=filename or (source.name if isinstance(source, Path) else "a file"),
@@ -262,12 +288,12 @@ def preview_documents(
     n: int = 5,
 ) -> Preview:
     """The first rows as an import would read them, for the page. Raises ``FileError``."""
-    with _Opened(source) as stream:
+    with Opened(source) as stream:
         name = filename or (source.name if isinstance(source, Path) else "")
         return preview(stream, format=format, filename=name, mapping=mapping, n=n)
 
 
-class _Opened:
+class Opened:
     """The stream of a source; a path is closed again, a stream stays the caller's."""
 
     def __init__(self, source: Source) -> None:

@@ -22,22 +22,25 @@ from django.utils import timezone
 from annotator import rules
 from annotator.actions.enqueue import after_commit
 from annotator.actions.fields import BadValueError
+from annotator.actions.import_native import import_native
 from annotator.actions.imports import ImportReport, import_documents, import_gold
 from annotator.actions.plans import Wish, choice_of, obstacle
 from annotator.actions.recorder import Action
 from annotator.actions.runs import start_run
+from annotator.actions.webhooks import announce
+from annotator.formats import touchstone
+from annotator.formats.gold_readers import GOLD_READERS
 from annotator.formats.problems import FileError
 from annotator.models import Benchmark, ImportJob, PipelineRun, User
 from annotator.models.base import new_public_id
 from annotator.queries.run_scope import MISSING, scope_of
 from annotator.queries.runs import OPEN_STATES, documents_to_prefill
 from annotator.queries.services import can_search
-from annotator.vocabulary import RunState, Stage
+from annotator.vocabulary import RunState, Stage, WebhookEvent
 
 logger = logging.getLogger(__name__)
 
 RUN_IMPORT = "annotator.run_import"
-GOLD = "gold"
 
 # A worker writes a sign of life after each batch, which takes a second or two: silent for this long, it is gone.
 LOST_AFTER = dt.timedelta(seconds=60)
@@ -90,10 +93,13 @@ def start_import(
 ) -> ImportJob:
     """Write down that a kept upload is to be imported, and enqueue it on commit.
 
-    ``format`` is that of ``import_documents`` or "gold". Raises NotAllowedError by the rules.
+    ``format`` is that of ``import_documents`` or of ``import_gold``, or the native one. Raises NotAllowedError by the
+    rules.
     """
     with transaction.atomic():
         rules.check_manage(by, benchmark)
+        if format == touchstone.NAME:
+            rules.check_change_protocol(by, benchmark)  # the file brings one along
         job = ImportJob.objects.create(
             benchmark=benchmark,
             by=by,
@@ -117,6 +123,7 @@ def cancel_import(job: ImportJob, *, by: User) -> None:
         )
         if stopped:
             Action(name="cancel-import", by=by, benchmark=job.benchmark, reason=job.filename).write()
+            _announce(job)
 
 
 def claim_job(job_id: int) -> ImportJob | None:
@@ -170,10 +177,20 @@ def run_import(job_id: int) -> None:
 
 
 def _import(job: ImportJob, progress: _Progress, stream: BinaryIO) -> ImportReport:
-    if job.format == GOLD:
+    if job.format == touchstone.NAME:
+        return import_native(
+            benchmark=job.benchmark,
+            source=stream,
+            filename=job.filename,
+            by=job.by,
+            strict=job.strict,
+            on_progress=progress,
+        )
+    if job.format in GOLD_READERS:
         return import_gold(
             benchmark=job.benchmark,
             source=stream,
+            format=job.format,
             filename=job.filename,
             by=job.by,
             strict=job.strict,
@@ -228,9 +245,27 @@ def _finish(job: ImportJob, state: RunState, *, message: str = "") -> None:
     """Write how an import ended. The uploaded file has done its service; where it came from it still is."""
     if job.file:
         job.file.delete(save=False)
-    ImportJob.objects.filter(pk=job.pk).update(
-        state=state, message=message, share=1.0, finished_at=timezone.now(), file=""
-    )
+    with transaction.atomic():
+        ImportJob.objects.filter(pk=job.pk).update(
+            state=state, message=message, share=1.0, finished_at=timezone.now(), file=""
+        )
+        _announce(job)
+
+
+def _announce(job: ImportJob) -> None:
+    """Tell webhooks how an import ended."""
+    job.refresh_from_db(fields=["state", "read", "imported", "unchanged", "bad"])
+    about = {
+        "import": job.public_id,
+        "filename": job.filename,
+        "format": job.format,
+        "state": job.state,
+        "read": job.read,
+        "imported": job.imported,
+        "unchanged": job.unchanged,
+        "bad": job.bad,
+    }
+    announce(job.benchmark, WebhookEvent.IMPORT_FINISHED, about)
 
 
 def resume_imports(*, alone: bool = False) -> tuple[list[int], list[int]]:
@@ -251,7 +286,7 @@ def resume_imports(*, alone: bool = False) -> tuple[list[int], list[int]]:
 
 def _prefill_new(job: ImportJob) -> None:
     """Suggestions for what an import brought, also for what it brought before it was cut off."""
-    if job.format == GOLD:
+    if job.format in GOLD_READERS or job.format == touchstone.NAME:
         return
     new = documents_to_prefill(job.benchmark, since=job.created_at).values_list("pk", flat=True)
     prefill_after_import(benchmark=job.benchmark, ids=list(new), by=job.by)
@@ -305,14 +340,3 @@ def get_suggestions(
         for part in _parts(scope.documents)
     )
     return [run for run in runs if run is not None]
-
-
-# --- exports --------------------------------------------------------------------------------------
-
-
-def note_export(*, benchmark: Benchmark, format: str, include: str, count: int, by: User) -> None:
-    """Put on record that somebody took an export away, before it is handed out. Raises NotAllowedError by the rules."""
-    with transaction.atomic():
-        rules.check_export(by, benchmark)
-        documents = "1 document" if count == 1 else f"{count:,} documents"
-        Action(name="export", by=by, benchmark=benchmark, reason=f"{format}, {include}, {documents}").write()

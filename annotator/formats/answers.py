@@ -8,11 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar
 
-from annotator.formats.lines import Line, check_encoding, json_object, json_value, kind_of, read_lines
-from annotator.formats.problems import BadRow, FileError, RowError, complain
-
-# A file that is one JSON list or object is read as a whole: no larger than this.
-MOST_BYTES = 256 * 1024 * 1024
+from annotator.formats.lines import check_encoding, json_object, kind_of, read_lines, read_list
+from annotator.formats.problems import BadRow, RowError, complain
 
 SUPPORTED, NOT_SUPPORTED, NO_FACT = "supported", "not_supported", "no_fact"
 # What the labels of the field say of a claim (FastFact, appendix: S, N and I; VeriScore 2.3).
@@ -60,15 +57,16 @@ Row = TypeVar("Row")
 
 def answers(stream: BinaryIO) -> Iterator[AnswerRow | BadRow]:
     """Answers, one object a line, as Touchstone, VeriScore, FastFact or FActScore writes them. Raises ``FileError``."""
-    return _rows(stream, _answer)
+    return read_rows(stream, _answer)
 
 
 def checked_claims(stream: BinaryIO) -> Iterator[CheckedRow | BadRow]:
     """AVeriTeC's claims, gold or predicted: a JSON list, or one object a line. Raises ``FileError``."""
-    return _rows(stream, _checked)
+    return read_rows(stream, _checked)
 
 
-def _rows(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) -> Iterator[Row | BadRow]:
+def read_rows(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) -> Iterator[Row | BadRow]:
+    """The objects of a file that is one JSON list, or one object a line, through ``parse(object, number)``."""
     check_encoding(stream)
     if stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
         yield from _listed(stream, parse)
@@ -85,15 +83,7 @@ def _rows(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) -> I
 
 def _listed(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) -> Iterator[Row | BadRow]:
     """A file that is one JSON list; "line" then counts its items."""
-    stream.seek(0)
-    raw = stream.read(MOST_BYTES + 1)
-    if len(raw) > MOST_BYTES:
-        raise FileError("The file is one JSON list of more than 256 MiB: write one object a line instead.")
-    try:
-        value = json_value(Line(1, 0, raw.removeprefix(b"\xef\xbb\xbf")).text())
-    except RowError as error:
-        raise FileError(f"The file is a JSON list that ends too early or is broken: {error.complaints[0][1]}") from None
-    for number, each in enumerate(value, start=1):
+    for number, each in enumerate(read_list(stream), start=1):
         try:
             if not isinstance(each, dict):
                 raise RowError(("", f"a JSON object is needed, here stands {kind_of(each)}."))

@@ -1,4 +1,4 @@
-"""The formats in which documents come in: JSON lines, CSV, the original tool's screen-1 file, FastFact-Bench.
+"""The formats in which documents come in: JSON lines, CSV, the original tool's screen-1 file, FastFact-Bench, AVeriTeC.
 
 Every reader is a generator of ``IncomingDocument | BadRow`` over a seekable binary stream, one row in memory at a
 time; it raises ``FileError`` where the file as a whole cannot be read.
@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
-from annotator.formats import lines
+from annotator.formats import averitec, lines
 from annotator.formats.incoming import (
     FIELDS,
     IncomingDocument,
@@ -41,15 +41,23 @@ def read_jsonl(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDoc
 # --- FastFact-Bench -------------------------------------------------------------------------------
 
 
+# What FastFact's and VeriScore's later files say of claims: not to be seen by those who label the answer anew.
+_LABELLED = (
+    *("claims_lst", "prelabel_stats", "response_stats"),
+    *("claim_list", "all_claim_lst", "claim_search_results", "claim_verification_result"),
+)
+
+
 def read_fastfact(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocument | BadRow]:
-    """The response file of FastFact-Bench and the input file of its annotation tool: one object a line."""
+    """Answers from FastFact-Bench's response file, or from FastFact's or VeriScore's files of claims, which are left
+    out: one object a line."""
     return lines.read_objects(stream, lambda row, number: _fastfact(row, number, mapping))
 
 
 def _fastfact(row: dict[str, Any], number: int, mapping: Mapped) -> IncomingDocument:
     """A question has one id for the answers of all models: the two together name a document."""
     columns = {"prompt": "question", "source": "prompt_source", "id": "question_id"} | dict(mapping or {})
-    values = picked(row, columns)
+    values = picked({name: value for name, value in row.items() if name not in _LABELLED}, columns)
     if "prompt" not in values:
         raise RowError(("question", "it is missing: is this a FastFact file?"))
     if values.get("id") not in (None, "") and isinstance(values.get("model"), str):
@@ -226,6 +234,7 @@ READERS: dict[str, Reader] = {
     "csv": read_csv,
     "original-tool": read_original_tool,
     "fastfact": read_fastfact,
+    averitec.NAME: averitec.read_documents,
 }
 FORMATS: tuple[str, ...] = ("auto", *READERS)
 
@@ -260,7 +269,10 @@ def _detect_json(head: bytes) -> str:
                 return "original-tool"
             if "question" in row and "prompt" not in row:
                 return "fastfact"
-            return "jsonl"
+            is_claim = {"claim", "questions"} <= row.keys() and "response" not in row
+            return averitec.NAME if is_claim else "jsonl"
+    if head.startswith(b"[") and all(name in head for name in (b'"claim"', b'"questions"', b'"answers"')):
+        return averitec.NAME
     return "original-tool" if b'"atomic claims"' in head else "jsonl"
 
 

@@ -73,7 +73,17 @@ def text_identity(prompt: str, response: str) -> str:
 
 def hash_of(value: Any) -> str:
     """SHA-256 (hex) of a JSON value, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode("ascii")).hexdigest()
+    return hash_of_json(sorted_json(value))
+
+
+def sorted_json(value: Any) -> str:
+    """A JSON value as ASCII, the keys of its objects in order."""
+    return json.dumps(value, sort_keys=True)
+
+
+def hash_of_json(text: str) -> str:
+    """The hash of a value from its ``sorted_json``."""
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def place_of(text: str, response: str, position: int) -> tuple[int, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from annotator.formats.problems import BadRow, FileError, RowError, bad_row
 # A longer one is skipped in pieces, so that it never lies in memory as a whole.
 MAX_LINE_BYTES = 16 * 1024 * 1024
 _SKIP_BYTES = 1024 * 1024
+_PIECE_BYTES = 64 * 1024
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _SAVE_AS_UTF8 = "Save the file as UTF-8 (in Excel: “CSV UTF-8”) and import it again."
@@ -123,6 +125,73 @@ def read_objects(stream: BinaryIO, parse: Callable[[dict[str, Any], int], Row]) 
             yield parse(json_object(line.text()), line.number)
         except RowError as error:
             yield error.at(line.number)
+
+
+def read_list(stream: BinaryIO) -> Iterator[Any]:
+    """The items of a file that is one JSON list, one in memory at a time.
+
+    Raises ``FileError`` where the list breaks off, is no JSON, or an item is longer than ``MAX_LINE_BYTES``: what comes
+    after it cannot be told apart.
+    """
+    check_encoding(stream)
+    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    utf8 = codecs.getincrementaldecoder("utf-8-sig")()
+    text, number, at_end = "", 0, False
+
+    def broken(why: str) -> FileError:
+        after = f"after item {number}" if number else "at its beginning"
+        return FileError(f"The file is a JSON list that ends too early or is broken {after}: {why}.")
+
+    def more() -> str:
+        """The text with another piece; pieces grow with what is waiting, so that long items are not tried too often."""
+        nonlocal at_end
+        raw = stream.read(max(_PIECE_BYTES, len(text)))
+        at_end = not raw
+        try:
+            return text + utf8.decode(raw, at_end)
+        except UnicodeDecodeError:
+            raise broken(f"there is a byte that is not UTF-8. {_SAVE_AS_UTF8}".rstrip(".")) from None
+
+    def is_all() -> bool:
+        """Whether an item has all the text that it may get."""
+        return at_end or len(text) > MAX_LINE_BYTES
+
+    def next_sign() -> str:
+        """The text from its next character on that is no space."""
+        nonlocal text
+        while not (text := text.lstrip()):
+            text = more()
+            if at_end:
+                raise broken("a closing bracket is missing")
+        return text
+
+    expected = "["
+    while next_sign()[0] == expected:
+        text = text[1:]
+        if expected == "[" and next_sign()[0] == "]":
+            break
+        next_sign()
+        while True:
+            try:
+                item, end = decoder.raw_decode(text)
+                # A number that is not ended could go on in the next piece.
+                if is_all() or text[end : end + 1] in (",", "]", " ", "\t", "\r", "\n"):
+                    break
+            except json.JSONDecodeError as error:
+                if is_all():
+                    raise broken(error.msg) from None
+            except (ValueError, RecursionError) as error:
+                raise broken(str(error)) from None
+            text = more()
+        text, number, expected = text[end:], number + 1, ","
+        yield item
+    if next_sign()[0] != "]":
+        raise broken(f"“{text[0]}” stands where a comma or the closing bracket is needed")
+    text = text[1:]
+    while not text.strip() and not at_end:
+        text = more()
+    if text.strip():
+        raise broken("something stands after the closing bracket")
 
 
 def kind_of(value: Any) -> str:

@@ -21,11 +21,13 @@ from django.views.decorators.http import require_http_methods
 from annotator import rules
 from annotator.actions import jobs
 from annotator.actions.fields import BadValueError
-from annotator.formats import factcheck_bench_reader
+from annotator.formats import touchstone, touchstone_reader
 from annotator.formats.documents import csv_columns, detect, preview
 from annotator.formats.gold import GoldDocument
+from annotator.formats.gold_readers import GOLD, GOLD_READERS, ORIGINAL_TOOL
 from annotator.formats.incoming import FIELDS, IncomingDocument
 from annotator.formats.problems import BadRow, FileError
+from annotator.formats.touchstone_reader import NativeDocument
 from annotator.models import Benchmark, ImportJob, User
 from annotator.queries.imports import latest_imports, pace_of
 from annotator.screens.benchmarks import page_of_benchmark
@@ -42,7 +44,13 @@ FORMAT_LABELS = {
     "csv": "CSV, or a table with semicolons or tabs",
     "original-tool": "Factcheck-Bench’s own tool, screen 1",
     "fastfact": "FastFact-Bench responses",
-    jobs.GOLD: "Gold: released Factcheck-Bench",
+    "averitec": "AVeriTeC, claims to label anew",
+    touchstone.NAME: "Touchstone, with everybody’s work",
+    GOLD: "Gold: released Factcheck-Bench",
+    ORIGINAL_TOOL: "Gold: ZIP from Factcheck-Bench’s tool",
+    "averitec-gold": "Gold: AVeriTeC, claims with labels",
+    "fastfact-gold": "Gold: FastFact annotation file",
+    "veriscore-gold": "Gold: VeriScore claims and labels",
 }
 FIELD_LABELS = {
     "prompt": "Prompt",
@@ -197,7 +205,7 @@ def _preview_context(asked: Mapping[str, str], name: str, filename: str) -> dict
         "formats": FORMAT_LABELS.items(),
         "is_mapped": look.format in MAPPED and bool(look.columns),
         "fields": [(field_name, FIELD_LABELS[field_name], look.mapping.get(field_name, "")) for field_name in FIELDS],
-        "is_gold": look.format == jobs.GOLD,
+        "is_gold": look.format in GOLD_READERS,
     }
 
 
@@ -207,8 +215,12 @@ def look_at(stream: BinaryIO, *, filename: str, format: str = "", mapping: dict[
     try:
         if not look.format:
             look.format = _detect(stream, filename)
-        if look.format == jobs.GOLD:
-            look.rows = [_shown(row) for row in islice(factcheck_bench_reader.read(stream), ROWS_SHOWN)]
+        if look.format == touchstone.NAME:
+            header = touchstone_reader.read_header(stream)
+            look.rows = [_shown(row) for row in islice(touchstone_reader.read(stream, header), ROWS_SHOWN)]
+            return look
+        if look.format in GOLD_READERS:
+            look.rows = [_shown(row) for row in islice(GOLD_READERS[look.format](stream), ROWS_SHOWN)]
             return look
         if look.format == "csv":
             look.columns = csv_columns(stream)
@@ -228,12 +240,18 @@ def look_at(stream: BinaryIO, *, filename: str, format: str = "", mapping: dict[
 
 
 def _detect(stream: BinaryIO, filename: str) -> str:
-    """The format; gold is told by the keys that no other format has."""
+    """The format; gold is told by the keys that no other format has, the original tool's screens by the ZIP."""
+    stream.seek(0)
+    head = stream.read(200)
+    if head.startswith(b"PK\x03\x04"):
+        return ORIGINAL_TOOL
+    if touchstone_reader.is_native(head):
+        return touchstone.NAME
     name = detect(stream, filename)
     if name == "jsonl":
         columns = preview(stream, format=name, n=1).columns
         if {"sentences", "revised_response"} <= set(columns):
-            return jobs.GOLD
+            return GOLD
     return name
 
 
@@ -249,20 +267,28 @@ def guessed(columns: list[str]) -> dict[str, str]:
     return mapping
 
 
-def _shown(row: IncomingDocument | GoldDocument | BadRow) -> PreviewRow:
+def _shown(row: IncomingDocument | GoldDocument | NativeDocument | BadRow) -> PreviewRow:
     if isinstance(row, BadRow):
         return PreviewRow(
             row.line, problems=[f"{each.field}: {each.reason}" if each.field else each.reason for each in row.problems]
         )
+    if isinstance(row, NativeDocument):
+        about = [str(row.own[name]) for name in ("external_id", "source", "model")]
+        about += [f"{len(row.tables[name])} {name}" for name in ("annotations", "claims", "activities")]
+        return PreviewRow(row.line, row.own["prompt"], row.own["response"], " · ".join(each for each in about if each))
     if isinstance(row, GoldDocument):
         claims = sum(len(sentence.claims) for sentence in row.sentences)
-        about = [str(row.about.get(name) or "") for name in ("id", "source", "model")]
-        about += [f"{len(row.sentences)} sentences", f"{claims} claims"]
+        about = [str(row.about.get(name) or "") for name in ("external_id", "source", "model")]
+        about += [_counted(len(row.sentences), "sentence"), _counted(claims, "claim")]
     else:
         about = [row.external_id, row.source, row.model, row.reference_date.isoformat() if row.reference_date else ""]
         if row.sentences:
-            about.append(f"{len(row.sentences)} sentences suggested")
+            about.append(_counted(len(row.sentences), "sentence") + " suggested")
     return PreviewRow(row.line, row.prompt, row.response, " · ".join(each for each in about if each))
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 # --- progress -------------------------------------------------------------------------------------
