@@ -1,0 +1,85 @@
+"""A folder that ``datasets.load_dataset`` reads: the five tables as JSON lines, a file per table and split, the
+guidelines, and a dataset card that is filled from the data (docs/formats/huggingface.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from annotator.formats.about import About
+from annotator.formats.card_counts import Counts
+from annotator.formats.dataset_card import CARD, card
+from annotator.formats.gold import GoldDocument
+from annotator.formats.spool import Files, in_one_pass
+from annotator.formats.table_columns import TABLES
+from annotator.formats.tables import Documents, json_cells, rows_of
+from annotator.models import Benchmark
+from annotator.queries.dataset_card import card_facts
+
+SPLIT = "gold"  # the one split where nobody made any
+_USUAL = ("train", "dev", "validation", "test")
+
+
+def files(
+    benchmark: Benchmark, documents: Documents, about: About, *, splits: Mapping[str, str] | None = None
+) -> Files:
+    """The files of the folder: (path below it, its content piece by piece), one pass over the documents in all.
+
+    ``splits`` says of each document, by public id, in which split it is ("train", "dev", "test": a word each); without
+    it all are in one. Raises ValueError for a document that is in none.
+    """
+    names = [SPLIT] if splits is None else sorted(set(splits.values()), key=_rank)
+    counts = Counts(names)
+    paths = [path_of(table.name, split) for table in TABLES for split in names]
+    yield from in_one_pass(paths, _parts(documents(), splits, counts))
+    facts = card_facts(benchmark)
+    for version in facts.guidelines:
+        yield f"guidelines/version-{version.number}.md", iter([version.text.encode()])
+    yield CARD, iter([card(about, facts, counts).encode()])
+
+
+def write(
+    folder: Path,
+    benchmark: Benchmark,
+    documents: Documents,
+    about: About,
+    *,
+    splits: Mapping[str, str] | None = None,
+) -> list[Path]:
+    """Writes the files into a folder that is there; returns their paths. Arguments and errors as for ``files``."""
+    written = []
+    for name, pieces in files(benchmark, documents, about, splits=splits):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            file.writelines(pieces)
+        written.append(path)
+    return written
+
+
+def _rank(split: str) -> tuple[int, str]:
+    """The usual splits in their usual order, others after them by name."""
+    return (_USUAL.index(split) if split in _USUAL else len(_USUAL), split)
+
+
+def path_of(table: str, split: str) -> str:
+    return f"data/{table}/{split}.jsonl"
+
+
+def _parts(
+    documents: Iterable[GoldDocument], splits: Mapping[str, str] | None, counts: Counts
+) -> Iterator[tuple[str, bytes]]:
+    for number, document in enumerate(documents, start=1):
+        split = SPLIT if splits is None else splits.get(document.public_id)
+        if split is None:
+            raise ValueError(f"Document {document.public_id} is in no split: make the splits anew.")
+        counts.add(document, split)
+        for table, rows in rows_of(document, number):
+            lines = [
+                json.dumps(dict(zip(table.column_names, json_cells(table, row), strict=True)), ensure_ascii=False)
+                + "\n"
+                for row in rows
+            ]
+            counts.rows[table.name][split] += len(lines)
+            yield path_of(table.name, split), "".join(lines).encode()
