@@ -147,8 +147,13 @@ def _points(estimate: Estimate) -> str:
     """A difference in percentage points with its interval: "+12 (+3 to +20)"."""
     bounds = ""
     if estimate.low is not None and estimate.high is not None:
-        bounds = f" ({100 * estimate.low:+.0f} to {100 * estimate.high:+.0f})"
-    return f"{100 * estimate.value:+.0f}{bounds}".replace("-", "−")
+        bounds = f" ({_signed(estimate.low)} to {_signed(estimate.high)})"
+    return f"{_signed(estimate.value)}{bounds}"
+
+
+def _signed(share: float) -> str:
+    points = round(100 * share)
+    return f"{points:+d}".replace("-", "−") if points else "0"
 
 
 def _place(difference: float) -> float:
