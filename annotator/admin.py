@@ -280,6 +280,32 @@ class InvitationAdmin(ReadOnly):
     list_select_related = ("benchmark", "created_by", "accepted_by")
 
 
+@admin.register(models.ApiToken)
+class ApiTokenAdmin(ReadOnly):
+    """Without the digest: nothing of a secret is for anybody's eyes. Who is not active any more opens nothing."""
+
+    exclude = ("digest",)
+    list_display = ("name", "prefix", "user", "benchmark", "created_at", "expires_at", "last_used_at", "revoked_at")
+    list_select_related = ("user", "benchmark")
+    search_fields = ("name", "prefix", "user__username")
+
+
+@admin.register(models.Webhook)
+class WebhookAdmin(ReadOnly):
+    """Without the secret: it is for the one who runs the receiver."""
+
+    exclude = ("secret",)
+    list_display = ("url", "benchmark", "active", "failing_since", "created_by", "created_at")
+    list_select_related = ("benchmark", "created_by")
+
+
+@admin.register(models.WebhookDelivery)
+class WebhookDeliveryAdmin(ReadOnly):
+    list_display = ("event", "webhook", "state", "attempts", "response_status", "created_at", "delivered_at")
+    list_select_related = ("webhook",)
+    list_filter = ("state", "event")
+
+
 @admin.register(models.Decision)
 class DecisionAdmin(ReadOnly):
     list_display = ("key", "annotation", "choice", "reason", "by", "is_settled", "is_final")
@@ -371,6 +397,29 @@ class ImportJobAdmin(ReadOnly):
     list_display = ("filename", "benchmark", "by", "state", "imported", "unchanged", "bad", "created_at")
     list_select_related = ("benchmark", "by")
     list_filter = ("state",)
+
+
+@admin.register(models.Evaluation)
+class EvaluationAdmin(ReadOnly):
+    list_display = ("system", "task", "benchmark", "by", "scored", "faults", "scored_at", "hidden")
+    list_select_related = ("benchmark", "by")
+    list_filter = ("task", "hidden")
+    search_fields = ("public_id", "system", "benchmark__slug")
+
+
+@admin.register(models.Release)
+class ReleaseAdmin(ReadOnly):
+    list_display = ("version", "title", "benchmark", "by", "state", "documents_count", "mends", "created_at")
+    list_select_related = ("benchmark", "by", "mends")
+    list_filter = ("state",)
+
+
+@admin.register(models.ReleaseDocument)
+class ReleaseDocumentAdmin(ReadOnly):
+    list_display = ("public_id", "release", "split", "group")
+    list_select_related = ("release",)
+    list_filter = ("split",)
+    search_fields = ("public_id", "release__public_id")
 
 
 @admin.register(models.SentenceSuggestion)

@@ -15,6 +15,7 @@ from annotator.models import (
     Annotation,
     Benchmark,
     Document,
+    Evaluation,
     Group,
     GroupMember,
     Invitation,
@@ -86,6 +87,18 @@ def can_export(user: User, benchmark: Benchmark) -> bool:
     return allowed(check_export, user, benchmark)
 
 
+def check_export_people(user: User, benchmark: Benchmark) -> None:
+    """People's names, and what each did on documents that are not gold yet, leave through those who manage."""
+    if role_of(user, benchmark) not in ADMIN_ROLES:
+        raise NotAllowedError(
+            "People’s names, and what they did on documents that are not gold yet, are for the owner and the admins."
+        )
+
+
+def can_export_people(user: User, benchmark: Benchmark) -> bool:
+    return allowed(check_export_people, user, benchmark)
+
+
 def check_see_agreement(user: User, benchmark: Benchmark) -> None:
     """Figures per pair tell about people: owners, admins and researchers read them. Annotators see their own."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:
@@ -106,6 +119,27 @@ def check_see_statistics(user: User, benchmark: Benchmark) -> None:
 
 def can_see_statistics(user: User, benchmark: Benchmark) -> bool:
     return allowed(check_see_statistics, user, benchmark)
+
+
+def check_score(user: User, benchmark: Benchmark) -> None:
+    """Scores tell the gold's labels, wrong answer by wrong answer: who reads gold scores and reads scores."""
+    if role_of(user, benchmark) not in READ_GOLD_ROLES:
+        raise NotAllowedError("Only owners, admins and researchers score against the gold. Ask the owner for the role.")
+
+
+def can_score(user: User, benchmark: Benchmark) -> bool:
+    return allowed(check_score, user, benchmark)
+
+
+def check_change_evaluation(user: User, evaluation: Evaluation) -> None:
+    """Who may score an upload again, hide or delete it: who uploaded it, owners and admins."""
+    check_score(user, evaluation.benchmark)
+    if evaluation.by_id != user.pk:
+        check_manage(user, evaluation.benchmark)
+
+
+def can_change_evaluation(user: User, evaluation: Evaluation) -> bool:
+    return allowed(check_change_evaluation, user, evaluation)
 
 
 def check_see_agreement_of(user: User, benchmark: Benchmark, person: User) -> None:

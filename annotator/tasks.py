@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from annotator.actions import jobs, notices, team
+from annotator.actions import jobs, making_releases, notices, releases, team
 
 
 @shared_task(name=jobs.RUN_IMPORT)
@@ -25,6 +25,23 @@ def resume_imports(alone: bool = False) -> int:
     for job_id in perhaps_lost:
         # If its worker lives, the import is over or claimed by then, and this does nothing.
         run_import.apply_async((job_id,), countdown=jobs.LOST_AFTER.total_seconds() + 5)
+    return len(begin) + len(perhaps_lost)
+
+
+@shared_task(name=releases.MAKE_RELEASE)
+def make_release(release_id: int) -> None:
+    """Make a release that was asked for."""
+    making_releases.make_release(release_id)
+
+
+@shared_task(name="annotator.resume_releases")
+def resume_releases(alone: bool = False) -> int:
+    """Pick up every release in the making; as ``resume_imports``."""
+    begin, perhaps_lost = making_releases.resume_releases(alone=alone)
+    for release_id in begin:
+        make_release.delay(release_id)
+    for release_id in perhaps_lost:
+        make_release.apply_async((release_id,), countdown=making_releases.LOST_AFTER.total_seconds() + 5)
     return len(begin) + len(perhaps_lost)
 
 

@@ -201,6 +201,37 @@ class NoticeKind(Labelled):
     TAKEN_BACK = "taken_back", "Work was taken back"
     AGREED = "agreed", "A stage was agreed"
     DISCARDED = "discarded", "A document was discarded"
+    WEBHOOK = "webhook", "A webhook cannot be reached"
+
+
+class Scope(Labelled):
+    """What a token for the API may do, at most: never more than the person whose token it is."""
+
+    READ = "read", "Read what you can see"
+    ANNOTATE = "annotate", "Label, submit and settle as you"
+    MANAGE = "manage", "Import, assign and change settings"
+    EXPORT = "export", "Take gold and releases away"
+
+
+class WebhookEvent(Labelled):
+    """What a benchmark's webhooks are told about. None carries anything of anybody's work."""
+
+    DOCUMENT_AGREED = "document.agreed", "A stage of a document is agreed"
+    DOCUMENT_GOLD = "document.gold", "A document is gold"
+    DOCUMENT_DISCARDED = "document.discarded", "A document is discarded"
+    ANNOTATION_SUBMITTED = "annotation.submitted", "Somebody has submitted a stage"
+    RUN_FINISHED = "run.finished", "A run of the pipeline is over"
+    IMPORT_FINISHED = "import.finished", "An import is over"
+    RELEASE_READY = "release.ready", "A release is ready"
+    TEST = "test", "A test, sent from the page"
+
+
+class DeliveryState(Labelled):
+    """Where a delivery to a webhook stands."""
+
+    WAITING = "waiting", "Waiting"
+    DELIVERED = "delivered", "Delivered"
+    GIVEN_UP = "given_up", "Given up"
 
 
 class RunState(Labelled):
@@ -220,3 +251,42 @@ class SuggesterKind(Labelled):
     STANCE = "stance", "Stance of evidence"
     SENTENCE_TYPE = "sentence_type", "Checkworthiness of sentences"
     CLAIM_TYPE = "claim_type", "Type of claims"
+
+
+class Split(Labelled):
+    """The part of a release that a document is in."""
+
+    TRAIN = "train", "Train"
+    DEV = "dev", "Dev"
+    TEST = "test", "Test"
+
+
+class GroupedBy(Labelled):
+    """What documents have in common that must not be spread over two splits of a release."""
+
+    NOTHING = "nothing", "Nothing: each document by itself"
+    SOURCE = "source", "Source"
+    PROMPT = "prompt", "Prompt"
+    MODEL = "model", "Model"
+    BATCH = "batch", "Batch"
+
+
+class ReleaseState(Labelled):
+    """A release is made in the background; once it is ready it never changes."""
+
+    MAKING = "making", "Being made"
+    READY = "ready", "Ready"
+    FAILED = "failed", "Failed"
+
+
+class Task(Labelled):
+    """What a fact-checker can be scored on (Factcheck-Bench, sections 3.4 and 4)."""
+
+    SENTENCE_CHECKWORTHINESS = "sentence_checkworthiness", "Checkworthiness of sentences"
+    CLAIM_CHECKWORTHINESS = "claim_checkworthiness", "Type of claims"
+    STANCE = "stance", "Stance of evidence"
+    CLAIM_FACTUALITY = "claim_factuality", "Factuality of claims"
+    REVISION = "revision", "Revised responses"
+    DECOMPOSITION = "decomposition", "Decomposition into claims"
+    EVIDENCE = "evidence", "Evidence for claims"
+    END_TO_END = "end_to_end", "Responses, end to end"

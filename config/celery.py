@@ -21,7 +21,10 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.add_defaults(
     {
         "task_queues": (Queue("touchstone"), Queue("touchstone-bulk")),
-        "task_routes": {"pipeline.prefill_item": {"queue": "touchstone-bulk"}},
+        "task_routes": {
+            "pipeline.prefill_item": {"queue": "touchstone-bulk"},
+            "pipeline.send_webhook": {"queue": "touchstone-bulk"},  # a slow receiver holds up nobody's import
+        },
     }
 )
 app.autodiscover_tasks(["annotator", "pipeline"])
@@ -32,6 +35,7 @@ def resume_runs(**_: object) -> None:
     """A worker that starts picks up unfinished work: what was in the queue of the last one may be lost."""
     app.send_task("pipeline.resume_runs", kwargs={"alone": settings.IN_PROCESS_WORKER})
     app.send_task("annotator.resume_imports", kwargs={"alone": settings.IN_PROCESS_WORKER})
+    app.send_task("annotator.resume_releases", kwargs={"alone": settings.IN_PROCESS_WORKER})
 
 
 @task_revoked.connect

@@ -44,6 +44,8 @@ INSTALLED_APPS = [
     "django_htmx",
     "template_partials.apps.SimpleAppConfig",  # simple: the loaders are spelled out in TEMPLATES below
     "django_celery_results",
+    "rest_framework",
+    "drf_spectacular",
 ]
 
 AUTH_USER_MODEL = "annotator.User"
@@ -220,6 +222,58 @@ USE_I18N = True
 TIME_ZONE = environment.text("TIME_ZONE", "UTC")
 USE_TZ = True
 
+# --- the API --------------------------------------------------------------------------------------
+
+# What single views need they say themselves (annotator/api/base.py).
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.UserRateThrottle"],
+    # A person's programs together; counted by each process.
+    "DEFAULT_THROTTLE_RATES": {"user": environment.text("API_RATE", "1200/minute")},
+    "NUM_PROXIES": 1,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "annotator.api.problems.answer_problem",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+_WORDS_OF_THE_API = (
+    "AnnotationKind", "AnnotationState", "ClaimType", "Confidence", "DisagreementReason", "EditKind", "Factuality",
+    "FlagReason", "Handling", "Importance", "NoticeKind", "NotWorthReason", "Origin", "Phase", "Removal", "Role",
+    "RunState", "Seat", "SentenceType", "Stage", "StanceLabel", "SuggesterKind", "DeliveryState", "WebhookEvent",
+    "GroupedBy", "ReleaseState", "Task",
+)  # fmt: skip
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Touchstone",
+    "DESCRIPTION": "What the pages of Touchstone do, for programs: see docs/api.",
+    "VERSION": "1.0.0",
+    "OAS_VERSION": "3.1.0",
+    "LICENSE": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PUBLIC": True,  # the whole description, whoever reads it
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
+    "SERVE_AUTHENTICATION": ["annotator.api.authentication.TokenAuthentication", "annotator.api.base.Session"],
+    "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "ENUM_NAME_OVERRIDES": {name: f"annotator.vocabulary.{name}" for name in _WORDS_OF_THE_API},
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "COMPONENT_SPLIT_PATCH": False,
+    "PATH_CONVERTER_OVERRIDES": {
+        "id": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,32}$"},
+        "token": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+        "name": {"type": "string", "pattern": "^[A-Za-z0-9_.@+-]{1,150}$"},
+        "key": {"type": "string", "pattern": "^[A-Za-z0-9_:.-]{1,120}$"},
+        "number": {"type": "string", "pattern": "^[0-9]{1,15}$"},
+        "stage": {"type": "string", "enum": ["decompose", "verify", "revise"]},
+        "kind": {
+            "type": "string",
+            "enum": [
+                "sentence", "claim", "evidence", "stance", "verdict", "claim-revision", "sentence-revision",
+                "response-revision",
+            ],
+        },
+        "slug": {"type": "string", "pattern": "^[-a-zA-Z0-9_]+$"},
+    },
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "annotator.api.schema.complete"],
+}
+
 # --- the services that suggestions are made with --------------------------------------------------
 
 # All optional: without any, the offline strategy works. docs/running-strategies.md explains each.
@@ -242,6 +296,7 @@ SEARCH_PRICE = environment.decimal("SEARCH_PRICE", 0.0)  # money a query
 PAGES = environment.flag("PAGES", default=True)  # whether pages are fetched at all
 PAGES_ROBOTS = environment.flag("PAGES_ROBOTS", default=True)
 PAGES_ALLOW = environment.words("PAGES_ALLOW")  # hosts and networks that may be private
+WEBHOOKS_ALLOW = environment.words("WEBHOOKS_ALLOW")  # hosts and networks of webhooks that may be private
 CALLS_AT_ONCE = environment.number("CALLS_AT_ONCE", 32)  # to one host, by all threads of a process
 # Seconds without a sign of life after which a document counts as lost with its worker and is handed out again.
 RUN_LOST_AFTER = environment.number("RUN_LOST_AFTER", 30)
@@ -286,6 +341,9 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "learn from gold that has grown": {"task": "pipeline.learn_where_gold_has_grown", "schedule": 600.0},
     "fetch added pages that were left behind": {"task": "pipeline.fetch_forgotten", "schedule": 15 * 60.0},
     "go on with imports that a killed worker left": {"task": "annotator.resume_imports", "schedule": 15 * 60.0},
+    "go on with releases that a killed worker left": {"task": "annotator.resume_releases", "schedule": 15 * 60.0},
+    "tell webhooks what failed or was left behind": {"task": "pipeline.send_due_webhooks", "schedule": 10.0},
+    "forget old deliveries of webhooks": {"task": "pipeline.forget_old_deliveries", "schedule": 60 * 60.0},
     "mail the notices that were left behind": {"task": "annotator.mail_what_was_left", "schedule": 60 * 60.0},
 }
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below is the one place

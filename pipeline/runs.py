@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from annotator.actions.locking import lock_document
 from annotator.actions.recorder import Action
+from annotator.actions.runs import announce_over
 from annotator.actions.status import update_status
 from annotator.models import Annotation, PipelineRun, RunItem
 from annotator.queries.runs import OPEN_STATES
@@ -260,6 +261,9 @@ def finish_run_if_done(run_id: int) -> None:
     if states.get(RunState.QUEUED) or states.get(RunState.RUNNING):
         return
     all_failed = states.get(RunState.FAILED, 0) == sum(states.values()) > 0
-    PipelineRun.objects.filter(pk=run_id, state__in=(*OPEN_STATES, RunState.PAUSED)).update(
-        state=RunState.FAILED if all_failed else RunState.FINISHED, finished_at=timezone.now(), halted=""
-    )
+    with transaction.atomic():
+        closed = PipelineRun.objects.filter(pk=run_id, state__in=(*OPEN_STATES, RunState.PAUSED)).update(
+            state=RunState.FAILED if all_failed else RunState.FINISHED, finished_at=timezone.now(), halted=""
+        )
+        if closed:
+            announce_over(run_id)

@@ -7,8 +7,9 @@ from typing import Any
 from celery import current_app, shared_task
 
 from annotator.actions.pages import FETCH_PAGE, forgotten_pages
+from annotator.actions.webhooks import SEND, forget_old, order_due
 from annotator.models import PipelineRun
-from pipeline import added_pages, learned_runs, runs
+from pipeline import added_pages, learned_runs, runs, webhooks
 
 AT_ONCE = 20
 
@@ -105,3 +106,24 @@ def fetch_forgotten() -> int:
     for evidence_id in ids:
         fetch_page.delay(evidence_id)
     return len(ids)
+
+
+@shared_task(name=SEND)
+def send_webhook(delivery_id: int, attempts: int) -> None:
+    """Make one attempt at telling a webhook of an event."""
+    webhooks.send_delivery(delivery_id, attempts)
+
+
+@shared_task(name="pipeline.send_due_webhooks")
+def send_due_webhooks() -> int:
+    """Order what failed before or was left behind, every few seconds. Returns how many."""
+    orders = order_due()
+    for delivery_id, attempts in orders:
+        send_webhook.delay(delivery_id, attempts)
+    return len(orders)
+
+
+@shared_task(name="pipeline.forget_old_deliveries")
+def forget_old_deliveries() -> int:
+    """Delete the deliveries of webhooks that were over long ago. Returns how many."""
+    return forget_old()

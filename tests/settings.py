@@ -32,7 +32,7 @@ atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ["TOUCHSTONE_VAR"] = str(_folder)
 
 from config.settings import *  # noqa: E402, F403
-from config.settings import DATABASES, STATIC_ROOT, TEMPLATES  # noqa: E402
+from config.settings import DATABASES, REST_FRAMEWORK, STATIC_ROOT, TEMPLATES  # noqa: E402
 from tests.undefined import Undefined  # noqa: E402
 
 os.environ.pop("DATABASE_URL", None)  # a server that a test starts does not meet the suite's database
@@ -62,6 +62,9 @@ TEMPLATES[0]["OPTIONS"]["string_if_invalid"] = Undefined("%s")
 LLM_URL = LLM_KEY = LLM_MODEL = EMBEDDINGS_URL = RERANK_URL = SEMANTIC_MODEL = SEARCH_PROVIDER = SEARCH_URL = ""
 LLM_PRICE_PROMPT = LLM_PRICE_ANSWER = SEARCH_PRICE = 0.0
 PAGES, PAGES_ALLOW, CALLS_AT_ONCE, RUN_LOST_AFTER = False, [], 32, 30
+WEBHOOKS_ALLOW = []
+
+REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"user": None}  # tests ask a lot; the one about this sets a rate
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast, for passwords of tests
 

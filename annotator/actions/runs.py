@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
+from django.db.models import Count
 from django.utils import timezone
 
 from annotator import rules
@@ -16,10 +17,11 @@ from annotator.actions.locking import lock_document
 from annotator.actions.plans import Wish, choice_of, frozen_plan, obstacle
 from annotator.actions.recorder import Action, for_annotation
 from annotator.actions.status import update_status
+from annotator.actions.webhooks import announce
 from annotator.models import Annotation, Benchmark, Claim, Document, PipelineRun, RunItem, User
 from annotator.queries.runs import OPEN_STATES
 from annotator.queries.services import can_search
-from annotator.vocabulary import Phase, RunState, Stage
+from annotator.vocabulary import Phase, RunState, Stage, WebhookEvent
 
 if TYPE_CHECKING:
     from pipeline.catalogue import Choice
@@ -171,12 +173,25 @@ def cancel_run(run: PipelineRun, *, by: User) -> None:
     with transaction.atomic():
         waiting = list(run.items.filter(state=RunState.QUEUED).values_list("document_id", flat=True))
         run.items.filter(state=RunState.QUEUED).update(state=RunState.CANCELLED, finished_at=timezone.now())
-        PipelineRun.objects.filter(pk=run.pk, state__in=(*OPEN_STATES, RunState.PAUSED)).update(
+        cancelled = PipelineRun.objects.filter(pk=run.pk, state__in=(*OPEN_STATES, RunState.PAUSED)).update(
             state=RunState.CANCELLED, finished_at=timezone.now(), halted=""
         )
+        if cancelled:
+            announce_over(run.pk)
         Action(name="cancel-run", by=by, benchmark=run.benchmark, reason=str(run)).write()
         for pk in waiting:
             update_status(lock_document(pk))
+
+
+def announce_over(run_id: int) -> None:
+    """Tell webhooks that a run is over, inside the caller's transaction. Not of a search that somebody made at a claim:
+    that is part of their blind work."""
+    run = PipelineRun.objects.select_related("benchmark").get(pk=run_id)
+    if "again" in run.plan:
+        return
+    states = dict(run.items.values_list("state").annotate(count=Count("id")).order_by())
+    about = {"run": run.public_id, "strategy": run.strategy, "stage": run.stage, "state": run.state}
+    announce(run.benchmark, WebhookEvent.RUN_FINISHED, about | {"documents": states})
 
 
 def retry_failed(run: PipelineRun, *, by: User) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from annotator import workflow
 from annotator.actions.recorder import Action
+from annotator.actions.webhooks import announce
 from annotator.models import Document, RunItem
 from annotator.queries.runs import OPEN_STATES
-from annotator.vocabulary import AnnotationKind, AnnotationState, Phase, Stage
+from annotator.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Stage, WebhookEvent
 
 
 def facts_of(document: Document, *, discarded: bool) -> workflow.Facts:
@@ -43,3 +44,20 @@ def update_status(document: Document, action: Action | None = None, *, discarded
         document.stage, document.phase = after.stage.value, after.phase.value
         document.version += 1
         document.save(update_fields=["stage", "phase", "version"])
+    if document.twin_of_id is None:  # copies that measure people are no documents of the benchmark
+        _announce(document, before, after)
+
+
+def _announce(document: Document, before: workflow.Status, after: workflow.Status) -> None:
+    """Tell webhooks which stages were agreed by the change, and what became of the document."""
+    about = {"document": document.public_id, "external_id": document.external_id}
+    if after.phase == Phase.DISCARDED:
+        announce(document.benchmark, WebhookEvent.DOCUMENT_DISCARDED, about)
+        return
+    is_gold = after.phase == Phase.AGREED
+    if before.phase != Phase.DISCARDED:
+        reached = len(STAGES) if is_gold else STAGES.index(after.stage)
+        for stage in STAGES[STAGES.index(before.stage) : reached]:
+            announce(document.benchmark, WebhookEvent.DOCUMENT_AGREED, about | {"stage": stage.value})
+    if is_gold:
+        announce(document.benchmark, WebhookEvent.DOCUMENT_GOLD, about)

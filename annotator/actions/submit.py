@@ -22,11 +22,13 @@ from annotator.actions.next_stage import open_next_stage
 from annotator.actions.notices import tell
 from annotator.actions.recorder import for_annotation
 from annotator.actions.status import update_status
+from annotator.actions.webhooks import announce
 from annotator.models import Annotation, Document, ResponseRevision, User
 from annotator.queries.agreed import merged_response
 from annotator.queries.missing import Missing, missing_in
 from annotator.queries.notices import waited_for, workers_on
-from annotator.vocabulary import AnnotationState, NoticeKind, Origin, Phase, Stage
+from annotator.queries.pseudonyms import pseudonym
+from annotator.vocabulary import AnnotationState, NoticeKind, Origin, Phase, Stage, WebhookEvent
 
 
 class IncompleteError(Exception):
@@ -69,6 +71,7 @@ def submit(annotation: Annotation, *, by: User, active_seconds: int = 0) -> Docu
         )
         action.document = document
         action.flush()
+        _announce(annotation, document, by)
         changed_claims: list[int] = []
         if document.people_needed == 1:
             before = changed_sentences.bases(document)
@@ -82,6 +85,19 @@ def submit(annotation: Annotation, *, by: User, active_seconds: int = 0) -> Docu
             open_next_stage(document, by=by, changed_claims=changed_claims)
         _tell_partners(document, Stage(annotation.stage), by)
         return document
+
+
+def _announce(annotation: Annotation, document: Document, by: User) -> None:
+    """Tell webhooks that somebody has submitted: which stage of which document, who under a pseudonym, and no more."""
+    if document.twin_of_id is not None:
+        return
+    about = {
+        "document": document.public_id,
+        "external_id": document.external_id,
+        "stage": str(annotation.stage),
+        "annotator": pseudonym(document.benchmark, by.pk),
+    }
+    announce(document.benchmark, WebhookEvent.ANNOTATION_SUBMITTED, about)
 
 
 def _tell_partners(document: Document, stage: Stage, by: User) -> None:

@@ -27,6 +27,11 @@ class Item:
     text: str = ""
     context: str = ""
 
+    @property
+    def label(self) -> str | None:
+        """The gold label, where the gold is one or has one."""
+        return self.gold.label if isinstance(self.gold, Verdicts) else self.gold if isinstance(self.gold, str) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -53,7 +58,8 @@ class Gold:
     """All items of a task, found by any of their keys."""
 
     items: dict[str, Item]
-    _places: dict[tuple[str, str], str] = field(default_factory=dict)
+    # By document, then by position: pairs as keys would weigh more than the items themselves.
+    _places: dict[str, dict[str, str]] = field(default_factory=dict)
     _texts: dict[int, list[str]] = field(default_factory=dict)
     _order: list[str] = field(default_factory=list)
 
@@ -74,10 +80,11 @@ class Gold:
         """The item at a position of a document, which is named by its public or its external id."""
         if not self._places:
             for key, item in self.items.items():
-                self._places[item.document, item.position] = key
+                self._places.setdefault(item.document, {})[item.position] = key
+            for item in self.items.values():
                 if item.external:
-                    self._places.setdefault((item.external, item.position), key)
-        return self._places.get((document, position))
+                    self._places.setdefault(item.external, self._places[item.document])
+        return self._places.get(document, {}).get(position)
 
     def by_text(self, text: str) -> Sequence[str]:
         """All items with these words; the same claim may stand in several documents."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from annotator.evaluation.items import Gold
 from annotator.evaluation.labels import Labels
 from annotator.evaluation.measure import Measure, Numbers, Unanswered
+from annotator.evaluation.responses import EndToEnd
 from annotator.formats.predictions import PredictionRow
 from annotator.formats.problems import BadRow, Problem, RowError
 
@@ -19,12 +20,12 @@ SPELLINGS_KEPT = 20
 
 @dataclass(slots=True)
 class Joined:
-    """What became of a file. ``scored`` holds the numbers of each item that has one good answer; ``said`` the answers
-    themselves where they are labels. ``counts`` names what was wrong (``KINDS``)."""
+    """What became of a file. ``scored`` holds the numbers of each item that has one good answer. ``counts`` names what
+    was wrong (``KINDS``)."""
 
+    measure: Measure
     rows: int = 0
     scored: dict[str, Numbers] = field(default_factory=dict)
-    said: dict[str, str] = field(default_factory=dict)
     without_gold: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     respelled: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -32,6 +33,14 @@ class Joined:
     problem_count: int = 0
     # Rows that could not be found, as (line, id): what they are instead can be looked up.
     unknown: list[tuple[int, str]] = field(default_factory=list)
+
+    def answer_of(self, key: str) -> str | None:
+        """The label that was scored of an item; None where there is none, and for a task whose answer is no label. Read
+        off the numbers, so that memory holds one thing an item."""
+        numbers = self.scored.get(key)
+        if numbers is None or not isinstance(self.measure, Labels | EndToEnd):
+            return None
+        return self.measure.answered(numbers)
 
     def complain(self, kind: str, *problems: Problem) -> None:
         self.counts[kind] += 1
@@ -60,7 +69,7 @@ def join(gold: Gold, measure: Measure, rows: Iterable[PredictionRow | BadRow], *
     An item with two rows has no answer that could be scored, and counts as a duplicate, not as missing; unless both
     were found by the same words and say the same.
     """
-    found = Joined()
+    found = Joined(measure)
     lines: dict[str, int] = {}  # the first line of each item that was answered
     twice: set[str] = set()
     blank: set[str] = set()
@@ -106,12 +115,9 @@ def join(gold: Gold, measure: Measure, rows: Iterable[PredictionRow | BadRow], *
                 found.without_gold += 1
                 continue
             found.scored[key] = numbers
-            if isinstance(measure, Labels):
-                found.said[key] = answer.value
     for key in twice:
         found.scored.pop(key, None)
-        found.said.pop(key, None)
-    _missing(found, gold, lines.keys() | blank)
+    _missing(found, gold, lines, blank)
     return found
 
 
@@ -143,9 +149,9 @@ def _kind_of_place(position: str) -> str:
     return _PLACES[min(position.count("."), 2)] if position else "a document"
 
 
-def _missing(found: Joined, gold: Gold, named: Set[str]) -> None:
+def _missing(found: Joined, gold: Gold, *named: Container[str]) -> None:
     for key, item in gold.items.items():
-        if item.gold is None or key in named:
+        if item.gold is None or any(key in each for each in named):
             continue
         where = f"document {item.external or item.document}" + (f", position {item.position}" if item.position else "")
         found.complain("missing", Problem(0, "", f"no row for {where} (id {key})."))

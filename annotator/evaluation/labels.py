@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -92,6 +92,11 @@ class Labels:
     def numbers(self, item: Item, answer: Any) -> Numbers:
         return self._cells[item.gold, answer]
 
+    def answered(self, numbers: Numbers) -> str:
+        """The label that an answer with these numbers was."""
+        place, _ = numbers[0]
+        return self.set.labels[place % len(self.set.labels)]
+
     def figures(self, sums: Floats) -> Sequence[Floats]:
         size = len(self.set.labels)
         # scores_of_tables takes tables of gold by predicted.
@@ -127,29 +132,30 @@ class Labels:
     def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
         """Every label that occurs in the gold as a constant answer, the most frequent one as ``majority`` too, and
         labels drawn alike often."""
-        said = {key: item.gold for key, item in gold.items.items() if item.gold is not None}
-        return self.label_baselines(said, random)
+        return self.label_baselines(
+            lambda: ((key, item.gold) for key, item in gold.items.items() if item.gold is not None), random
+        )
 
-    def label_baselines(self, said: Mapping[str, str], random: Random) -> list[Baseline]:
-        """The same over the gold label of each item."""
-        counted = Counter(said.values())
+    def label_baselines(self, said: Callable[[], Iterable[tuple[str, str]]], random: Random) -> list[Baseline]:
+        """The same over the key and the gold label of each item, read anew for each baseline: none keeps a list."""
+        counted = Counter(label for _, label in said())
         there = [label for label in self.set.labels if counted[label]]
         if not there:
             return []
         # Of equally frequent labels the first of the set.
         most = max(there, key=lambda label: counted[label])
         return [
-            Baseline("majority", _constant(said, most)),
+            Baseline("majority", _constant(said(), most)),
             *(
-                Baseline(self.set.constants.get(label, f"always_{label.replace('-', '_')}"), _constant(said, label))
+                Baseline(self.set.constants.get(label, f"always_{label.replace('-', '_')}"), _constant(said(), label))
                 for label in there
             ),
-            Baseline("random", ((key, random.choice(there)) for key in said)),
+            Baseline("random", ((key, random.choice(there)) for key, _ in said())),
         ]
 
     def blank(self) -> dict[str, Any]:
         return {FIELD: None}
 
 
-def _constant(keys: Iterable[str], label: str) -> Iterator[tuple[str, str]]:
-    return ((key, label) for key in keys)
+def _constant(said: Iterable[tuple[str, str]], label: str) -> Iterator[tuple[str, str]]:
+    return ((key, label) for key, _ in said)

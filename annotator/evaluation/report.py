@@ -101,10 +101,8 @@ class Scorer:
         return report
 
     def _mcnemar(self, both: Sequence[str], first: Joined, second: Joined) -> dict[str, Any]:
-        right = [
-            (first.said[key] == self.gold.items[key].gold, second.said[key] == self.gold.items[key].gold)
-            for key in both
-        ]
+        golds = self.gold.items
+        right = [(first.answer_of(key) == golds[key].gold, second.answer_of(key) == golds[key].gold) for key in both]
         only_first, only_second = (sum(pair == which for pair in right) for which in ((True, False), (False, True)))
         return {"only_first_right": only_first, "only_second_right": only_second, "p": mcnemar(only_first, only_second)}
 

@@ -91,6 +91,10 @@ class EndToEnd:
         counts = (len(matches), right, len(answer.claims), len(gold.claims))
         return cell + tuple((self.labels.width + place, float(number)) for place, number in enumerate(counts) if number)
 
+    def answered(self, numbers: Numbers) -> str:
+        """The label that an answer with these numbers gave the response."""
+        return self.labels.answered(numbers)
+
     def figures(self, sums: Floats) -> Sequence[Floats]:
         matched, right, found, gold = sums[:, self.labels.width :].T
         return [
@@ -113,7 +117,7 @@ class EndToEnd:
         said = {key: item.gold.label for key, item in gold.items.items() if item.gold is not None}
         return [
             Baseline(each.name, [(key, Checked(label)) for key, label in each.answers])
-            for each in self.labels.label_baselines(said, random)
+            for each in self.labels.label_baselines(said.items, random)
         ]
 
     def blank(self) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 from annotator.evaluation import label_sets
 from annotator.evaluation.label_sets import Undetermined
@@ -11,18 +13,9 @@ from annotator.evaluation.measure import Measure
 from annotator.evaluation.passages import Evidence
 from annotator.evaluation.responses import EndToEnd
 from annotator.evaluation.texts import SAME_CLAIM, Decomposition, Revision
-from annotator.vocabulary import Labelled
+from annotator.vocabulary import Labelled, Task
 
-
-class Task(Labelled):
-    SENTENCE_CHECKWORTHINESS = "sentence_checkworthiness", "Checkworthiness of sentences"
-    CLAIM_CHECKWORTHINESS = "claim_checkworthiness", "Type of claims"
-    STANCE = "stance", "Stance of evidence"
-    CLAIM_FACTUALITY = "claim_factuality", "Factuality of claims"
-    REVISION = "revision", "Revised responses"
-    DECOMPOSITION = "decomposition", "Decomposition into claims"
-    EVIDENCE = "evidence", "Evidence for claims"
-    END_TO_END = "end_to_end", "Responses, end to end"
+__all__ = ["Level", "Options", "Task", "factuality", "headline", "measure_of"]
 
 
 class Level(Labelled):
@@ -57,6 +50,23 @@ class Options:
             Task.END_TO_END: {"threshold": self.threshold},
         }
         return by_task.get(task, {})
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Options:
+        """The options that a report names, as ``said`` gave them; other names are passed over."""
+        given = {each.name: said[each.name] for each in fields(cls) if each.name in said}
+        if "undetermined" in given:
+            given["undetermined"] = Undetermined(given["undetermined"])
+        if "level" in given:
+            given["level"] = Level(given["level"])
+        return cls(**given)
+
+
+def headline(task: Task) -> str:
+    """The figure by which systems are ranked: higher is better."""
+    if task == Task.REVISION:
+        return "word_overlap"
+    return "f1" if task in (Task.DECOMPOSITION, Task.EVIDENCE) else "f1_macro"
 
 
 def measure_of(task: Task, options: Options) -> Measure:

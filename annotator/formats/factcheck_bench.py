@@ -10,6 +10,7 @@ stances, with "NA" for sufficiency and edit. Stances on evidence that people add
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
@@ -75,6 +76,12 @@ CLAIM_FIELDS = (
     "usedEvidence_index_in_revision",
     "if_most_important_claim",
 )
+
+
+def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
+    """The lines of the file, with their line breaks."""
+    for document in documents:
+        yield line(document) + "\n"
 
 
 def line(document: GoldDocument) -> str:

@@ -14,7 +14,7 @@ from annotator import edits
 from annotator.formats import factcheck_bench as written
 from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.formats.incoming import document as checked_document
-from annotator.formats.incoming import hash_of, place_of
+from annotator.formats.incoming import hash_of_json, place_of, sorted_json
 from annotator.formats.lines import kind_of, read_objects
 from annotator.formats.problems import BadRow, RowError, complain
 from annotator.formats.released import ABSENT, remember, storable
@@ -56,6 +56,7 @@ def parse(row: Mapping[str, Any], line: int) -> GoldDocument:
         )
     except RowError as error:
         raise RowError(*complaints, *error.complaints) from None
+    text = sorted_json(row)
     document = GoldDocument(
         prompt=storable(about.prompt),
         response=storable(about.response),
@@ -68,8 +69,8 @@ def parse(row: Mapping[str, Any], line: int) -> GoldDocument:
             "metadata": about.metadata,
             "reference_date": about.reference_date,
         },
-        content_hash=hash_of(row),
-        size=len(str(row)),
+        content_hash=hash_of_json(text),
+        size=len(text),
     )
     reader = _Reader("", complaints)
     document.revised_response = reader.text(row, "revised_response")
@@ -137,6 +138,8 @@ class _Reader:
 
     def word(self, value: Any, name: str, words: Mapping[str, Any], blank: Any = "") -> Any:
         """The meaning of a label; missing, null, blank and "NA" mean that none was given."""
+        if isinstance(value, str) and value in words:
+            return words[value]
         if value is None or (isinstance(value, str) and value.strip().upper() in ("", "NA")):
             return blank
         said = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
@@ -302,5 +305,7 @@ def _remember(document: GoldDocument, row: Mapping[str, Any], sentences: list[tu
             own = written.own_claim(claim)
             for name in written.CLAIM_FIELDS:
                 remember(claim.released, name, values[name][position], own[name])
-        for name, items in written.claim_lists(sentence).items():
-            remember(sentence.released, name, values[name], items)
+        # A list that goes by the claims is spelled by them; without claims there may be an item left over.
+        if not sentence.claims:
+            for name in written.CLAIM_FIELDS:
+                remember(sentence.released, name, values[name], [])

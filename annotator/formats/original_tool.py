@@ -7,7 +7,6 @@ their remembered spellings come from ``annotator.formats.factcheck_bench``. docs
 
 from __future__ import annotations
 
-import json
 import re
 import zipfile
 import zlib
@@ -20,7 +19,7 @@ from annotator.formats.gold import GoldDocument
 from annotator.formats.incoming import FIELDS, hash_of, picked
 from annotator.formats.lines import MAX_LINE_BYTES, Line, json_object
 from annotator.formats.problems import BadRow, FileError, RowError
-from annotator.formats.released import remember, spelled, storable_json
+from annotator.formats.released import remember, spelled, storable_text
 from annotator.formats.writing import Documents, Files, document_key, metadata_of, source_of
 
 NAME = "original-tool"
@@ -135,7 +134,7 @@ def _key(name: str) -> str:
 
 
 def _json(value: Any, *, indent: int = 4, ascii: bool = False) -> str:
-    return json.dumps(storable_json(value), indent=indent, ensure_ascii=ascii)
+    return storable_text(value, indent=indent, ascii=ascii)
 
 
 # --- reading --------------------------------------------------------------------------------------

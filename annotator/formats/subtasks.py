@@ -15,7 +15,8 @@ from annotator.formats.factcheck_bench import CHECKWORTHINESS, NOT_APPLICABLE, S
 from annotator.formats.gold import GoldDocument
 from annotator.formats.lines import kind_of, read_objects
 from annotator.formats.problems import BadRow, complain
-from annotator.formats.writing import Documents, Files, document_key, json_line, numbered_claims
+from annotator.formats.spool import Files, in_one_pass
+from annotator.formats.writing import Documents, document_key, json_line, numbered_claims
 from annotator.vocabulary import ClaimType, Factuality
 
 NAME = "subtasks"
@@ -38,15 +39,15 @@ class Subtask:
 
 
 def files(documents: Documents) -> Files:
-    """The five files; the documents are gone through once for each."""
-    for subtask in SUBTASKS:
-        yield subtask.file, _lines(subtask, documents)
+    """The five files, in one pass over the documents."""
+    return in_one_pass([subtask.file for subtask in SUBTASKS], _parts(documents()))
 
 
-def _lines(subtask: Subtask, documents: Documents) -> Iterator[str]:
-    for document in documents():
-        for row in subtask.rows(document):
-            yield json_line(row)
+def _parts(documents: Iterator[GoldDocument]) -> Iterator[tuple[str, bytes]]:
+    for document in documents:
+        for subtask in SUBTASKS:
+            for row in subtask.rows(document):
+                yield subtask.file, json_line(row).encode()
 
 
 # --- rows -----------------------------------------------------------------------------------------

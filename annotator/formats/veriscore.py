@@ -14,13 +14,12 @@ from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSe
 from annotator.formats.incoming import place_of
 from annotator.formats.lines import kind_of, read_objects
 from annotator.formats.problems import BadRow
-from annotator.formats.released import ABSENT, remember, storable
+from annotator.formats.released import ABSENT, remember, storable, storable_text
+from annotator.formats.spool import Files, in_one_pass
 from annotator.formats.writing import (
     Documents,
-    Files,
     document_key,
     evidence_of,
-    json_line,
     model_of,
     source_of,
 )
@@ -45,22 +44,28 @@ _ANSWER = ("question_id", "question", "prompt_source", "response", "prompt_tok_c
 _CLAIMS = (*_ANSWER, "abstained", "sentences", "claim_list", "all_claim_lst")
 _EVIDENCE = (*_CLAIMS, "claim_search_results")
 _LABELS = (*_EVIDENCE, "claim_verification_result")
+# Of all fields, those that a file does not have.
+_LEFT_OUT = {
+    file: frozenset(_LABELS).difference(fields)
+    for file, fields in ((CLAIMS_FILE, _CLAIMS), (EVIDENCE_FILE, _EVIDENCE), (LABELS_FILE, _LABELS))
+}
 
 
 # --- writing --------------------------------------------------------------------------------------
 
 
 def files(documents: Documents) -> Files:
-    """The three files; the documents are gone through once for each."""
-    for name, fields in ((CLAIMS_FILE, _CLAIMS), (EVIDENCE_FILE, _EVIDENCE), (LABELS_FILE, _LABELS)):
-        yield name, _lines(documents, fields)
+    """The three files, in one pass over the documents."""
+    return in_one_pass(list(_LEFT_OUT), _parts(documents()))
 
 
-def _lines(documents: Documents, fields: tuple[str, ...]) -> Iterator[str]:
-    left_out = [name for name in _LABELS if name not in fields]
-    for document in documents():
-        row = render(document)
-        yield json_line({name: value for name, value in row.items() if name not in left_out})
+def _parts(documents: Iterator[GoldDocument]) -> Iterator[tuple[str, bytes]]:
+    for document in documents:
+        # Each field is written out once, though all three files may have it.
+        fields = {name: f"{storable_text(name)}: {storable_text(value)}" for name, value in render(document).items()}
+        for file, left_out in _LEFT_OUT.items():
+            text = ", ".join(field for name, field in fields.items() if name not in left_out)
+            yield file, f"{{{text}}}\n".encode()
 
 
 def render(document: GoldDocument) -> dict[str, Any]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
-from annotator.formats.released import storable_json
+from annotator.formats.released import storable_text
 from annotator.vocabulary import StanceLabel
 
 # Begins the documents anew each time it is called, so that several files can be written from them.
@@ -20,7 +19,7 @@ _SUPPORTS = (StanceLabel.COMPLETELY_SUPPORT, StanceLabel.PARTIALLY_SUPPORT)
 
 def json_line(value: Any) -> str:
     """A value as one line of JSON in UTF-8, with its line break; without NUL and halves of surrogate pairs."""
-    return json.dumps(storable_json(value), ensure_ascii=False) + "\n"
+    return storable_text(value) + "\n"
 
 
 def document_key(document: GoldDocument) -> str:

@@ -7,10 +7,13 @@ from annotator.models.consolidation import Comment, Decision, Question, SignOff,
 from annotator.models.corpus import Corpus, CorpusPage
 from annotator.models.decomposition import Claim, Sentence
 from annotator.models.document import Annotation, Document, Flag, SentBack
+from annotator.models.evaluation import Evaluation
+from annotator.models.download import Download
 from annotator.models.evidence import Evidence, PageSnapshot, Stance
 from annotator.models.imports import ImportJob
 from annotator.models.learned import TrainedSuggester
 from annotator.models.notice import Notice
+from annotator.models.release import FrozenReleaseError, Release, ReleaseDocument
 from annotator.models.revision import ClaimRevision, ResponseRevision, SentenceRevision
 from annotator.models.suggestion import (
     CachedAnswer,
@@ -25,11 +28,14 @@ from annotator.models.suggestion import (
     VerdictSuggestion,
 )
 from annotator.models.team import Group, GroupMember, Invitation, Membership, User
+from annotator.models.token import ApiToken
 from annotator.models.verdict import EditOperation, RestsOn, Verdict
+from annotator.models.webhook import Webhook, WebhookDelivery
 
 __all__ = [
     "Activity",
     "Annotation",
+    "ApiToken",
     "AppendOnlyError",
     "Batch",
     "Benchmark",
@@ -42,9 +48,12 @@ __all__ = [
     "CorpusPage",
     "Decision",
     "Document",
+    "Download",
     "EditOperation",
+    "Evaluation",
     "Evidence",
     "Flag",
+    "FrozenReleaseError",
     "Group",
     "GroupMember",
     "Guidelines",
@@ -57,6 +66,8 @@ __all__ = [
     "PromptVersion",
     "Question",
     "ResponseRevision",
+    "Release",
+    "ReleaseDocument",
     "RestsOn",
     "RevisionSuggestion",
     "RunItem",
@@ -73,4 +84,6 @@ __all__ = [
     "User",
     "Verdict",
     "VerdictSuggestion",
+    "Webhook",
+    "WebhookDelivery",
 ]

@@ -7,14 +7,13 @@ cursor stays open while somebody downloads; beyond them memory does not grow wit
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from annotator import edits
-from annotator.formats import factcheck_bench
 from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.formats.released import load
 from annotator.models import (
@@ -34,38 +33,33 @@ from annotator.models import (
 )
 from annotator.vocabulary import AnnotationKind, AnnotationState, EditKind, Phase, Stage
 
-CHUNK = 50  # documents
+CHUNK = 100  # documents
 
-FORMATS = (factcheck_bench.NAME,)
 INCLUDE = ("gold", "all")
-
-
-def export_lines(benchmark: Benchmark, *, format: str = factcheck_bench.NAME, include: str = "gold") -> Iterator[str]:
-    """The lines of an export, with their line breaks."""
-    if format not in FORMATS:
-        raise ValueError(f"“{format}” is no format that can be exported: {', '.join(FORMATS)}.")
-    for document in gold_documents(benchmark, include=include):
-        yield factcheck_bench.line(document) + "\n"
 
 
 def count_documents(benchmark: Benchmark, *, include: str = "gold") -> int:
     """How many lines an export will have."""
-    return _documents(benchmark, include).count()
+    return documents_to_export(benchmark, include).count()
 
 
-def gold_documents(benchmark: Benchmark, *, include: str = "gold") -> Iterator[GoldDocument]:
+def gold_documents(benchmark: Benchmark, *, include: str = "gold", among: Q | None = None) -> Iterator[GoldDocument]:
     """The documents of a benchmark in their order with all that is agreed.
 
     ``gold`` takes those that are agreed at all three stages; ``all`` every document that is not discarded, with what is
-    agreed so far.
+    agreed so far. ``among`` narrows them further.
     """
-    keys = array("q", _documents(benchmark, include).order_by("order", "id").values_list("pk", flat=True).iterator())
+    chosen = documents_to_export(benchmark, include).filter(among or Q())
+    keys = array("q", chosen.order_by("order", "id").values_list("pk", flat=True).iterator())
     for start in range(0, len(keys), CHUNK):
-        chunk = _documents(benchmark, include).filter(pk__in=keys[start : start + CHUNK]).order_by("order", "id")
+        chunk = (
+            documents_to_export(benchmark, include).filter(pk__in=keys[start : start + CHUNK]).order_by("order", "id")
+        )
         yield from _Chunk(list(chunk)).documents()
 
 
-def _documents(benchmark: Benchmark, include: str) -> QuerySet[Document]:
+def documents_to_export(benchmark: Benchmark, include: str = "gold") -> QuerySet[Document]:
+    """The documents that an export has, in no order. Raises ValueError for an unknown ``include``."""
     documents = Document.objects.filter(benchmark=benchmark, twin_of__isnull=True).exclude(phase=Phase.DISCARDED)
     if include == "gold":
         return documents.filter(stage=Stage.REVISE, phase=Phase.AGREED)
@@ -74,13 +68,23 @@ def _documents(benchmark: Benchmark, include: str) -> QuerySet[Document]:
     raise ValueError(f"“{include}” is neither {' nor '.join(INCLUDE)}.")
 
 
-def _grouped(rows: Any) -> dict[int, list[Any]]:
-    """Named rows by their first column."""
-    return {key: list(group) for key, group in groupby(sorted(rows, key=lambda row: row[0]), key=lambda row: row[0])}
+def _grouped(rows: Iterable[tuple[Any, ...]]) -> dict[int, list[tuple[Any, ...]]]:
+    """Rows by their first column, those of a group in the order of their second and third.
+
+    Put in order here, not by the database: passages are long, and it would sort them on the disk.
+    """
+    found: dict[int, list[tuple[Any, ...]]] = {}
+    for row in sorted(rows, key=itemgetter(1, 2)):
+        found.setdefault(row[0], []).append(row)
+    return found
 
 
 class _Chunk:
-    """Reads what belongs to some documents, table by table, and puts it together."""
+    """Reads what belongs to some documents, table by table, and puts it together.
+
+    Rows are tuples, and are found by the annotations of the chunk: keys of its many claims and passages would make long
+    statements.
+    """
 
     def __init__(self, documents: list[Document]) -> None:
         self.rows = documents
@@ -95,9 +99,10 @@ class _Chunk:
         )
         self.sentences = _grouped(
             Sentence.objects.filter(annotation__in=decompose, removed="")
-            .order_by("order", "pk")
+            .order_by()
             .values_list(
                 "annotation_id",
+                "order",
                 "pk",
                 "public_id",
                 "text",
@@ -107,66 +112,71 @@ class _Chunk:
                 "type",
                 "importance",
                 "released",
-                named=True,
             )
         )
         self.claims = _grouped(
             Claim.objects.filter(sentence__annotation__in=decompose, sentence__removed="", removed="")
-            .order_by("order", "pk")
+            .order_by()
             .values_list(
-                "sentence_id", "pk", "public_id", "text", "type", "worth_checking", "importance", "released", named=True
-            )
-        )
-        claims = [row.pk for rows in self.claims.values() for row in rows]
-        self.evidence = _grouped(
-            Evidence.objects.filter(Q(annotation__isnull=True) | Q(annotation__in=verify))
-            .filter(claim__in=claims, removed="")
-            .order_by("order", "pk")
-            .values_list(
-                "claim_id",
+                "sentence_id",
+                "order",
                 "pk",
                 "public_id",
+                "text",
+                "type",
+                "worth_checking",
+                "importance",
+                "released",
+            )
+        )
+        self.evidence = _grouped(
+            Evidence.objects.filter(Q(annotation__isnull=True) | Q(annotation__in=verify))
+            .filter(claim__sentence__annotation__in=decompose, removed="")
+            .order_by()
+            .values_list(
+                "claim_id",
+                "order",
+                "pk",
                 "annotation_id",
                 "passage",
                 "url",
+                "released",
+                "public_id",
                 "title",
                 "site",
                 "published",
                 "query",
                 "retrieved_at",
                 "content_hash",
-                "released",
-                named=True,
             )
         )
         self.stances = dict(Stance.objects.filter(annotation__in=verify).values_list("evidence_id", "label"))
         self.verdicts = {
-            row.claim_id: row
-            for row in Verdict.objects.filter(annotation__in=verify).values_list(
-                "claim_id", "pk", "evidence_sufficient", "factuality", "reason", named=True
+            claim: (pk, sufficient, factuality, reason)
+            for claim, pk, sufficient, factuality, reason in Verdict.objects.filter(annotation__in=verify).values_list(
+                "claim_id", "pk", "evidence_sufficient", "factuality", "reason"
             )
         }
-        verdicts = [row.pk for row in self.verdicts.values()]
         self.operations = _grouped(
-            EditOperation.objects.filter(verdict__in=verdicts)
-            .order_by("order", "pk")
-            .values_list("verdict_id", "kind", "start", "end", "replacement")
+            EditOperation.objects.filter(verdict__annotation__in=verify)
+            .order_by()
+            .values_list("verdict_id", "order", "pk", "kind", "start", "end", "replacement")
         )
         self.rests = _grouped(
-            RestsOn.objects.filter(verdict__in=verdicts)
-            .order_by("order", "pk")
-            .values_list("verdict_id", "evidence_id")
+            RestsOn.objects.filter(verdict__annotation__in=verify)
+            .order_by()
+            .values_list("verdict_id", "order", "pk", "evidence_id")
         )
         self.claim_revisions = {
-            row.claim_id: row
-            for row in ClaimRevision.objects.filter(annotation__in=revise).values_list(
-                "claim_id", "handling", "text", named=True
+            claim: (handling, text)
+            for claim, handling, text in ClaimRevision.objects.filter(annotation__in=revise).values_list(
+                "claim_id", "handling", "text"
             )
         }
         self.sentence_revisions = {
-            row.sentence_id: row
-            for row in SentenceRevision.objects.filter(annotation__in=revise).values_list(
-                "sentence_id", "text", "deleted", named=True
+            sentence: (text, deleted)
+            for sentence, text, deleted in SentenceRevision.objects.filter(annotation__in=revise).values_list(
+                "sentence_id", "text", "deleted"
             )
         }
         self.responses = dict(
@@ -192,58 +202,45 @@ class _Chunk:
                 reference_date=row.reference_date,
             )
 
-    def _sentence(self, row: Any) -> GoldSentence:
-        revision = self.sentence_revisions.get(row.pk)
+    def _sentence(self, row: tuple[Any, ...]) -> GoldSentence:
+        _, _, pk, public_id, text, start, end, decontext, type, importance, released = row
+        revised, deleted = self.sentence_revisions.get(pk, (None, False))
         return GoldSentence(
-            text=row.text,
-            start=row.start,
-            end=row.end,
-            decontext=row.decontext,
-            type=row.type,
-            importance=row.importance,
-            claims=[self._claim(each) for each in self.claims.get(row.pk, ())],
-            revised=revision.text if revision else None,
-            deleted=revision.deleted if revision else False,
-            released=load(row.released),
-            public_id=row.public_id,
+            text=text,
+            start=start,
+            end=end,
+            decontext=decontext,
+            type=type,
+            importance=importance,
+            claims=[self._claim(each) for each in self.claims.get(pk, ())],
+            revised=revised,
+            deleted=deleted,
+            released=load(released),
+            public_id=public_id,
         )
 
-    def _claim(self, row: Any) -> GoldClaim:
+    def _claim(self, row: tuple[Any, ...]) -> GoldClaim:
+        _, _, pk, public_id, text, type, worth_checking, importance, released = row
         claim = GoldClaim(
-            text=row.text,
-            type=row.type,
-            worth_checking=row.worth_checking,
-            importance=row.importance,
-            released=load(row.released),
-            public_id=row.public_id,
+            text=text,
+            type=type,
+            worth_checking=worth_checking,
+            importance=importance,
+            released=load(released),
+            public_id=public_id,
         )
         by_key: dict[int, GoldEvidence] = {}
-        for each in self.evidence.get(row.pk, ()):
-            by_key[each.pk] = GoldEvidence(
-                passage=each.passage,
-                url=each.url,
-                stance=self.stances.get(each.pk, ""),
-                released=load(each.released),
-                public_id=each.public_id,
-                title=each.title,
-                site=each.site,
-                published=each.published,
-                query=each.query,
-                retrieved_at=each.retrieved_at,
-                content_hash=each.content_hash,
-            )
-            (claim.retrieved if each.annotation_id is None else claim.added).append(by_key[each.pk])
-        verdict = self.verdicts.get(row.pk)
-        if verdict is not None:
-            claim.evidence_sufficient = verdict.evidence_sufficient
-            claim.factuality = verdict.factuality
-            claim.reason = verdict.reason
+        for _, _, key, annotation, passage, url, spellings, *rest in self.evidence.get(pk, ()):
+            evidence = GoldEvidence(passage, url, self.stances.get(key, ""), load(spellings), *rest)
+            by_key[key] = evidence
+            (claim.retrieved if annotation is None else claim.added).append(evidence)
+        if pk in self.verdicts:
+            verdict, claim.evidence_sufficient, claim.factuality, claim.reason = self.verdicts[pk]
             claim.operations = [
                 edits.Operation(EditKind(kind), start, end, replacement)
-                for _, kind, start, end, replacement in self.operations.get(verdict.pk, ())
+                for _, _, _, kind, start, end, replacement in self.operations.get(verdict, ())
             ]
-            claim.rests_on = [by_key[key] for _, key in self.rests.get(verdict.pk, ()) if key in by_key]
-        revision = self.claim_revisions.get(row.pk)
-        if revision is not None:
-            claim.handling, claim.rewritten = revision.handling, revision.text
+            claim.rests_on = [by_key[key] for *_, key in self.rests.get(verdict, ()) if key in by_key]
+        if pk in self.claim_revisions:
+            claim.handling, claim.rewritten = self.claim_revisions[pk]
         return claim

@@ -65,6 +65,8 @@ def with_places(rows: QuerySet[Notice]) -> QuerySet[Notice]:
 def place_of(notice: Notice) -> str:
     """The address at which a notice is dealt with, as the document stands now."""
     document = notice.document
+    if notice.kind == NoticeKind.WEBHOOK and notice.benchmark is not None:
+        return reverse("webhooks", args=[notice.benchmark.slug])
     if document is None:
         return reverse("home")
     is_here = bool(notice.stage) and notice.stage == document.stage

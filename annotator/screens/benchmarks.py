@@ -31,16 +31,18 @@ def _strategies() -> list[tuple[str, str]]:
 def page_of_benchmark(request: HttpRequest, benchmark: Benchmark, current: str) -> dict[str, Any]:
     """What every page of a benchmark shows around its content: the tabs, the guidelines, what the person may do.
 
-    ``current`` is the name of a tab: Overview, Documents, Import, Export, Team, Batches,
-    Agreement, Statistics, Guidelines; "" for none.
+    ``current`` is the name of a tab: Overview, Documents, Import, Export, Releases, Team, Batches,
+    Agreement, Statistics, Scores, Guidelines; "" for none.
     """
     user = person(request)
     can_manage, can_export = rules.can_manage(user, benchmark), rules.can_export(user, benchmark)
     tabs = [("Overview", "benchmark", "g o", True), ("Documents", "documents", "g l", True)]
     tabs += [("Import", "import", "g i", can_manage), ("Export", "export", "g e", can_export)]
+    tabs += [("Releases", "releases", "g x", can_export)]
     tabs += [("Team", "team", "g t", True), ("Batches", "batches", "g b", can_manage)]
     tabs += [("Agreement", "agreement", "g a", rules.can_see_agreement(user, benchmark))]
     tabs += [("Statistics", "statistics", "g s", rules.can_see_statistics(user, benchmark))]
+    tabs += [("Scores", "scores", "g c", rules.can_score(user, benchmark))]
     tabs += [("Guidelines", "guidelines", "", True)]
     return {
         "benchmark": benchmark,

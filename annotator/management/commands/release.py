@@ -1,0 +1,153 @@
+"""Make a release of a benchmark's gold, or list those there are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotator.actions.fields import BadValueError
+from annotator.actions.making_releases import make_release
+from annotator.actions.releases import Wish, start_release
+from annotator.management.named import benchmark_named, unknown
+from annotator.models import Benchmark, Release
+from annotator.queries.releases import latest_release, mended_by, ready_releases, releases_of
+from annotator.releases.splits import Shares, SplitError
+from annotator.releases.texts import LICENCES
+from annotator.vocabulary import GroupedBy, ReleaseState
+
+SHARES = "80/10/10"
+
+
+class Command(BaseCommand):
+    help = (
+        "Freeze the gold of a benchmark as a release, with splits and hashes, or list its releases (docs/releases.md)."
+    )
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        # Django's own --version tells that of Django; here it is that of the release.
+        return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--benchmark", required=True, metavar="SLUG")
+        parser.add_argument("--list", action="store_true", help="list the releases and make none")
+        parser.add_argument("--json", action="store_true", help="tell as JSON")
+        parser.add_argument("--version", dest="release_version", metavar="V", help="version to make, for example 1.0")
+        parser.add_argument("--title", help="what others cite (default: as before, or the benchmark's name)")
+        parser.add_argument("--licence", help=f"of the annotations (default: as before, or {LICENCES[0]})")
+        parser.add_argument(
+            "--author",
+            action="append",
+            metavar="NAME",
+            help="“Family, Given” or a group; once for each (default: as before)",
+        )
+        parser.add_argument("--changelog", default="", help="what changed (default: what the data says)")
+        parser.add_argument("--mends", metavar="V", help="the release whose error this one mends")
+        parser.add_argument("--shares", default=SHARES, help=f"percent of train/dev/test (default {SHARES})")
+        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument(
+            "--group-by", choices=[by.value for by in GroupedBy], default="nothing", help="never in two splits"
+        )
+        parser.add_argument("--keep-splits-of", metavar="V", help="documents of that release stay in their splits")
+        parser.add_argument("--named", action="store_true", help="people by name instead of pseudonyms")
+
+    def handle(self, **options: Any) -> None:
+        benchmark = benchmark_named(options["benchmark"])
+        if options["list"]:
+            self._tell(list(releases_of(benchmark)), as_json=options["json"])
+            return
+        if not options["release_version"]:
+            raise CommandError("Say which version to make (--version 1.0), or ask for those there are (--list).")
+        release = self._left_behind(benchmark, options["release_version"])
+        if release is None:
+            try:
+                release = start_release(benchmark=benchmark, wish=_wish(benchmark, options), by=None, here=True)
+            except (BadValueError, SplitError) as refusal:
+                raise CommandError(str(refusal)) from None
+        make_release(release.pk)
+        release = releases_of(benchmark).get(pk=release.pk)
+        if release.state == ReleaseState.MAKING:
+            raise CommandError(f"Another worker has version {release.version} in hand; --list says when it is ready.")
+        if not release.is_ready:
+            raise CommandError(release.message)
+        self._tell([release], as_json=options["json"])
+
+    def _left_behind(self, benchmark: Benchmark, version: str) -> Release | None:
+        """The release of that version whose making somebody began and did not finish, as when this was killed."""
+        rows = Release.objects.filter(benchmark=benchmark, version=version, state=ReleaseState.MAKING)
+        release: Release | None = rows.first()
+        if release is not None:
+            self.stderr.write(f"Version {version} was begun before: it is made as it was asked for then.")
+        return release
+
+    def _tell(self, releases: list[Release], *, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(json.dumps([_as_json(each) for each in releases], indent=2, ensure_ascii=False))
+        elif not releases:
+            self.stdout.write("No release yet. Make one with --version 1.0 --author NAME.")
+        for release in [] if as_json else releases:
+            mends = f", mends {release.mends.version}" if release.mends else ""
+            about = f"{release.documents_count:,} documents, {release.sha256}" if release.is_ready else release.message
+            self.stdout.write(
+                f"{release.version}  {release.created_at:%Y-%m-%d}  {release.state}{mends}  {about}".rstrip()
+            )
+
+
+def _wish(benchmark: Benchmark, options: dict[str, Any]) -> Wish:
+    """The options with what the release before says where they say nothing."""
+    latest = latest_release(benchmark)
+    try:
+        train, dev, test = (int(part) for part in options["shares"].split("/"))
+    except ValueError:
+        raise CommandError(f"“{options['shares']}” are no shares: write three figures as {SHARES}.") from None
+    return Wish(
+        version=options["release_version"],
+        title=options["title"] or (latest.title if latest else benchmark.name),
+        licence=options["licence"] or (latest.licence if latest else LICENCES[0]),
+        authors=options["author"] or (latest.authors if latest else []),
+        shares=Shares(train, dev, test),
+        changelog=options["changelog"],
+        is_erratum=bool(options["mends"]),
+        mends=_named(benchmark, options["mends"]),
+        seed=options["seed"],
+        grouped_by=GroupedBy(options["group_by"]),
+        keeps_splits_of=_named(benchmark, options["keep_splits_of"]),
+        names_people=options["named"],
+    )
+
+
+def _named(benchmark: Benchmark, version: str | None) -> Release | None:
+    """The ready release of that version; None where none is named."""
+    if not version:
+        return None
+    ready = {release.version: release for release in ready_releases(benchmark)}
+    if version not in ready:
+        raise CommandError(unknown("release", version, ready))
+    return ready[version]
+
+
+def _as_json(release: Release) -> dict[str, Any]:
+    newer = mended_by(release)
+    return {
+        "version": release.version,
+        "id": release.public_id,
+        "state": release.state,
+        "message": release.message,
+        "title": release.title,
+        "licence": release.licence,
+        "authors": release.authors,
+        "created_at": release.created_at.isoformat(),
+        "mends": release.mends.version if release.mends else None,
+        "mended_by": newer.version if newer else None,
+        "documents": release.documents_count,
+        "sha256": release.sha256,
+        "size": release.size,
+        "seed": release.seed,
+        "shares": {"train": release.share_train, "dev": release.share_dev, "test": release.share_test},
+        "grouped_by": release.grouped_by,
+        "splits": release.splits,
+        "difference": release.difference,
+        "file": release.file.path if release.file else None,
+    }

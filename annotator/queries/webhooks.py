@@ -1,0 +1,31 @@
+"""The webhooks of a benchmark, what was delivered to them, and who looks after them."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+
+from annotator.models import Benchmark, Membership, User, Webhook, WebhookDelivery
+from annotator.rules import ADMIN_ROLES
+
+SHOWN = 30  # deliveries on the page
+
+
+def webhooks_of(benchmark: Benchmark) -> list[Webhook]:
+    """All webhooks, the oldest first. One query."""
+    return list(benchmark.webhooks.select_related("created_by"))
+
+
+def deliveries_of(benchmark: Benchmark) -> QuerySet[WebhookDelivery]:
+    """The deliveries to all webhooks of a benchmark, the newest first."""
+    return WebhookDelivery.objects.filter(webhook__benchmark=benchmark).select_related("webhook")
+
+
+def latest_deliveries(benchmark: Benchmark) -> list[WebhookDelivery]:
+    """Those that the page shows. One query."""
+    return list(deliveries_of(benchmark)[:SHOWN])
+
+
+def managers_of(benchmark: Benchmark) -> list[User]:
+    """Owners and admins. One query."""
+    rows = Membership.objects.filter(benchmark=benchmark, active=True, role__in=ADMIN_ROLES)
+    return [row.user for row in rows.select_related("user").order_by("pk")]
