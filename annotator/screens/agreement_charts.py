@@ -245,15 +245,20 @@ class Heat:
 
 def heat(figures: Agreement, words: Mapping[str, str]) -> Heat:
     """The table with a shade for each number."""
-    most = max((times for row in figures.confusion.values() for times in row.values()), default=0)
+    return heat_of(figures.confusion, words, of_two=len(figures.raters) == 2)
+
+
+def heat_of(confusion: Mapping[str, Mapping[str, int]], words: Mapping[str, str], *, of_two: bool) -> Heat:
+    """The same from the counts of pairs of labels; ``words``: how a label reads."""
+    most = max((times for row in confusion.values() for times in row.values()), default=0)
     rows = tuple(
         (
             words.get(one, one),
             tuple(Cell(times, _shade(times, most), one == other) for other, times in row.items()),
         )
-        for one, row in figures.confusion.items()
+        for one, row in confusion.items()
     )
-    return Heat(tuple(words.get(label, label) for label in figures.confusion), rows, len(figures.raters) == 2)
+    return Heat(tuple(words.get(label, label) for label in confusion), rows, of_two)
 
 
 def _shade(times: int, most: int) -> int:

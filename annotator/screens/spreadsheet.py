@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from django.http import HttpResponse
@@ -17,6 +17,14 @@ def csv_of(rows: Iterable[Sequence[Any]], name: str) -> HttpResponse:
     answer = HttpResponse(written.getvalue(), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return answer
+
+
+def csv_lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """The same line by line, for a table that is too large for memory."""
+    for row in rows:
+        written = io.StringIO()
+        csv.writer(written).writerow([_safe(cell) for cell in row])
+        yield written.getvalue()
 
 
 def _safe(cell: Any) -> Any:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotator import rules
 from annotator.actions.annotate import open_annotation
-from annotator.actions.twins import begin_practice
+from annotator.actions.next_task import take_next
 from annotator.models import User
 from annotator.queries.membership import benchmarks_of
 from annotator.queries.pace import PAPER_MINUTES, own_pace
@@ -21,7 +21,6 @@ from annotator.screens.common import document_for, person, speaks_errors
 from annotator.vocabulary import Role, Stage
 
 TEMPLATE = "work/home.html"
-TRIES = 20  # documents whose last place somebody else took while this person was asking
 
 WHY = {
     "continue": "You have begun it.",
@@ -137,28 +136,13 @@ def nothing_to_do(user: User, work: MyWork) -> Nothing:
 @speaks_errors
 def next_document(request: HttpRequest) -> HttpResponse:
     """Take a place on the next document and go to its screen; who comes second for a last place gets the one after."""
-    user = person(request)
-    taken: set[int] = set()
-    for _ in range(TRIES):
-        task = next_task(user, leave_out=taken)
-        if task is None:
-            break
-        if task.why == "practice" and task.document.practice_for_id is None:
-            begin_practice(by=user)  # its copies are made now: the next try finds them
-            continue
-        try:
-            return _opened(task, user)
-        except rules.NotAllowedError:
-            taken.add(task.document.pk)  # its last place went to somebody else meanwhile
-    messages.info(request, "Nothing is free for you at the moment.")
-    return redirect("home")
-
-
-def _opened(task: Task, user: User) -> HttpResponseRedirect:
+    task = take_next(by=person(request))
+    if task is None:
+        messages.info(request, "Nothing is free for you at the moment.")
+        return redirect("home")
     if task.why == "consolidate":
-        return HttpResponseRedirect(reverse("agree", args=[task.document.public_id, task.stage]))
-    open_annotation(task.document, task.stage, by=user)
-    return HttpResponseRedirect(reverse(task.stage.value, args=[task.document.public_id]))
+        return redirect("agree", task.document.public_id, task.stage.value)
+    return redirect(task.stage.value, task.document.public_id)
 
 
 @require_POST

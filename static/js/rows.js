@@ -168,6 +168,13 @@
     }
   }
 
+  // Of more tabs than the bar has room for, the current one can be seen.
+  for (const tab of document.querySelectorAll(".steps-nav [aria-current]")) {
+    const frame = tab.closest(".steps-nav");
+    const hidden = tab.getBoundingClientRect().right - frame.getBoundingClientRect().right;
+    if (hidden > 0) frame.scrollLeft += hidden + 8;
+  }
+
   /* A swap may have replaced the current row: the same one stays current, else the one that the answer names, else its
      successor takes its place. If the focus went with it (J on the last row brings the next sentence), the current row
      gets it, so that keys and screen readers go on from there. */

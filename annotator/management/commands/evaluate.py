@@ -11,18 +11,18 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotator.evaluation.items import Gold, Item
-from annotator.evaluation.joining import KINDS, NOT_FOUND, Joined, join
+from annotator.evaluation.joining import KINDS, Joined
 from annotator.evaluation.label_sets import Undetermined
 from annotator.evaluation.report import SEED, Scorer, told
 from annotator.evaluation.semantic import SemanticError, semantic_scores
 from annotator.evaluation.tasks import Level, Options, Task, measure_of
 from annotator.evaluation.texts import SAME_CLAIM
 from annotator.formats import predictions
-from annotator.formats.predictions_other_tools import READERS
-from annotator.formats.problems import FileError, Problem
+from annotator.formats.problems import FileError
 from annotator.management.named import benchmark_named
 from annotator.models import Benchmark
-from annotator.queries.evaluation import gold_items, kinds_of
+from annotator.queries.evaluation import gold_items
+from annotator.queries.scoring import FORMATS, NoGoldError, heading, joined_of, scorer_of
 from annotator.queries.statistics import wholesale
 from pipeline.metrics.agreement import RESAMPLES
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--format",
-            choices=[predictions.NAME, *READERS],
+            choices=FORMATS,
             default=predictions.NAME,
             help="of both files: Touchstone's own, or what another tool writes (claim_factuality)",
         )
@@ -101,21 +101,20 @@ class Command(BaseCommand):
         if options["template"]:
             self._template(benchmark, task, chosen, options["template"])
             return
-        by_words = options["format"] not in (predictions.NAME, "openfactcheck")
-        with wholesale():
-            gold = Gold.of(gold_items(benchmark, task, chosen, texts=by_words or bool(options["errors"])))
-        if not gold.scored:
-            raise CommandError(
-                f"“{benchmark.slug}” has no gold for {task.value} yet: a document is gold when it is agreed at all "
-                "three stages."
+        try:
+            scorer = scorer_of(
+                benchmark,
+                task,
+                chosen,
+                format=options["format"],
+                texts=bool(options["errors"]),
+                resamples=options["resamples"],
+                seed=options["seed"],
             )
-        scorer = Scorer(task, chosen, gold, resamples=options["resamples"], seed=options["seed"])
-        report: dict[str, Any] = {
-            "benchmark": benchmark.slug,
-            "task": task.value,
-            "options": {**chosen.said(task), "seed": scorer.seed},
-            "gold": gold.scored,
-        }
+        except NoGoldError as error:
+            raise CommandError(str(error)) from None
+        gold = scorer.gold
+        report = heading(benchmark, scorer)
         files = [path for path in (options["predictions"], options["against"]) if path]
         systems = [_joined(benchmark, scorer, path, options["format"]) for path in files]
         if systems:
@@ -162,9 +161,9 @@ class Command(BaseCommand):
 
     def _errors(self, path: Path, gold: Gold, joined: Joined) -> None:
         with _opened(path, "w") as file:
-            for key, label in joined.said.items():
-                item = gold.items[key]
-                if label != item.gold:
+            for key, item in gold.items.items():
+                label = joined.answer_of(key)
+                if label is not None and label != item.gold:
                     row = {
                         "id": key,
                         "document": item.external or item.document,
@@ -214,34 +213,13 @@ def _opened(path: Path, mode: str) -> Any:
 
 
 def _joined(benchmark: Benchmark, scorer: Scorer, path: Path, format: str) -> Joined:
-    read = READERS.get(format, predictions.read)
     try:
         with path.open("rb") as stream:
-            joined = join(scorer.gold, scorer.measure, read(stream), task=scorer.task.value)
+            return joined_of(benchmark, scorer, stream, format)
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
     except FileError as error:
         raise CommandError(f"{path}: {error}") from None
-    _name_unknown(benchmark, joined)
-    return joined
-
-
-def _name_unknown(benchmark: Benchmark, joined: Joined) -> None:
-    """Says of unknown rows what their id names instead, where it is an id of this benchmark."""
-    if not joined.unknown:
-        return
-    kinds = kinds_of(benchmark, [key for _, key in joined.unknown])
-    instead = {line: kinds[key] for line, key in joined.unknown if key in kinds}
-    joined.problems = [
-        Problem(
-            each.line,
-            each.field,
-            f"{each.reason[:-1]}: it is the id of {instead[each.line]}, so the file may be for another task.",
-        )
-        if each.line in instead and each.reason.endswith(NOT_FOUND)
-        else each
-        for each in joined.problems
-    ]
 
 
 def _revised(rows: Iterator[Any], gold: Gold) -> list[tuple[str, str]]:

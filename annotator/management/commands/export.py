@@ -1,25 +1,28 @@
-"""Export what is agreed in a benchmark."""
+"""Export what is agreed in a benchmark, in any of the formats."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.formats.catalogue import FORMATS, Reading, format_named
 from annotator.management.named import benchmark_named
-from annotator.queries.export import FORMATS, INCLUDE, export_lines
+from annotator.queries.export import INCLUDE
 
 
 class Command(BaseCommand):
-    help = "Export a benchmark, one document a line, in the format of the released Factcheck-Bench file."
+    help = "Export a benchmark in one of the formats of docs/formats/README.md."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--benchmark", required=True, metavar="SLUG")
-        parser.add_argument("--format", choices=FORMATS, default=FORMATS[0])
+        parser.add_argument("--format", choices=list(FORMATS), default=next(iter(FORMATS)))
         parser.add_argument("--output", required=True, metavar="FILE", help="the file to write; - for standard output")
         parser.add_argument(
             "--include",
@@ -27,33 +30,49 @@ class Command(BaseCommand):
             default=INCLUDE[0],
             help="gold (default): documents agreed at all three stages; all: every document with what is agreed so far",
         )
+        parser.add_argument(
+            "--named",
+            action="store_true",
+            help="write people’s names instead of pseudonyms, in formats that say who did what",
+        )
 
     def handle(self, **options: Any) -> None:
-        lines = export_lines(
-            benchmark_named(options["benchmark"]), format=options["format"], include=options["include"]
-        )
+        chosen = format_named(options["format"])
+        if why := chosen.missing():
+            raise CommandError(why)
+        reading = Reading(benchmark_named(options["benchmark"]), include=options["include"], named=options["named"])
+        pieces = chosen.write(reading)
         if options["output"] == "-":
-            for line in lines:
-                self.stdout.write(line, ending="")
+            self._print(pieces)
             return
         target = Path(options["output"])
-        count = 0
         try:
-            # Written beside it and then put in its place: a file that is there is whole.
-            with tempfile.NamedTemporaryFile(
-                "w", encoding="ascii", newline="\n", dir=target.parent, prefix=f".{target.name}.", delete=False
-            ) as part:
-                try:
-                    for count, line in enumerate(lines, start=1):  # noqa: B007 - counted for the message
-                        part.write(line)
-                except BaseException:
-                    Path(part.name).unlink()
-                    raise
-            Path(part.name).chmod(0o666 & ~_umask())
-            Path(part.name).replace(target)
+            _write(pieces, target)
         except OSError as error:
             raise CommandError(f"{target} cannot be written: {error.strerror}.") from None
-        self.stderr.write(f"{count} documents written to {target}.")
+        self.stderr.write(f"{reading.count()} documents written to {target}.")
+
+    def _print(self, pieces: Iterator[bytes]) -> None:
+        """To standard output: bytes as they are, where it takes bytes."""
+        out = getattr(sys.stdout, "buffer", None)
+        for piece in pieces:
+            if out is None:
+                self.stdout.write(piece.decode(), ending="")
+            else:
+                out.write(piece)
+
+
+def _write(pieces: Iterator[bytes], target: Path) -> None:
+    """Written beside it and then put in its place: a file that is there is whole."""
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as part:
+        try:
+            for piece in pieces:
+                part.write(piece)
+        except BaseException:
+            Path(part.name).unlink()
+            raise
+    Path(part.name).chmod(0o666 & ~_umask())
+    Path(part.name).replace(target)
 
 
 def _umask() -> int:

@@ -12,10 +12,11 @@ from typing import Any, BinaryIO, TypeVar
 from django.core.management.base import BaseCommand, CommandError
 
 from annotator.evaluation.answer_scores import Metric, ScoreError, score_answers
-from annotator.formats.answers import CheckedRow, answers, checked_claims
+from annotator.formats.answers import AnswerRow, CheckedRow, answers, checked_claims
 from annotator.formats.problems import BadRow, FileError, Problem
-from annotator.management.named import benchmark_named
-from annotator.queries.answers import gold_answers
+from annotator.management.named import benchmark_named, unknown
+from annotator.models import Benchmark
+from annotator.queries.answers import gold_answers, judging_runs, run_answers
 from annotator.queries.statistics import wholesale
 from pipeline.metrics.agreement import mean_estimate
 from pipeline.metrics.averitec import THRESHOLD, Checked, averitec_score
@@ -23,6 +24,7 @@ from pipeline.metrics.f1_at_k import GAMMA
 from pipeline.metrics.meteor import variant
 
 AVERITEC = "averitec"
+GOLD = "gold"
 TOLD = 20
 
 Row = TypeVar("Row")
@@ -37,7 +39,13 @@ class Command(BaseCommand):
         )
         parser.add_argument("--metric", required=True, choices=[*(each.value for each in Metric), AVERITEC])
         parser.add_argument(
-            "--benchmark", metavar="SLUG", help="instead of files: the gold labels of a benchmark's answers"
+            "--benchmark", metavar="SLUG", help="instead of files: the answers of a benchmark, by --labels"
+        )
+        parser.add_argument(
+            "--labels",
+            default=GOLD,
+            metavar="gold|run:ID",
+            help="of --benchmark: what people agreed on (the default), or the verdicts of a finished run",
         )
         parser.add_argument("--gold", type=Path, metavar="FILE", help="averitec: the claims with their gold labels")
         parser.add_argument("--k", type=_above_zero, metavar="K", help="veriscore: K; left out, each domain's median")
@@ -51,6 +59,8 @@ class Command(BaseCommand):
         files: list[Path] = options["files"]
         if bool(files) == bool(options["benchmark"]):
             raise CommandError("Name files of answers, or a benchmark by --benchmark: one of the two.")
+        if options["labels"] != GOLD and not options["benchmark"]:
+            raise CommandError("--labels chooses the labels of a benchmark: name it by --benchmark.")
         faults = _Faults(options["partial"])
         if options["metric"] == AVERITEC:
             if len(files) != 1 or not options["gold"]:
@@ -60,8 +70,7 @@ class Command(BaseCommand):
             if files:
                 given = list(_read(files, answers, faults))
             else:
-                with wholesale():
-                    given = list(gold_answers(benchmark_named(options["benchmark"])))
+                given = _labelled(benchmark_named(options["benchmark"]), options["labels"])
             faults.check()
             try:
                 report = score_answers(given, Metric(options["metric"]), k=options["k"], gamma=options["gamma"])
@@ -112,6 +121,17 @@ def _read(paths: Iterable[Path], read: Callable[[BinaryIO], Iterator[Row | BadRo
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
         except FileError as error:
             raise CommandError(f"{path}: {error}") from None
+
+
+def _labelled(benchmark: Benchmark, labels: str) -> list[AnswerRow]:
+    """The answers of a benchmark by the gold, or by a run. Raises CommandError that says which runs there are."""
+    with wholesale():
+        if labels == GOLD:
+            return list(gold_answers(benchmark))
+        runs = {f"run:{run.public_id}": run for run in judging_runs(benchmark)}
+        if labels not in runs:
+            raise CommandError(unknown("label source", labels, [GOLD, *runs]))
+        return list(run_answers(runs[labels]))
 
 
 def _above_zero(raw: str) -> float:
