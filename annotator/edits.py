@@ -107,7 +107,7 @@ def _check_one(text: str, operation: Operation) -> None:
 
 def delete_words(text: str, start: int, end: int) -> Operation:
     """A deletion of ``text[start:end]`` that takes one adjoining space along, so that no double space is left."""
-    space_before = start == 0 or text[start - 1].isspace()
+    space_before = start == 0 or text[start - 1 : start].isspace()
     if space_before and end < len(text) and text[end].isspace():
         end += 1
     elif start > 0 and space_before and (end == len(text) or not text[end].isalnum()):

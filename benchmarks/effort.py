@@ -397,9 +397,10 @@ def play(address: str, gold: list[dict[str, Any]]) -> list[Count]:
             counts.append(one_document(Robot(page), address, document, line))
             print(f"document {counts[-1].document}: {counts[-1].total}", file=sys.stderr)
         browser.close()
-    from annotator.queries.export import export_lines
+    from annotator.formats.factcheck_bench import render
+    from annotator.queries.export import gold_documents
 
-    exported = [json.loads(line) for line in export_lines(documents[0].benchmark)]
+    exported = [render(document) for document in gold_documents(documents[0].benchmark)]
     for count, given, line in zip(counts, exported, gold, strict=True):
         count.differences = differences(given, line)
     return counts

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from annotator.formats import factcheck_bench
+from annotator.models import Benchmark
+from annotator.queries.export import gold_documents
 
 RESPONSE = "Ada Lovelace wrote notes on an engine in 1842. She built it herself. I hope this helps."
 
@@ -131,3 +135,8 @@ def write_jsonl(path: Path, rows: Iterable[Any]) -> Path:
         for row in rows:
             file.write((row if isinstance(row, str) else json.dumps(row)) + "\n")
     return path
+
+
+def export_lines(benchmark: Benchmark, *, include: str = "gold") -> Iterator[str]:
+    """The benchmark in the released format, line by line with the line breaks."""
+    return factcheck_bench.lines(gold_documents(benchmark, include=include))

@@ -9,15 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.urls import reverse
 from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
+from annotator.actions.evaluations import Wanted, score_upload
+from annotator.actions.making_releases import make_release
+from annotator.actions.releases import Wish, start_release
 from annotator.actions.team import invite
-from annotator.models import Benchmark, Document, Invitation, PipelineRun, User
+from annotator.evaluation.tasks import Options
+from annotator.models import Benchmark, Document, Evaluation, Invitation, PipelineRun, Release, User
+from annotator.queries.evaluation import gold_items
+from annotator.releases.splits import Shares
 from annotator.urls import urlpatterns
-from annotator.vocabulary import Role
+from annotator.vocabulary import Role, Task
 from tests.browser.conftest import check_axe
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -60,6 +67,15 @@ NO_PAGES = {
     "notices-read",
     "notices-mail",
     "notice",
+    "tokens-new",
+    "token-revoke",
+    "webhook-new",
+    "webhook-change",
+    "webhook-redeliver",
+    "release-download",
+    "score-template",
+    "score-download",
+    "score-change",
     "agree",  # for those who settle it: test_two_people.py and test_consolidate.py look at it
     "agree-change",
     "practice",  # after practising
@@ -79,7 +95,18 @@ def demo(settings: Any, tmp_path: Path) -> Iterator[str]:
     found = re.search(r"^\s*admin\s+(\S+)", printed.getvalue(), re.MULTILINE)
     assert found
     invite(Benchmark.objects.get(slug="demo"), by=User.objects.get(username="admin"), role=Role.OWNER)
+    wish = Wish(version="1.0", title="First steps", licence="CC-BY-4.0", authors=["Ada"], shares=Shares(50, 0, 50))
+    make_release(start_release(benchmark=Benchmark.objects.get(slug="demo"), wish=wish, by=None, here=True).pk)
     yield found[1]
+
+
+def scored() -> Evaluation:
+    """Every claim of the demo's gold called true: a page with figures and with wrong answers."""
+    demo = Benchmark.objects.get(slug="demo")
+    lines = [f'{{"id": "{item.key}", "label": "true"}}' for item in gold_items(demo, Task.CLAIM_FACTUALITY, Options())]
+    file = SimpleUploadedFile("done.jsonl", "\n".join(lines).encode())
+    wanted = Wanted(Task.CLAIM_FACTUALITY, "Always true")
+    return score_upload(benchmark=demo, by=User.objects.get(username="admin"), wanted=wanted, file=file)
 
 
 def addresses() -> list[str]:
@@ -93,8 +120,11 @@ def addresses() -> list[str]:
         "benchmarks": [],
         "benchmark-new": [],
         "notices": [],
+        "tokens": [],
         "document": [some.public_id],
         "run": ["demo", run.public_id],
+        "release": ["demo", Release.objects.get().public_id],
+        "score": ["demo", scored().public_id],
         "prompt": ["demo", "factcheck_gpt", "verdict"],
         "definitions": ["demo", "verify"],
         **{stage: [document.public_id] for stage, document in stages.items()},

@@ -4,6 +4,7 @@ else's open work, and a wrong method is refused. A new address is in the walk at
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,16 +13,21 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
 
 from annotator.actions.annotate import open_annotation
 from annotator.actions.groups import create_group
 from annotator.actions.notices import tell
 from annotator.actions.team import invite
-from annotator.models import Activity, Annotation, Batch, Document, ImportJob, User
-from annotator.vocabulary import NoticeKind, Role, Stage
+from annotator.actions.tokens import create_token
+from annotator.actions.webhooks import add_webhook, send_test
+from annotator.models import Activity, Annotation, Batch, Benchmark, Document, Evaluation, ImportJob, Release, User
+from annotator.vocabulary import NoticeKind, ReleaseState, Role, Stage, Task
 from tests.factories import (
     BenchmarkFactory,
     DocumentFactory,
@@ -45,7 +51,6 @@ SIGN_IN = ("/sign-in/?next=", "/admin/login/?next=")
 POST_ONLY = {
     "logout",
     "next",
-    "export-download",
     "run-start",
     "run-keep",
     "run-change",
@@ -70,6 +75,7 @@ POST_ONLY = {
     "team-group",
     "practice-excuse",
     "practice-mix-in",
+    "score-change",
     "batch-cut",
     "batch-change",
     "batches-take-back",
@@ -77,11 +83,18 @@ POST_ONLY = {
     "notices-read",
     "notices-mail",
     "notice",
+    "tokens-new",
+    "token-revoke",
+    "webhook-new",
+    "webhook-change",
+    "webhook-redeliver",
 }
 # The team is an admin's too; tests/integration/test_team.py says who may do what there.
 TEAM = {name for name in POST_ONLY if name.startswith("team-")}
 # So are batches: tests/integration/test_batches.py.
 BATCHES = {name for name in POST_ONLY if name.startswith("batch")}
+# And webhooks: tests/integration/test_webhooks_page.py.
+WEBHOOKS = {name for name in POST_ONLY if name.startswith("webhook-")}
 # Addresses of the app without a benchmark in them: each signed-in person has their own.
 OWN = {
     "home",
@@ -92,6 +105,8 @@ OWN = {
     "notices-unread",
     "notices-read",
     "notices-mail",
+    "tokens",
+    "tokens-new",
 }
 
 SECRET_PROMPT = "Which quetzal flew over Tikal?"
@@ -156,6 +171,8 @@ def test_the_walk_sees_the_whole_project() -> None:
 def test_who_is_not_signed_in_is_sent_to_sign_in_everywhere_else(client: Client) -> None:
     open_to_all = set()
     for address in addresses():
+        if address.name.startswith("api:"):
+            continue  # programs are told so instead: tests/guards/test_api.py walks those addresses
         for method in ("get", "post"):
             answer = getattr(client, method)(path_of(address))
             if answer.status_code == 302 and answer["Location"].startswith(SIGN_IN):
@@ -204,6 +221,9 @@ def scene() -> Scene:
     job = ImportJob.objects.create(
         benchmark=benchmark, by=ada, file="imports/x.jsonl", filename="x.jsonl", format="jsonl", state="finished"
     )
+    evaluation = Evaluation.objects.create(
+        benchmark=benchmark, by=ada, task=Task.STANCE, system="Tikal 2", scored_at=timezone.now(), file="predictions/x"
+    )
     sentence = decomposition.sentences.first()
     run, verdict = benchmark.runs.first(), verification.verdicts.first()
     assert sentence and run and verdict
@@ -218,6 +238,9 @@ def scene() -> Scene:
     field = {"key": f"sentence-revision:{row.public_id}", "field": "text"}
     values = {
         "import-job": {"job_id": job.public_id},
+        "score": {"evaluation_id": evaluation.public_id},
+        "score-download": {"evaluation_id": evaluation.public_id},
+        "score-change": {"evaluation_id": evaluation.public_id, "what": "hide"},
         "run": {"run_id": run.public_id},
         "run-change": {"run_id": run.public_id, "what": "cancel"},
         "suggesters-change": {"what": "off"},
@@ -243,10 +266,27 @@ def scene() -> Scene:
     tell([ada], NoticeKind.RETURNED, "Revise of a document in Tikal came back.", document=document, stage="revise")
     values["notice"] = {"notice_id": ada.notices.get(kind=NoticeKind.RETURNED).public_id}
     values["start"] = {"stage": "revise"}
+    values["token-revoke"] = {"token_id": create_token(by=ada, name="Tikal", scopes=["read"]).token.public_id}
+    webhook = add_webhook(benchmark, by=ada, url="https://hooks.example/", events=["document.gold"])
+    values["webhook-change"] = {"webhook_id": webhook.public_id, "what": "test"}
+    values["webhook-redeliver"] = {"delivery_id": send_test(webhook, by=ada).public_id}
+    release = release_of(benchmark, ada)
+    values["release"] = values["release-download"] = {"release_id": release.public_id}
     values["batch-change"] = {"batch_id": batch.public_id, "what": "dissolve"}
     values["agree"] = {"public_id": shared.public_id, "stage": "decompose"}
     values["agree-change"] = values["agree"] | {"what": "sign"}
     return Scene(document, ada, values)
+
+
+def release_of(benchmark: Benchmark, by: User) -> Release:
+    """A release whose file is there, without the gold that it takes to make one."""
+    content = b"A release."
+    return Release.objects.create(
+        benchmark=benchmark, version="1.0", title="Tikal", licence="CC-BY-4.0", authors=["Ada"], by=by,
+        share_train=100, share_dev=0, share_test=0, state=ReleaseState.READY, documents_count=1, sha256="0" * 64,
+        file=default_storage.save("releases/tikal.zip", ContentFile(content)),
+        file_sha256=hashlib.sha256(content).hexdigest(), size=len(content),
+    )  # fmt: skip
 
 
 def everything() -> dict[str, list[Any]]:
@@ -333,11 +373,12 @@ def test_nobody_changes_the_open_work_of_another_member(client: Client, scene: S
             "run-change",
             "suggesters-change",
             "document-change",
-            "export-download",
             "guidelines-read",
             "practice-mix-in",
+            "score-change",
             *TEAM,
             *BATCHES,
+            *WEBHOOKS,
         }:
             answer = ask(client, peer, "post", scene.url(address))
             assert answer.status_code in (403, 404), (address.name, answer.status_code)

@@ -16,7 +16,6 @@ from annotator.actions.submit import IncompleteError, submit
 from annotator.actions.verify import add_operation, remove_operation
 from annotator.models import Annotation, Document, Evidence, User
 from annotator.queries.decomposition import sentences_of
-from annotator.queries.export import export_lines
 from annotator.queries.verification import claims_to_verify
 from annotator.vocabulary import AnnotationKind, EditKind, Phase, Role, RunState, Stage
 from pipeline import runs
@@ -31,6 +30,7 @@ from tests.factories import (
     verified,
     with_corpus,
 )
+from tests.released import export_lines
 
 pytestmark = pytest.mark.django_db
 

@@ -18,12 +18,12 @@ from annotator.management import demo
 from annotator.management.commands.load_demo import logins_file, read_logins
 from annotator.models import Annotation, Benchmark, Document, Evidence, PipelineRun, User, Verdict
 from annotator.queries.consolidation import board_of
-from annotator.queries.export import export_lines
 from annotator.queries.missing import missing_in
 from annotator.queries.verification import claims_to_verify
 from annotator.queries.work import next_task
 from annotator.vocabulary import Phase, RunState, Stage
 from tests.factories import BenchmarkFactory, UserFactory
+from tests.released import export_lines
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FIXTURES = Path(configured.BASE_DIR) / "fixtures" / "demo"

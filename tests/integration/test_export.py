@@ -11,12 +11,13 @@ from django.core.management import CommandError, call_command
 
 from annotator.actions.benchmarks import create_benchmark
 from annotator.actions.imports import import_documents, import_gold
+from annotator.formats import factcheck_bench
 from annotator.models import Annotation, Benchmark, Claim, Document
 from annotator.queries import export
-from annotator.queries.export import count_documents, export_lines
+from annotator.queries.export import count_documents
 from annotator.vocabulary import AnnotationKind, Phase, Removal, Stage
 from tests.factories import BenchmarkFactory, DocumentFactory, decomposed, member, prefill, verified, with_corpus
-from tests.released import numbered, write_jsonl
+from tests.released import export_lines, numbered, write_jsonl
 
 pytestmark = pytest.mark.django_db
 
@@ -146,7 +147,7 @@ def test_a_failure_leaves_the_old_file_as_it_was(benchmark, tmp_path, monkeypatc
     def broken(document: object) -> str:
         raise RuntimeError
 
-    monkeypatch.setattr(export.factcheck_bench, "line", broken)
+    monkeypatch.setattr(factcheck_bench, "line", broken)
     with pytest.raises(RuntimeError):
         call_command("export", "--benchmark", "trial", "--output", str(target))
     assert target.read_text() == "old\n"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +18,16 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from annotator.actions import downloads
+from annotator.actions.downloads import start_download, streamed
 from annotator.actions.imports import import_gold
-from annotator.models import Activity, Benchmark, Document, User
-from annotator.vocabulary import Role
+from annotator.formats import factcheck_bench
+from annotator.formats.catalogue import FORMATS, Reading, format_named
+from annotator.models import Activity, Benchmark, Document, Download, User
+from annotator.queries.downloads import latest_downloads
+from annotator.vocabulary import Role, RunState
 from tests.factories import BenchmarkFactory, DocumentFactory, member
+from tests.teams import words
 
 pytestmark = pytest.mark.django_db
 GOLD = Path(settings.BASE_DIR) / "fixtures" / "demo" / "gold.jsonl"
@@ -76,8 +85,8 @@ def test_an_export_is_on_record(client: Client, benchmark: Benchmark, owner: Use
     download(client, benchmark, include="gold")
     noted = Activity.objects.get(benchmark=benchmark, action="export")
     assert (noted.by, noted.reason) == (owner, "factcheck-bench, gold, 1 document")
-    page = client.get(reverse("export", args=["pilot"])).content.decode()
-    assert "factcheck-bench, gold, 1 document" in page
+    page = BeautifulSoup(client.get(reverse("export", args=["pilot"])).content, "html.parser")
+    assert "Factcheck-Bench, gold" in words(page.select_one("#downloads tbody tr"))
 
 
 @pytest.mark.parametrize("asked", [{"format": "xml"}, {"include": "some"}])
@@ -100,8 +109,133 @@ def test_gold_leaves_through_those_who_may(
     assert Activity.objects.filter(action="export").exists() is (status == 200)
 
 
-def test_a_look_at_the_address_downloads_nothing(client: Client, benchmark: Benchmark, owner: User) -> None:
-    assert client.get(reverse("export-download", args=["pilot"])).status_code == 405
+def test_a_script_may_get_it(client: Client, benchmark: Benchmark, owner: User) -> None:
+    address = reverse("export-download", args=["pilot"])
+    answer = client.get(address, {"format": "touchstone", "include": "all", "people": "named"})
+    assert isinstance(answer, StreamingHttpResponse)
+    header, *documents = [json.loads(line) for line in b"".join(answer).splitlines()]
+    assert (header["people"], len(documents)) == ("named", 2)
+    assert Activity.objects.get(action="export").reason == "touchstone, all, 2 documents, with names"
+    assert client.put(address).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ({"format": "touchstone"}, 200),
+        ({"format": "touchstone", "people": "named"}, 403),
+        ({"format": "touchstone", "include": "all"}, 403),
+        ({"format": "factcheck-bench", "include": "all"}, 200),
+        ({"format": "touchstone", "people": "all"}, 422),
+    ],
+)
+def test_researchers_get_no_names_and_no_single_work_before_gold(
+    client: Client, benchmark: Benchmark, asked: dict[str, str], status: int
+) -> None:
+    client.force_login(member(benchmark, Role.RESEARCHER))
+    assert client.post(reverse("export-download", args=["pilot"]), asked).status_code == status
+    assert Download.objects.exists() is (status == 200)
+    page = client.get(reverse("export", args=["pilot"])).content.decode()
+    assert 'value="named"' not in page
+
+
+# --- progress -------------------------------------------------------------------------------------
+
+
+def begun(benchmark: Benchmark, by: User, **asked: str) -> tuple[Download, Iterator[bytes]]:
+    format = format_named(asked.get("format", "touchstone"))
+    download = start_download(benchmark=benchmark, format=format, include="all", named=False, by=by)
+    return download, streamed(download, format)
+
+
+def test_the_row_follows_the_stream(
+    client: Client, benchmark: Benchmark, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "TOLD_EVERY", 0.0)
+    taken, pieces = begun(benchmark, owner)
+    for _ in range(3):  # header, first document, second: the first has been counted by then
+        next(pieces)
+    taken.refresh_from_db()
+    assert (taken.state, taken.done, taken.total) == (RunState.RUNNING, 1, 2)
+    panel = BeautifulSoup(
+        client.get(reverse("export", args=["pilot"]), headers={"HX-Request": "true"}).content, "html.parser"
+    )
+    assert "every 1s" in panel.select_one("#downloads")["hx-trigger"]  # type: ignore[index]
+    assert "1 of 2 documents" in words(panel.select_one("tbody tr"))
+    assert panel.select_one("progress")["value"] == "50"  # type: ignore[index]
+    list(pieces)
+    taken.refresh_from_db()
+    assert (taken.state, taken.done, taken.finished_at is not None) == (RunState.FINISHED, 2, True)
+    page = BeautifulSoup(client.get(reverse("export", args=["pilot"])).content, "html.parser")
+    assert "every 1s" not in page.select_one("#downloads")["hx-trigger"]  # type: ignore[index]
+    assert "2 documents" in words(page.select_one("#downloads tbody tr"))
+
+
+def test_the_row_is_told_now_and_then_only(benchmark: Benchmark, owner: User) -> None:
+    _, pieces = begun(benchmark, owner)
+    next(pieces)
+    with CaptureQueriesContext(connection) as queries:
+        list(pieces)
+    assert sum("UPDATE" in each["sql"] for each in queries) == 1  # at the end
+
+
+def test_who_goes_away_has_cancelled(client: Client, benchmark: Benchmark, owner: User) -> None:
+    taken, pieces = begun(benchmark, owner)
+    next(pieces)
+    pieces.close()  # type: ignore[attr-defined]
+    taken.refresh_from_db()
+    assert taken.state == RunState.CANCELLED
+    page = client.get(reverse("export", args=["pilot"])).content.decode()
+    assert "Broken off by the browser" in page
+
+
+def test_a_format_that_fails_says_so(
+    client: Client, benchmark: Benchmark, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(document: object) -> str:
+        raise RuntimeError
+
+    monkeypatch.setattr(factcheck_bench, "line", broken)
+    taken, pieces = begun(benchmark, owner, format="factcheck-bench")
+    with pytest.raises(RuntimeError):
+        list(pieces)
+    taken.refresh_from_db()
+    assert taken.state == RunState.FAILED
+    page = client.get(reverse("export", args=["pilot"])).content.decode()
+    assert "the reason is in the server’s log" in page
+
+
+def test_silent_for_a_minute_it_counts_as_failed(benchmark: Benchmark, owner: User) -> None:
+    taken, _ = begun(benchmark, owner)
+    assert [each.state for each in latest_downloads(benchmark)] == [RunState.RUNNING]
+    Download.objects.filter(pk=taken.pk).update(seen_at=timezone.now() - dt.timedelta(seconds=61))
+    assert [each.state for each in latest_downloads(benchmark)] == [RunState.FAILED]
+
+
+def test_documents_of_several_passes_are_shown_as_documents(benchmark: Benchmark, owner: User) -> None:
+    def twice(reading: Reading) -> Iterator[bytes]:
+        for _ in range(2):
+            for document in reading.documents():
+                yield document.prompt.encode()
+
+    format = replace(FORMATS["csv"], write=twice, passes=2)
+    taken = start_download(benchmark=benchmark, format=format, include="all", named=False, by=owner)
+    list(streamed(taken, format))
+    taken.refresh_from_db()
+    assert (taken.documents, taken.total, taken.done) == (2, 4, 4)
+    assert latest_downloads(benchmark)[0].done == 2
+
+
+def test_a_format_that_cannot_be_written_here_is_not_offered(
+    client: Client, benchmark: Benchmark, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking = replace(FORMATS["parquet"], missing=lambda: "Install pyarrow first.")
+    monkeypatch.setitem(FORMATS, "parquet", lacking)
+    page = BeautifulSoup(client.get(reverse("export", args=["pilot"])).content, "html.parser")
+    choice = page.select_one("input[value=parquet]")
+    assert choice is not None and choice.has_attr("disabled")
+    assert "Install pyarrow first." in words(choice.parent)
+    assert client.post(reverse("export-download", args=["pilot"]), {"format": "parquet"}).status_code == 422
 
 
 def test_the_number_of_queries_does_not_grow(client: Client, benchmark: Benchmark, owner: User) -> None:

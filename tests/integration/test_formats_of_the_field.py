@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,17 @@ def documents_of(benchmark: Benchmark) -> Callable[[], Iterator[GoldDocument]]:
     return lambda: gold_documents(benchmark)
 
 
-def rows_of(text: Iterator[str]) -> list[Any]:
-    return [json.loads(line) for line in "".join(text).splitlines()]
+def joined(parts: Iterable[str | bytes]) -> str:
+    return b"".join(part.encode() if isinstance(part, str) else part for part in parts).decode()
+
+
+def one_of(files: Iterable[tuple[str, Iterable[bytes]]], wanted: str) -> str:
+    """The text of one of the files, which have to be read in their order."""
+    return next(joined(parts) for name, parts in files if name == wanted)
+
+
+def rows_of(parts: Iterable[str | bytes]) -> list[Any]:
+    return [json.loads(line) for line in joined(parts).split("\n") if line]
 
 
 def zipped(files: dict[str, str]) -> bytes:
@@ -81,8 +90,8 @@ def report(*arguments: Any, **options: Any) -> dict[str, Any]:
 def test_the_released_gold_validates_in_every_format(pilot: Benchmark, data_dir: Path) -> None:
     assert import_gold(benchmark=pilot, source=data_dir / "factcheck-bench.dev.jsonl").imported == 47
     counted: dict[str, int] = {}
-    for name, text in subtasks.files(documents_of(pilot)):
-        rows = rows_of(text)
+    for name, parts in subtasks.files(documents_of(pilot)):
+        rows = rows_of(parts)
         check(rows, "subtasks", name.removesuffix(".jsonl"))
         counted[name[:8]] = len(rows)
     # As factcheck-bench.dev.statistics.json counts sentences, claims, stances, verdicts and documents.
@@ -95,8 +104,8 @@ def test_the_released_gold_validates_in_every_format(pilot: Benchmark, data_dir:
     check([claims], "averitec")
     assert len(claims) == 332
     check(rows_of(fastfact.lines(gold_documents(pilot))), "fastfact")
-    for _, text in veriscore.files(documents_of(pilot)):
-        check(rows_of(text), "veriscore")
+    for _, parts in veriscore.files(documents_of(pilot)):
+        check(rows_of(parts), "veriscore")
 
 
 def test_released_files_of_other_benchmarks_validate_where_they_can(data_dir: Path) -> None:
@@ -157,7 +166,7 @@ def own_files(name: str, documents: Callable[[], Iterator[GoldDocument]]) -> byt
         return "".join(averitec.lines(documents())).encode()
     if name == "fastfact-gold":
         return "".join(fastfact.lines(documents())).encode()
-    return "".join(dict(veriscore.files(documents))["verification.jsonl"]).encode()
+    return one_of(veriscore.files(documents), "verification.jsonl").encode()
 
 
 @pytest.mark.parametrize("name", ["original-tool-screens", "fastfact-gold", "veriscore-gold"])
@@ -297,7 +306,7 @@ def test_written_answers_score_as_the_gold_does(released: Benchmark, tmp_path: P
         gold = report("score", benchmark="pilot", metric=metric)
         texts = [fastfact.lines(gold_documents(released))]
         if metric != "fastfact":  # VeriScore's files do not say how many claims people found
-            texts.append(dict(veriscore.files(documents_of(released)))["verification.jsonl"])
+            texts.append(iter([one_of(veriscore.files(documents_of(released)), "verification.jsonl")]))
         for text in texts:
             path.write_text("".join(text), encoding="utf-8")
             found = report("score", path, metric=metric)
@@ -324,10 +333,9 @@ def test_written_claims_are_averitecs_gold(released: Benchmark, tmp_path: Path) 
 def test_rows_of_subtasks_name_items_as_predictions_do(
     released: Benchmark, tmp_path: Path, number: int, task: str, label: str, key: str
 ) -> None:
-    file, text = list(subtasks.files(documents_of(released)))[number - 1]
     subtask = subtasks.SUBTASKS[number - 1]
-    assert file == subtask.file
-    rows = list(subtasks.read(subtask, io.BytesIO("".join(text).encode())))
+    text = one_of(subtasks.files(documents_of(released)), subtask.file)
+    rows = list(subtasks.read(subtask, io.BytesIO(text.encode())))
     keys = ("id",) if key == "id" else ("document", "position")
     said = [{name: row[name] for name in keys} | {"label": row[label]} for row in rows if isinstance(row, dict)]
     if number == 1:  # two labels there, four in the file

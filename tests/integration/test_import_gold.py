@@ -14,9 +14,8 @@ from annotator.actions import imports
 from annotator.actions.benchmarks import create_benchmark
 from annotator.actions.imports import ImportReport, import_gold
 from annotator.models import Annotation, Benchmark, Claim, Document, Evidence, Sentence, Verdict
-from annotator.queries.export import export_lines
 from annotator.vocabulary import AnnotationKind, AnnotationState, EditKind, Origin, Stage
-from tests.released import numbered, released_document, write_jsonl
+from tests.released import export_lines, numbered, released_document, write_jsonl
 
 pytestmark = pytest.mark.django_db
 

@@ -31,10 +31,9 @@ from annotator.models import (
     Verdict,
 )
 from annotator.models.base import Record
-from annotator.queries.export import export_lines
 from annotator.vocabulary import STAGES, Stage
 from tests.factories import UserFactory, save
-from tests.released import released_claim, released_document, released_sentence
+from tests.released import export_lines, released_claim, released_document, released_sentence
 
 pytestmark = pytest.mark.django_db
 

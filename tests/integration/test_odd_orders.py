@@ -25,7 +25,6 @@ from annotator.agreement.comparison import FieldRow
 from annotator.models import Annotation, Document, User
 from annotator.queries.consolidation import board_of
 from annotator.queries.decomposition import sentences_of
-from annotator.queries.export import export_lines
 from annotator.queries.history import lines_of, visible_activities
 from annotator.queries.missing import missing_in
 from annotator.queries.to_agree import consolidations_of
@@ -42,7 +41,7 @@ from tests.factories import (
     save,
     verified,
 )
-from tests.released import released_document
+from tests.released import export_lines, released_document
 from tests.teams import ship
 
 pytestmark = pytest.mark.django_db

@@ -25,7 +25,7 @@ from annotator.models import Activity, Annotation, Batch, Benchmark, Claim, Docu
 from annotator.queries import overview, pace, waits
 from annotator.queries.agreement import agreement_of
 from annotator.queries.documents import Filter, counts_of, matching, page_of, shelf_for
-from annotator.queries.export import count_documents, export_lines
+from annotator.queries.export import count_documents
 from annotator.queries.practice import measured_in, mixable, mixed_documents, practice_of
 from annotator.queries.runs import claims_without_evidence, documents_to_prefill
 from annotator.queries.scores import explained, scores_of
@@ -43,6 +43,7 @@ from tests.factories import (
     verified,
     with_corpus,
 )
+from tests.released import export_lines
 from tests.teams import group_with
 
 pytestmark = pytest.mark.django_db

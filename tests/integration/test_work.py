@@ -21,7 +21,6 @@ from annotator.models import Annotation, Batch, Benchmark, Document, Flag, Quest
 from annotator.queries.to_agree import consolidations_of
 from annotator.queries.verification import claims_to_verify
 from annotator.queries.work import my_work, next_task
-from annotator.screens import work as screen
 from annotator.vocabulary import AnnotationState, Phase, Role, Stage
 from tests.factories import (
     BenchmarkFactory,
@@ -410,7 +409,7 @@ def test_who_comes_second_for_a_last_place_gets_the_next_document(
             open_annotation(document, stage, by=other)
         return open_annotation(document, stage, by=by)
 
-    monkeypatch.setattr(screen, "open_annotation", slow)
+    monkeypatch.setattr("annotator.actions.next_task.open_annotation", slow)
     client.force_login(ada)
     answer = client.post("/next/")
     assert answer["Location"] == f"/d/{second.public_id}/decompose/"

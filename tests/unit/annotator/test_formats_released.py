@@ -1,3 +1,5 @@
+import json
+
 from annotator.formats import released
 
 
@@ -46,3 +48,29 @@ def test_no_spellings_take_no_room():
 
 def test_numbers_that_json_columns_refuse_become_text():
     assert released.storable_json({"a\x00": [float("inf"), "x\x00", 1.5]}) == {"a": ["inf", "x", 1.5]}
+
+
+def test_equal_means_equal_as_json():
+    alike = ("a", ["a", "b"], [], [["a"], {"b": [1]}], {"a": [True, "b"]}, 1.5, None)
+    assert all(released.same(each, each) for each in alike)
+    assert released.same(["a", ["b"]], ["a", ["b"]])
+    pairs = ((True, 1), (1, 1.0), (["a", True], ["a", 1]), ([["a", 1]], [["a", 1.0]]), ({"a": 0}, {"a": False}))
+    others = ((["a"], ["a", "b"]), ({"a": 1}, {"b": 1}), ("", None), ([], {}), (["1"], [1]))
+    assert not any(released.same(one, other) or released.same(other, one) for one, other in (*pairs, *others))
+
+
+def test_values_as_storable_text():
+    odd = [
+        "plain",
+        'a "quote" and a \\u0000 that is none',
+        "NUL \x00",
+        "half \ud800",
+        "🦉",
+        1e400,
+        {"k\x00": [None, 1.5]},
+    ]
+    for value in (*odd, odd, {"all": odd}):
+        for ascii in (False, True):
+            for indent in (None, 2):
+                expected = json.dumps(released.storable_json(value), indent=indent, ensure_ascii=ascii)
+                assert released.storable_text(value, indent=indent, ascii=ascii) == expected

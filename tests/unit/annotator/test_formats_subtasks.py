@@ -20,7 +20,7 @@ BY_NAME = {each.file.split("_")[0]: each for each in subtasks.SUBTASKS}
 
 
 def written(*documents: GoldDocument) -> dict[str, str]:
-    return {name: "".join(text) for name, text in subtasks.files(lambda: iter(documents))}
+    return {name: b"".join(text).decode() for name, text in subtasks.files(lambda: iter(documents))}
 
 
 def rows(number: int, *documents: GoldDocument) -> list[dict[str, Any]]:
@@ -149,7 +149,6 @@ def test_documents_are_written_one_after_the_other() -> None:
             taken += 1
             yield gold_document()
 
-    for _, text in subtasks.files(documents):
-        taken = 0
-        next(text)
-        assert taken == 1
+    _, text = next(subtasks.files(documents))
+    next(text)
+    assert taken == 1

@@ -19,7 +19,7 @@ from tests.gold_documents import CONTESTED, FALSE, OPEN, RESPONSE, TRUE, gold_do
 
 
 def files(*documents: GoldDocument) -> dict[str, str]:
-    return {name: "".join(text) for name, text in veriscore.files(lambda: iter(documents))}
+    return {name: b"".join(text).decode() for name, text in veriscore.files(lambda: iter(documents))}
 
 
 def written(name: str, document: GoldDocument) -> dict[str, Any]:
@@ -188,5 +188,5 @@ def test_nul_is_left_out_and_documents_are_streamed() -> None:
         while True:
             yield gold_document(prompt="What\x00 did she do?")
 
-    for _, text in veriscore.files(documents):
-        assert json.loads(next(text))["question"] == "What did she do?"
+    _, text = next(veriscore.files(documents))
+    assert json.loads(next(text))["question"] == "What did she do?"
