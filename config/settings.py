@@ -265,7 +265,13 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "kind": {
             "type": "string",
             "enum": [
-                "sentence", "claim", "evidence", "stance", "verdict", "claim-revision", "sentence-revision",
+                "sentence",
+                "claim",
+                "evidence",
+                "stance",
+                "verdict",
+                "claim-revision",
+                "sentence-revision",
                 "response-revision",
             ],
         },

@@ -7,8 +7,8 @@ from annotator.models.consolidation import Comment, Decision, Question, SignOff,
 from annotator.models.corpus import Corpus, CorpusPage
 from annotator.models.decomposition import Claim, Sentence
 from annotator.models.document import Annotation, Document, Flag, SentBack
-from annotator.models.evaluation import Evaluation
 from annotator.models.download import Download
+from annotator.models.evaluation import Evaluation
 from annotator.models.evidence import Evidence, PageSnapshot, Stance
 from annotator.models.imports import ImportJob
 from annotator.models.learned import TrainedSuggester
@@ -65,9 +65,9 @@ __all__ = [
     "PipelineRun",
     "PromptVersion",
     "Question",
-    "ResponseRevision",
     "Release",
     "ReleaseDocument",
+    "ResponseRevision",
     "RestsOn",
     "RevisionSuggestion",
     "RunItem",

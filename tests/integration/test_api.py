@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from annotator.actions.submit import submit
 from annotator.actions.tokens import create_token
 from annotator.api.paging import MOST
 from annotator.models import Benchmark, Document, ImportJob, Membership, User
@@ -488,3 +489,41 @@ def test_a_run_is_started_and_cancelled() -> None:
     assert resumed["budget_tokens"] == 10
     assert api.send("POST", f"{base}/{run['id']}/cancel/")["state"] == "cancelled"
     assert api.send("POST", f"{base}/{run['id']}/retry/")["state"] in ("queued", "running")
+
+
+def test_predictions_are_scored_and_wrong_answers_listed(settings: Any, tmp_path: Any) -> None:
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    settings.MEDIA_ROOT = tmp_path
+    here = scene()
+    submit(here.document.annotations.get(stage=Stage.REVISE, person=here.ada), by=here.ada)
+    api, base = Api(here.ada), "/benchmarks/tikal/evaluations"
+    template = api.ask("GET", f"{base}/template/?task=claim_factuality")
+    rows = [json.loads(line) for line in b"".join(template.streaming_content).splitlines()]
+    assert rows
+    blank = next(name for name, value in rows[0].items() if value is None)
+    lines = "".join(json.dumps(row | {blank: "true" if number else "false"}) + "\n" for number, row in enumerate(rows))
+    form = {"file": SimpleUploadedFile("p.jsonl", lines.encode()), "task": "claim_factuality", "system": "Coin"}
+    answer = api.client.post(f"{ROOT}{base}/", form)
+    assert answer.status_code == 201, answer.content
+    made = answer.json()
+    assert (made["scored"], made["faults"]) == (len(rows), 0)
+    assert made["result"]["accuracy"] == pytest.approx(1 - 1 / len(rows))
+    wrong = api.get(f"{base}/{made['id']}/errors/")
+    assert [(row["gold"], row["predicted"]) for row in wrong["results"]] == [("true", "false")]
+    board = next(each for each in api.get("/benchmarks/tikal/leaderboard/") if each["task"] == "claim_factuality")
+    assert made["id"] in [each["evaluation"] for each in board["places"]]
+    assert Api(here.ben).ask("GET", f"{base}/").status_code == 403
+    assert api.send("PATCH", f"{base}/{made['id']}/", {"hidden": True})["hidden"] is True
+    api.send("DELETE", f"{base}/{made['id']}/", status=204)
+
+
+def test_an_invitation_is_accepted() -> None:
+    here = scene()
+    made = Api(here.ada).send("POST", "/benchmarks/tikal/invitations/", {"role": "researcher"}, status=201)
+    stranger = UserFactory()
+    token = made["link"].rstrip("/").rsplit("/", 1)[-1]
+    joined = Api(stranger).send("POST", f"/invitations/{token}/accept/")
+    assert joined == {"benchmark": "tikal", "role": "researcher"}
+    Api(here.ada).send("DELETE", f"/benchmarks/tikal/invitations/{made['id']}/", status=204)
+    assert Api(UserFactory()).ask("POST", f"/invitations/{token}/accept/").status_code == 403
