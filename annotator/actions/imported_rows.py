@@ -132,7 +132,7 @@ def write_gold(benchmark: Benchmark, rows: Sequence[GoldDocument], first_order: 
 
 
 # What is said of each row, in this order; the rest is as the model has it by default.
-_COLUMNS: dict[type[Model], tuple[str, ...]] = {
+COLUMNS: dict[type[Model], tuple[str, ...]] = {
     Document: (
         "id", "benchmark_id", "order", "identity", "external_id", "content_hash", "prompt", "response", "source",
         "model", "metadata", "reference_date", "stage", "phase", "released",
@@ -169,7 +169,7 @@ class _GoldBatch:
     def __init__(self, benchmark: Benchmark, rows: Sequence[GoldDocument]) -> None:
         self.benchmark = benchmark
         self.now = timezone.now()
-        self.tables: dict[type[Model], list[tuple[Any, ...]]] = {model: [] for model in _COLUMNS}
+        self.tables: dict[type[Model], list[tuple[Any, ...]]] = {model: [] for model in COLUMNS}
         claims = [claim for row in rows for sentence in row.sentences for claim in sentence.claims]
         self.documents = reserve(Document, len(rows))
         self.annotations = reserve(Annotation, len(rows) * len(Stage))
@@ -179,7 +179,7 @@ class _GoldBatch:
         self.verdicts = reserve(Verdict, sum(map(_has_verdict, claims)))
 
     def write(self) -> list[int]:
-        for model, columns in _COLUMNS.items():
+        for model, columns in COLUMNS.items():
             insert(model, columns, self.tables[model])
         return [row[0] for row in self.tables[Document]]
 

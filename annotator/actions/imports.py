@@ -20,6 +20,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from annotator.actions import imported_rows
+from annotator.actions.bulk import analyze
 from annotator.actions.recorder import Action
 from annotator.formats.documents import READERS, Preview, detect, preview
 from annotator.formats.gold import GoldDocument
@@ -32,6 +33,7 @@ from annotator.models import Benchmark, Document, User
 BATCH_ROWS = 200
 BATCH_CHARACTERS = 8 * 1024 * 1024  # long documents make short batches, so that memory stays bounded
 PROBLEMS_KEPT = 100
+MANY = 500  # documents after which the database looks anew at what its tables hold
 
 Source = Path | BinaryIO | File  # an uploaded file reads like a stream
 
@@ -276,7 +278,10 @@ def import_gold(
             on_progress=on_progress,
             on_imported=None,
         )
-        return job.run(strict=strict, dry_run=dry_run)
+        report = job.run(strict=strict, dry_run=dry_run)
+        if report.written and report.imported >= MANY:
+            analyze(*imported_rows.COLUMNS)
+        return report
 
 
 def preview_documents(

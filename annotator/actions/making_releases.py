@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from annotator.actions.fields import BadValueError
 from annotator.actions.recorder import Action
-from annotator.actions.releases import Wish, draw_splits
+from annotator.actions.releases import Wish, splits_of
 from annotator.actions.webhooks import announce
 from annotator.formats.catalogue import Reading
 from annotator.models import Release, ReleaseDocument
@@ -149,7 +149,7 @@ def _write(release: Release, folder: Path, progress: _Progress) -> tuple[dict[st
     group."""
     benchmark = release.benchmark
     groups = groups_of(gold_rows(benchmark), GroupedBy(release.grouped_by))
-    splits = draw_splits(benchmark, wish_of(release))
+    splits = splits_of(groups, wish_of(release))
     progress.done = 0
     formats = files.formats()
     progress.write(done=0, total=len(splits) * (1 + len(formats)))

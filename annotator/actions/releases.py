@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,8 +97,12 @@ def start_release(*, benchmark: Benchmark, wish: Wish, by: User | None, here: bo
 
 def draw_splits(benchmark: Benchmark, wish: Wish) -> dict[str, Split]:
     """The split of each gold document as it is now. Raises BadValueError where they cannot be drawn."""
+    return splits_of(groups_of(gold_rows(benchmark), wish.grouped_by), wish)
+
+
+def splits_of(groups: Mapping[str, str], wish: Wish) -> dict[str, Split]:
+    """As ``draw_splits``, of documents whose groups are known."""
     kept = kept_splits(wish.keeps_splits_of) if wish.keeps_splits_of else {}
-    groups = groups_of(gold_rows(benchmark), wish.grouped_by)
     if not groups:
         raise BadValueError(
             "There is no gold yet, so there is nothing to release: a document becomes gold when it is agreed at all "

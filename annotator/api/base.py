@@ -25,6 +25,7 @@ from annotator.actions.saving import annotation_of
 from annotator.api.authentication import TokenAuthentication
 from annotator.api.problems import NOT_HERE, VersionMissingError
 from annotator.api.scopes import HasScope, check_reaches
+from annotator.formats import lines
 from annotator.models import Annotation, Benchmark, Document, User
 from annotator.models.base import Record
 from annotator.records import RECORDS
@@ -87,13 +88,22 @@ register_converter(KindConverter, "kind")
 # --- bodies ---------------------------------------------------------------------------------------
 
 
+_TOO_DEEP = f"The body cannot be read: {lines.TOO_DEEP}"
+
+
 class Json(JSONParser):
-    """JSON in UTF-8. Half of a surrogate pair is no text, and no database takes it."""
+    """JSON in UTF-8. Half of a surrogate pair is no text, and no database takes it; nor is anything nested without
+    end."""
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        found = super().parse(stream, media_type, parser_context)
+        try:
+            found = super().parse(stream, media_type, parser_context)
+        except RecursionError:
+            raise ParseError(_TOO_DEEP) from None
+        if lines.is_too_deep(found):
+            raise ParseError(_TOO_DEEP)
         try:
             json.dumps(found, ensure_ascii=False).encode()
         except UnicodeEncodeError:

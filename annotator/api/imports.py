@@ -86,7 +86,7 @@ def mapping_of(raw: str) -> dict[str, str]:
     """Which column holds what, from a form. Raises BadValueError."""
     try:
         found = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):
         raise BadValueError('Write the mapping as a JSON object such as {"response": "answer"}.')

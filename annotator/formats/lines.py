@@ -14,6 +14,8 @@ from annotator.formats.problems import BadRow, FileError, RowError, bad_row
 # A longer one is skipped in pieces, so that it never lies in memory as a whole.
 MAX_LINE_BYTES = 16 * 1024 * 1024
 _SKIP_BYTES = 1024 * 1024
+# How deep lists and objects may lie in one another. Whatever goes over a value later does so one call a level.
+MAX_DEPTH = 100
 _PIECE_BYTES = 64 * 1024
 
 _UTF8_MARK = b"\xef\xbb\xbf"
@@ -91,14 +93,36 @@ def _size(count: int) -> str:
 
 
 def json_value(text: str) -> Any:
-    """The value of a JSON text. Raises ``RowError`` with the place where it stops being JSON."""
+    """The value of a JSON text. Raises ``RowError`` with the place where it stops being JSON, or for a value that is
+    nested too deep."""
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, character {error.colno}" if error.lineno > 1 else f"character {error.colno}"
         raise RowError(("", f"not JSON: {error.msg} at {place}.")) from None
     except (ValueError, RecursionError) as error:
         raise RowError(("", f"not JSON that can be read: {error}.")) from None
+    if is_too_deep(value):
+        raise RowError(("", TOO_DEEP))
+    return value
+
+
+TOO_DEEP = f"lists and objects lie more than {MAX_DEPTH} deep in one another."
+
+
+def is_too_deep(value: Any) -> bool:
+    """Does a JSON value have more than ``MAX_DEPTH`` levels?"""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, list | dict)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return any(isinstance(each, list | dict) for each in level)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -184,6 +208,8 @@ def read_list(stream: BinaryIO) -> Iterator[Any]:
                 raise broken(str(error)) from None
             text = more()
         text, number, expected = text[end:], number + 1, ","
+        if is_too_deep(item):
+            raise FileError(f"The file cannot be read: in item {number} of its list {TOO_DEEP}")
         yield item
     if next_sign()[0] != "]":
         raise broken(f"“{text[0]}” stands where a comma or the closing bracket is needed")

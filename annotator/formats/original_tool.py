@@ -7,6 +7,7 @@ their remembered spellings come from ``annotator.formats.factcheck_bench``. docs
 
 from __future__ import annotations
 
+import lzma
 import re
 import zipfile
 import zlib
@@ -168,13 +169,24 @@ def _grouped(archive: zipfile.ZipFile) -> dict[str, dict[str, zipfile.ZipInfo]]:
         match = _FILE.fullmatch(info.filename)
         if match:
             screen = f"screen{match['screen']}{match['output'] or ''}"
-            found.setdefault(match["document"], {})[screen] = info
+            parts = found.setdefault(match["document"], {})
+            if screen in parts:
+                raise FileError(
+                    f"The ZIP has {match['document']}_{screen}.json twice, as {parts[screen].filename} and "
+                    f"{info.filename}: give each document a name of its own, whatever folder it is in."
+                )
+            parts[screen] = info
     if not found:
         raise FileError(
             "There is no file of the original tool in this ZIP: they are called 0_screen1.json, 0_screen1_output.json "
             "… 0_screen3_output.json, with any name before the “_screen”."
         )
-    return dict(sorted(found.items(), key=lambda each: (int(each[0]) if each[0].isdecimal() else -1, each[0])))
+    return dict(sorted(found.items(), key=lambda each: _in_order(each[0])))
+
+
+def _in_order(name: str) -> tuple[int, str]:
+    """Numbers by their size, after all other names; what is too long for a number is a name."""
+    return (int(name) if name.isdecimal() and len(name) <= 18 else -1, name)
 
 
 @dataclass(slots=True)
@@ -195,7 +207,7 @@ class _Opened:
             raise RowError((screen, "the file has more than 16 MiB: split the document."))
         try:
             raw = self.archive.read(info)
-        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError) as error:
+        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError) as error:
             raise RowError((screen, f"the file cannot be taken out of the ZIP: {error}.")) from None
         try:
             value = json_object(Line(1, 0, raw.removeprefix(b"\xef\xbb\xbf")).text())

@@ -506,6 +506,21 @@ def test_gold_that_changes_meanwhile_is_read_again(benchmark, monkeypatch):
     assert len([n for n in archive(release).namelist() if n.endswith("CHANGELOG.md")]) == 1
 
 
+def test_gold_that_comes_while_the_splits_are_drawn_is_in_the_next_attempt(benchmark, monkeypatch):
+    release = start_release(benchmark=benchmark, wish=WISH, by=None, here=True)
+    draw = making_releases.splits_of
+
+    def late(*arguments: Any) -> Any:
+        monkeypatch.setattr(making_releases, "splits_of", draw)
+        gold(benchmark, 1, first=70)
+        return draw(*arguments)
+
+    monkeypatch.setattr(making_releases, "splits_of", late)
+    make_release(release.pk)
+    release.refresh_from_db()
+    assert (release.state, release.documents_count) == (ReleaseState.READY, 9)
+
+
 def test_gold_that_never_rests_is_said(benchmark, monkeypatch):
     release = start_release(benchmark=benchmark, wish=WISH, by=None, here=True)
     stamps = iter(range(100))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.formats import lines
-from annotator.formats.problems import FileError
+from annotator.formats.problems import FileError, RowError
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -77,3 +77,19 @@ def test_only_what_is_asked_for_is_read() -> None:
     items = lines.read_list(stream)
     next(items)
     assert stream.tell() < 200
+
+
+@pytest.mark.parametrize("depth", [lines.MAX_DEPTH + 1, 460, 900])
+def test_what_is_nested_too_deep_is_told_before_anything_goes_over_it(depth: int) -> None:
+    """JSON itself reads some nine hundred levels, most of what comes after it half of that."""
+    deep = "[" * depth + "]" * depth
+    with pytest.raises(RowError, match="more than 100 deep"):
+        lines.json_value(deep)
+    with pytest.raises(FileError, match=r"item 2 .* more than 100 deep"):
+        read(f"[1, {deep}]".encode())
+
+
+def test_what_is_nested_as_deep_as_may_be_is_read() -> None:
+    deep = "[" * lines.MAX_DEPTH + "]" * lines.MAX_DEPTH
+    assert json.dumps(lines.json_value(deep)) == deep
+    assert json.dumps(read(f"[{deep}]".encode())) == f"[{deep}]"

@@ -196,3 +196,27 @@ def test_one_document_is_in_memory_at_a_time() -> None:
     for _ in range(7):
         next(found)
     assert taken == 2
+
+
+def test_the_same_name_in_two_folders_is_never_mixed() -> None:
+    """Each archive of a batch counts from 0: which screens belong together cannot be told."""
+    both = {f"{folder}/{name}": text for folder in ("one", "two") for name, text in files(gold_document()).items()}
+    with pytest.raises(FileError, match=r"0_screen1\.json twice, as one/0_screen1\.json and two/0_screen1\.json"):
+        read(both)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_file_that_broke_in_the_archive_is_named_however_it_was_packed(method: int) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        archive.writestr("0_screen3_output.json", json.dumps([number**3 for number in range(500)]))
+    raw = bytearray(stream.getvalue())
+    raw[60:80] = bytes(byte ^ 0x55 for byte in raw[60:80])
+    [bad] = original_tool.read(io.BytesIO(bytes(raw)))
+    assert isinstance(bad, BadRow) and "cannot be taken out of the ZIP" in str(bad.problems[0])
+
+
+def test_a_number_of_any_length_is_a_name() -> None:
+    given = {name.replace("0_", "7" * 5000 + "_", 1): text for name, text in files(gold_document()).items()}
+    [document] = read(given)
+    assert isinstance(document, GoldDocument)

@@ -51,11 +51,11 @@ def test_numbers_that_json_columns_refuse_become_text():
 
 
 def test_equal_means_equal_as_json():
-    alike = ("a", ["a", "b"], [], [["a"], {"b": [1]}], {"a": [True, "b"]}, 1.5, None)
+    alike: tuple[Any, ...] = ("a", ["a", "b"], [], [["a"], {"b": [1]}], {"a": [True, "b"]}, 1.5, None)
     assert all(released.same(each, each) for each in alike)
     assert released.same(["a", ["b"]], ["a", ["b"]])
     pairs = ((True, 1), (1, 1.0), (["a", True], ["a", 1]), ([["a", 1]], [["a", 1.0]]), ({"a": 0}, {"a": False}))
-    others = ((["a"], ["a", "b"]), ({"a": 1}, {"b": 1}), ("", None), ([], {}), (["1"], [1]))
+    others: tuple[Any, ...] = ((["a"], ["a", "b"]), ({"a": 1}, {"b": 1}), ("", None), ([], {}), (["1"], [1]))
     assert not any(released.same(one, other) or released.same(other, one) for one, other in (*pairs, *others))
 
 
