@@ -99,6 +99,23 @@ def test_rows_made_by_hand_follow_imported_ones(benchmark):
     assert bring(benchmark, numbered(2)).imported == 1
 
 
+def test_the_database_looks_at_its_tables_after_a_large_import(benchmark, monkeypatch):
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has no planner that wants to know")
+    monkeypatch.setattr(imports, "MANY", 2)
+
+    def known() -> float:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT reltuples FROM pg_class WHERE relname = %s", [Stance._meta.db_table])
+            return float(cursor.fetchone()[0])
+
+    before = known()
+    bring(benchmark, numbered(1))
+    assert known() == before
+    bring(benchmark, *map(numbered, range(2, 9)))
+    assert known() >= Stance.objects.count() > 0
+
+
 # --- reading ahead --------------------------------------------------------------------------------
 
 

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 from annotator.formats import released
 
