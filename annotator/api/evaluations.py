@@ -18,6 +18,7 @@ from annotator.api.base import ApiView
 from annotator.api.fields import Input, PersonSerializer, Upload, word
 from annotator.api.imports import ProblemRowSerializer
 from annotator.api.paging import PageInput, Pages, paged
+from annotator.api.problems import ConflictError
 from annotator.api.schema import operation
 from annotator.api.streams import JSONL, AnyForm, file_answer, file_operation
 from annotator.evaluation.label_sets import Undetermined
@@ -25,8 +26,8 @@ from annotator.evaluation.tasks import Level, Options, measure_of
 from annotator.formats import predictions
 from annotator.models import Benchmark, Evaluation
 from annotator.queries.evaluation import gold_items
-from annotator.queries.evaluations import boards_of, errors_of, evaluations_for
-from annotator.queries.scoring import FORMATS
+from annotator.queries.evaluations import boards_of, comparable, errors_of, evaluations_for, paired_of
+from annotator.queries.scoring import FORMATS, gold_fingerprint
 from annotator.queries.statistics import wholesale
 from annotator.vocabulary import Scope, Task
 
@@ -246,6 +247,41 @@ class WrongView(ScoringView):
             found, gold=asked["gold"], predicted=asked["predicted"], start=asked["start"], count=asked["size"]
         )
         return Response(WrongsSerializer({"total": wrong.total, "results": wrong.rows}).data)
+
+
+class ComparisonQuery(Input):
+    """The other system."""
+
+    against = serializers.CharField(max_length=32, help_text="The id of another upload.")
+
+
+class ComparisonSerializer(serializers.Serializer):
+    """The first system less the second over what both answered, with p of a paired test for each figure."""
+
+    evaluation = serializers.CharField()
+    against = serializers.CharField()
+    result = serializers.DictField()
+
+
+class ComparisonView(ScoringView):
+    @operation("evaluation_compare", "Compare two", TAG, query=ComparisonQuery, answer=ComparisonSerializer)
+    def get(self, request: Request, slug: str, evaluation_id: str) -> Response:
+        """409 unless both are scored on the same task with the same options, against the gold of today."""
+        found, against = self.evaluation(slug, evaluation_id), self.asked(ComparisonQuery)["against"]
+        self.evaluation(slug, against)
+        others = comparable(self.person, found, today=gold_fingerprint(found.benchmark))
+        other = next((each for each in others if each.public_id == against), None)
+        if other is None:
+            raise ConflictError(
+                "These two cannot be compared: both have to be scored on the same task with the same options against "
+                "the gold of today. Score them again first."
+            )
+        try:
+            result = paired_of(found, other)
+        except FileNotFoundError:
+            raise ConflictError("The file behind one of the two is no longer there.") from None
+        told = {"evaluation": found.public_id, "against": other.public_id, "result": result}
+        return Response(ComparisonSerializer(told).data)
 
 
 class LeaderboardView(ScoringView):

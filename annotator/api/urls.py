@@ -6,6 +6,7 @@ from django.urls import URLPattern, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
 from annotator.api import (
+    answers,
     batches,
     benchmarks,
     consolidation,
@@ -100,6 +101,8 @@ urlpatterns = [
     at("benchmarks/<slug:slug>/evaluations/<id:evaluation_id>/", evaluations.EvaluationView),
     at("benchmarks/<slug:slug>/evaluations/<id:evaluation_id>/again/", evaluations.AgainView),
     at("benchmarks/<slug:slug>/evaluations/<id:evaluation_id>/errors/", evaluations.WrongView),
+    at("benchmarks/<slug:slug>/evaluations/<id:evaluation_id>/comparison/", evaluations.ComparisonView),
+    at("benchmarks/<slug:slug>/answers/", answers.AnswersView),
     # the pipeline
     at("benchmarks/<slug:slug>/runs/", runs.RunsView),
     at("benchmarks/<slug:slug>/runs/forecast/", runs.ForecastView),

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from annotator.actions.submit import submit
 from annotator.actions.tokens import create_token
 from annotator.api.paging import MOST
-from annotator.models import Benchmark, Document, ImportJob, Membership, User
+from annotator.models import Benchmark, Document, Evaluation, ImportJob, Membership, User
 from annotator.vocabulary import Phase, Role, Stage
 from tests.api import ROOT, SECRET_WORK, Api, scene
 from tests.factories import (
@@ -527,3 +527,48 @@ def test_an_invitation_is_accepted() -> None:
     assert joined == {"benchmark": "tikal", "role": "researcher"}
     Api(here.ada).send("DELETE", f"/benchmarks/tikal/invitations/{made['id']}/", status=204)
     assert Api(UserFactory()).ask("POST", f"/invitations/{token}/accept/").status_code == 403
+
+
+@pytest.fixture
+def scored(settings: Any, tmp_path: Any) -> Api:
+    """The owner of a benchmark with one gold document."""
+    settings.MEDIA_ROOT = tmp_path
+    here = scene()
+    submit(here.document.annotations.get(stage=Stage.REVISE, person=here.ada), by=here.ada)
+    return Api(here.ada)
+
+
+def test_models_are_ranked_by_the_gold_and_by_a_file(scored: Api) -> None:
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    base = "/benchmarks/tikal/answers/"
+    told = scored.get(f"{base}?metric=factscore")
+    assert told["scores"]["models"] and told["faults"] == 0
+    assert scored.ask("GET", f"{base}?run=nosuchrun").status_code == 404
+    labels = [{"label": label} for label in ("supported", "supported", "supported", "refuted")]
+    row = {"model": "one", "domain": "a", "claims": labels}
+
+    def sent(**form: str) -> Any:
+        file = SimpleUploadedFile("answers.jsonl", json.dumps(row).encode() + b"\nno line\n")
+        return scored.client.post(f"{ROOT}{base}", {"metric": "factscore", "file": file, **form}).json()
+
+    bad = sent()
+    assert (bad["scores"], bad["faults"], bad["problems"][0]["line"]) == ({}, 1, 2)
+    assert sent(partial="true")["scores"]["models"][0]["score"] == 0.75
+
+
+def test_two_systems_are_compared_only_over_the_same_gold(scored: Api) -> None:
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    base = "/benchmarks/tikal/evaluations"
+    template = b"".join(scored.ask("GET", f"{base}/template/?task=claim_factuality").streaming_content)
+    rows = [json.loads(line) for line in template.splitlines()]
+    lines = "".join(json.dumps(row | {"label": "true"}) + "\n" for row in rows).encode()
+    made = []
+    for system in ("One", "Two"):
+        form = {"file": SimpleUploadedFile("p.jsonl", lines), "task": "claim_factuality", "system": system}
+        made.append(scored.client.post(f"{ROOT}{base}/", form).json()["id"])
+    address = f"{base}/{made[0]}/comparison/?against={made[1]}"
+    assert scored.get(address)["result"]["difference"]["accuracy"] == 0
+    Evaluation.objects.filter(public_id=made[1]).update(gold="another gold")
+    assert scored.ask("GET", address).status_code == 409
