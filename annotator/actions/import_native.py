@@ -106,9 +106,21 @@ class _NativeImport:
 
     def _take(self, rows: Sequence[NativeDocument], report: ImportReport) -> None:
         benchmark = lock_benchmark(self.benchmark.pk)
+        new = self._new(benchmark, rows, report)
+        try:
+            with transaction.atomic():
+                self._store(benchmark, new, report)
+        except _Undo:
+            pass
+
+    def _store(self, benchmark: Benchmark, new: list[NativeDocument], report: ImportReport) -> None:
+        """Write documents, and the header before the first of them. Raises _Undo where the benchmark is still without
+        documents afterwards: it then stays empty for the next batch, or for the file once it is mended."""
+        is_empty = not benchmark.documents.exists()
         people = native_rows.People(self.header.members)
         self._take_header(benchmark, people)
-        new = self._new(benchmark, rows, report)
+        if not new and is_empty:
+            raise _Undo
         if not new:
             return
         if self.renames is None:
@@ -117,6 +129,8 @@ class _NativeImport:
             new = [native_rows.with_new_ids(benchmark, row, self.header) for row in new]
         count = self._write(benchmark, new, people, report)
         report.imported += count
+        if not count and is_empty:
+            raise _Undo
         if count:
             where = f"lines {new[0].line} to {new[-1].line}"
             reason = f"{count} documents from {self.name}, {where}"
@@ -143,6 +157,15 @@ class _NativeImport:
             raise FileError(
                 "This benchmark has documents already, labelled by other guidelines than those of the file. "
                 "Import it into a new, empty benchmark."
+            )
+        there = set(benchmark.batches.values_list("public_id", flat=True))
+        if any(
+            {row["id"], native_rows.new_id(benchmark, row["id"])}.isdisjoint(there)
+            for row in self.header.tables["batches"]
+        ):
+            raise FileError(
+                "This benchmark has documents already, and lacks batches of the file. Import it into a new, empty "
+                "benchmark."
             )
 
     def _new(self, benchmark: Benchmark, rows: Sequence[NativeDocument], report: ImportReport) -> list[NativeDocument]:

@@ -17,6 +17,7 @@ from annotator.api.base import ApiView
 from annotator.api.fields import Input, PersonSerializer, word
 from annotator.api.schema import operation
 from annotator.models import Benchmark, User
+from annotator.prefill_quality.automation import as_json as automation_as_json
 from annotator.prefill_quality.report import as_json as quality_as_json
 from annotator.prefill_quality.report import people_in as people_in_quality
 from annotator.queries.agreement import (
@@ -28,6 +29,7 @@ from annotator.queries.agreement import (
     people_in,
     settled_of,
 )
+from annotator.queries.automation import kept_automation_of
 from annotator.queries.dashboard import progress_of
 from annotator.queries.overview import whats_missing
 from annotator.queries.practice import measured_in, practice_of
@@ -220,6 +222,19 @@ class SuggestionQualityView(ApiView):
             rows = User.objects.filter(pk__in=people_in_quality([*report.columns, *report.learned]))
             people = dict(rows.values_list("pk", "username"))
         return Response({"benchmark": benchmark.slug, "figures": quality_as_json(report, people)})
+
+
+class AutomationView(ApiView):
+    @operation("automation_read", "What automation did", TAG, answer=FiguresSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """What became of suggestions, whether they moved labels, where automatic evidence sufficed."""
+        benchmark = self.benchmark(slug)
+        rules.check_see_statistics(self.person, benchmark)
+        found = kept_automation_of(benchmark)
+        people: dict[int, str] = {}
+        if rules.can_manage(self.person, benchmark):
+            people = dict(User.objects.filter(pk__in=found.people).values_list("pk", "username"))
+        return Response({"benchmark": benchmark.slug, "figures": automation_as_json(found, people)})
 
 
 class PracticeSerializer(serializers.Serializer):

@@ -124,6 +124,7 @@ urlpatterns = [
     at("benchmarks/<slug:slug>/agreement/own/", figures.OwnAgreementView),
     at("benchmarks/<slug:slug>/statistics/", figures.StatisticsView),
     at("benchmarks/<slug:slug>/suggestions/quality/", figures.SuggestionQualityView),
+    at("benchmarks/<slug:slug>/automation/", figures.AutomationView),
     # one document
     at("documents/<id:public_id>/", documents.DocumentView),
     at("documents/<id:public_id>/discard/", documents.DiscardView),

@@ -219,13 +219,14 @@ def _licence(about: About) -> str:
     )
     key = re.sub(r"\W+", "-", about.name).strip("-") or "dataset"
     fields = {
-        "title": about.title,
-        "author": " and ".join(about.authors),
+        "title": _bibtex(about.title),
+        # A comma in a name is BibTeX's own "family, given"; other names are kept whole by braces.
+        "author": " and ".join(_bibtex(each) if "," in each else f"{{{_bibtex(each)}}}" for each in about.authors),
         "year": f"{about.published:%Y}" if about.published else "",
-        "version": about.version,
-        "url": about.url,
+        "version": _bibtex(about.version),
+        "url": _bibtex(about.url),
     }
-    lines = [f"  {name} = {{{_bibtex(value)}}}," for name, value in fields.items() if value]
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     return f"{licence} Passages of web pages keep the rights of their owners.\n\n" + "\n".join(
         ["```bibtex", f"@misc{{{key},", *lines, "}", "```"]
     )

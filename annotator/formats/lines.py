@@ -99,7 +99,8 @@ def json_value(text: str) -> Any:
         value = json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, character {error.colno}" if error.lineno > 1 else f"character {error.colno}"
-        raise RowError(("", f"not JSON: {error.msg} at {place}.")) from None
+        what = error.msg.removesuffix(" at")  # "Unterminated string starting at"
+        raise RowError(("", f"not JSON: {what} at {place}.")) from None
     except (ValueError, RecursionError) as error:
         raise RowError(("", f"not JSON that can be read: {error}.")) from None
     if is_too_deep(value):

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, cast
 
 from django.db.models import Field
 
-from annotator.formats import lines, touchstone
+from annotator.formats import lines, touchstone, touchstone_contents
 from annotator.formats.lines import Line, json_object, kind_of
 from annotator.formats.problems import BadRow, FileError, RowError, complain
 from annotator.formats.released import storable, storable_json
@@ -149,6 +149,8 @@ def parse(text: str, number: int, header: Header) -> NativeDocument:
     _check_stage(own, tables, complaints)
     _check_pages(tables["pages"], complaints)
     _check_lists(tables, complaints)
+    if not complaints:
+        complaints += touchstone_contents.misfits(tables)
     complain(complaints[:20])
     public_id = own.pop("id")
     return NativeDocument(number, text, public_id, batch, own, tables)
@@ -338,6 +340,8 @@ def _header(header: Row) -> Header:
     configurations = header.get("configurations", {})
     if not isinstance(configurations, dict) or not all(isinstance(each, dict) for each in configurations.values()):
         complaints.append(("configurations", "an object of objects is needed."))
+    elif not all(touchstone_contents.is_plan(each) for each in configurations.values()):
+        complaints.append(("configurations", touchstone_contents.NO_PLAN))
     if not isinstance(header.get("benchmark"), dict):
         complaints.append(("benchmark", "an object is needed."))
     complain(complaints[:20])

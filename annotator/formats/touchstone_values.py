@@ -66,8 +66,13 @@ def _yes_or_no(value: Any) -> bool:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number beyond a double's range
+            number = math.inf
+        if math.isfinite(number):
+            return number
     raise ValueError(f"a number is needed, here stands {kind_of(value)}.")
 
 
@@ -94,8 +99,8 @@ def _time(value: Any) -> dt.datetime:
     try:
         moment = dt.datetime.fromisoformat(value)
         if moment.tzinfo is not None:
-            return moment
-    except ValueError:
+            return moment.astimezone(dt.UTC)
+    except (ValueError, OverflowError):  # the latter where it is no time of the years 1 to 9999 in UTC
         pass
     raise ValueError(f"“{value[:40]}” is no time with its zone: write it as 2023-11-20T12:00:00+00:00.")
 

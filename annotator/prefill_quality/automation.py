@@ -3,11 +3,13 @@ that it found sufficed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from annotator.prefill_quality.handling import Handled, handled
 from annotator.prefill_quality.influence import Fate, FirstLabel, Influence, fates, influences
+from annotator.prefill_quality.report import handled_as_json
 from annotator.prefill_quality.rows import DocumentRow, Maker
 from pipeline.metrics.agreement import Estimate, ratio_estimate
 
@@ -40,6 +42,7 @@ class Automation:
 
 def automation_of(documents: Sequence[DocumentRow], first_labels: Iterable[FirstLabel], *, gold: int) -> Automation:
     """Everything over these gold documents. ``gold``: how many there are in all."""
+    labels = list(first_labels)
     agreed: dict[Maker, Handled] = {}
     people: dict[int, Handled] = {}
     blind = Handled()
@@ -56,10 +59,43 @@ def automation_of(documents: Sequence[DocumentRow], first_labels: Iterable[First
         handled=agreed,
         people=people,
         blind_first=blind,
-        influences=influences(documents),
-        fates=fates(first_labels),
+        influences=influences(documents, labels),
+        fates=fates(labels),
         sufficed=_sufficed(documents),
     )
+
+
+def as_json(found: Automation, people: Mapping[int, str]) -> dict[str, Any]:
+    """Everything. ``people``: names by primary key; who is not among them is left out."""
+    return {
+        "gold": found.gold,
+        "documents": found.documents,
+        "blind_first_documents": found.blind_first_documents,
+        "handled": [
+            {"made_by": _maker(maker), "counts": handled_as_json(each)} for maker, each in found.handled.items()
+        ],
+        "people": {people[pk]: handled_as_json(each) for pk, each in found.people.items() if pk in people},
+        "blind_first": handled_as_json(found.blind_first),
+        "influence": [
+            {
+                "made_by": _maker(each.maker),
+                "thing": each.thing,
+                "shown": asdict(each.shown),
+                "blind_first": asdict(each.blind_first),
+                "difference": None if each.difference is None else asdict(each.difference),
+            }
+            for each in found.influences
+        ],
+        "first_labels": {thing: {fate.value: n for fate, n in fates.items()} for thing, fates in found.fates.items()},
+        "evidence_sufficed": [
+            {"made_by": None if maker is None else _maker(maker), **asdict(each)}
+            for maker, each in found.sufficed.items()
+        ],
+    }
+
+
+def _maker(maker: Maker) -> dict[str, str]:
+    return {"strategy": maker.strategy, "model": maker.model, "suggester": maker.by}
 
 
 def _sufficed(documents: Iterable[DocumentRow]) -> dict[Maker | None, Sufficed]:

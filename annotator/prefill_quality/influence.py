@@ -8,15 +8,15 @@ shown beside them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotator.prefill_quality.handling import Done, individuals
-from annotator.prefill_quality.rows import DocumentRow, Maker
+from annotator.prefill_quality.rows import DocumentRow, Maker, Work
 from annotator.vocabulary import Labelled
 from pipeline.metrics.agreement import RESAMPLES, Estimate, sums_estimates
 
@@ -45,11 +45,28 @@ class Influence:
     difference: Estimate | None
 
 
-def influences(documents: Iterable[DocumentRow], *, resamples: int = RESAMPLES) -> list[Influence]:
-    """By maker and field, where there are labels of both kinds."""
+class FirstLabel(NamedTuple):
+    """A label given before its suggestion was seen, and what was handed in. ``person`` gave it (primary key); ``row``
+    is the primary key of what was labelled: the sentence, or for a stance the passage."""
+
+    thing: str
+    first: str
+    suggested: str
+    final: str
+    person: int | None = None
+    row: int = 0
+
+
+def influences(
+    documents: Iterable[DocumentRow], first_labels: Iterable[FirstLabel] = (), *, resamples: int = RESAMPLES
+) -> list[Influence]:
+    """By maker and field, where there are labels of both kinds. Blind first, the labels are those that people gave
+    before they saw the suggestion: what they made of it afterwards is the business of ``fates``."""
+    first = {(each.thing, each.person, each.row): each.first for each in first_labels}
     rows: dict[tuple[Maker, str], list[tuple[int, tuple[float, ...]]]] = defaultdict(list)
     for document in documents:
-        for maker, handled in individuals(document).items():
+        people = tuple(_unaided(work, first) for work in document.people) if document.blind_first else document.people
+        for maker, handled in individuals(replace(document, people=people)).items():
             for thing in LABELS:
                 counts = handled.counts[thing]
                 same, labelled = counts[Done.UNCHANGED], counts[Done.UNCHANGED] + counts[Done.REVISED]
@@ -66,6 +83,26 @@ def influences(documents: Iterable[DocumentRow], *, resamples: int = RESAMPLES) 
     return found
 
 
+def _unaided(work: Work, first: Mapping[tuple[str, int | None, int], str]) -> Work:
+    """A person's work with the first labels in place of those that followed them."""
+
+    def label(thing: str, row: int, final: str) -> str:
+        return first.get((thing, work.person, row), final)
+
+    sentences = tuple(
+        replace(
+            each,
+            type=label("sentence_type", each.key, each.type),
+            importance=label("sentence_importance", each.key, each.importance),
+        )
+        for each in work.sentences
+    )
+    stances = {
+        passage: replace(each, label=label("stance", passage, each.label)) for passage, each in work.stances.items()
+    }
+    return replace(work, sentences=sentences, stances=stances)
+
+
 def _shares(sums: NDArray[np.float64]) -> Sequence[NDArray[np.float64]]:
     with np.errstate(divide="ignore", invalid="ignore"):
         shown, blind = sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3]
@@ -77,15 +114,6 @@ def _share(estimate: Estimate | None, rows: Sequence[tuple[int, tuple[float, ...
 
 
 # --- first labels ---------------------------------------------------------------------------------
-
-
-class FirstLabel(NamedTuple):
-    """A label given before its suggestion was seen, and what was handed in."""
-
-    thing: str
-    first: str
-    suggested: str
-    final: str
 
 
 class Fate(Labelled):

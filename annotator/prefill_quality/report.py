@@ -107,9 +107,9 @@ def _column(column: Column, people: Mapping[int, str]) -> dict[str, Any]:
         "against_gold_after_seeing": _by_step(column.shown),
         "against_gold_blind_first": _by_step(column.blind_first),
         "handled": {
-            "agreed": _handled(became.agreed),
-            "blind_first": _handled(became.blind_first),
-            "people": {people[pk]: _handled(each) for pk, each in became.people.items() if pk in people},
+            "agreed": handled_as_json(became.agreed),
+            "blind_first": handled_as_json(became.blind_first),
+            "people": {people[pk]: handled_as_json(each) for pk, each in became.people.items() if pk in people},
         },
     }
 
@@ -134,7 +134,8 @@ def _figure(figure: Figure) -> dict[str, Any]:
     }
 
 
-def _handled(handled: Handled) -> dict[str, dict[str, int]]:
+def handled_as_json(handled: Handled) -> dict[str, dict[str, int]]:
+    """By thing the counts, and over how many documents they are."""
     return {
         thing: {**{done.value: counts[done] for done in Done}, "documents": works}
         for thing, counts, works in handled.rows()

@@ -31,7 +31,7 @@ def _automation_of(benchmark: Benchmark) -> Automation:
 
 
 def first_labels(documents: list[int]) -> Iterator[FirstLabel]:
-    """The first labels of people in these documents (primary keys), where a suggestion was shown afterwards (three
+    """The first labels of people in these documents (primary keys), where a suggestion was shown afterwards (four
     queries; none without documents). The history knows them: a label is first where nothing stood before it."""
     if not documents:
         return
@@ -41,21 +41,22 @@ def first_labels(documents: list[int]) -> Iterator[FirstLabel]:
         "annotation__state": AnnotationState.SUBMITTED,
         "suggestion__isnull": False,
     }
-    revealed: dict[tuple[str, str], tuple[str, str]] = {}
+    revealed: dict[tuple[str, str], tuple[str, str, int | None, int]] = {}
     stances = Stance.objects.filter(**theirs).exclude(label="").order_by()
-    for public_id, final, suggested in stances.values_list("public_id", "label", "suggestion__label"):
-        revealed[f"stance:{public_id}", "label"] = (final, suggested)
+    whose = "annotation__person"
+    for public_id, *rest in stances.values_list("public_id", "label", "suggestion__label", whose, "evidence"):
+        revealed[f"stance:{public_id}", "label"] = (rest[0], rest[1], rest[2], rest[3])
     sentences = Sentence.objects.filter(**theirs, removed="").order_by()
-    columns = ("public_id", "type", "suggestion__type", "importance", "suggestion__importance")
-    for public_id, type, suggested_type, importance, suggested_importance in sentences.values_list(*columns):
-        revealed[f"sentence:{public_id}", "type"] = (type, suggested_type)
-        revealed[f"sentence:{public_id}", "importance"] = (importance, suggested_importance)
+    for field in ("type", "importance"):
+        columns = ("public_id", field, f"suggestion__{field}", whose, "pk")
+        for public_id, *rest in sentences.values_list(*columns):
+            revealed[f"sentence:{public_id}", field] = (rest[0], rest[1], rest[2], rest[3])
     activities = Activity.objects.filter(document__in=documents, annotation__kind=AnnotationKind.INDIVIDUAL)
     for changes in activities.order_by("pk").values_list("changes", flat=True).iterator():
         for change in changes:
             key = (change["record"], change["field"])
             if key in revealed and not change["before"] and change["after"]:
-                final, suggested = revealed.pop(key)
+                final, suggested, person, row = revealed.pop(key)
                 if final and suggested:
                     thing = FIELDS[change["record"].partition(":")[0], change["field"]]
-                    yield FirstLabel(thing, change["after"], suggested, final)
+                    yield FirstLabel(thing, change["after"], suggested, final, person, row)

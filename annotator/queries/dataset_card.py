@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q
 
 from annotator.agreement.report import Report
-from annotator.models import Annotation, Benchmark, Guidelines, RunItem, SignOff
+from annotator.models import Annotation, Benchmark, Guidelines, PipelineRun, RunItem, SignOff
 from annotator.queries.agreement import agreement_of
 from annotator.queries.gold import Scope
 from annotator.queries.irregularities import irregularities_of
@@ -96,20 +95,22 @@ def _guidelines(benchmark: Benchmark, scope: Scope) -> tuple[UsedGuidelines, ...
 
 
 def _pipelines(scope: Scope) -> tuple[UsedPipeline, ...]:
-    """What suggested something for gold, alike runs as one, by stage, the most used first (one query). A search that
+    """What suggested something for gold, alike runs as one, by stage, the most used first (two queries). A search that
     a person made for one claim is their own work and not counted."""
-    rows = (
-        RunItem.objects.filter(scope.gold("document__"), state=RunState.FINISHED)
-        .exclude(run__plan__has_key="again")
-        .order_by("run")
-        .values_list("run__stage", "run__strategy", "run__plan")
-        .annotate(number=Count("document", distinct=True))
+    items = RunItem.objects.filter(scope.gold("document__"), state=RunState.FINISHED).exclude(
+        run__plan__has_key="again"
     )
-    counted: Counter[str] = Counter()
-    for stage, strategy, plan, number in rows.iterator():
+    keys: dict[int, str] = {}
+    runs = PipelineRun.objects.filter(pk__in=items.values("run")).order_by("pk")
+    for run, stage, strategy, plan in runs.values_list("pk", "stage", "strategy", "plan").iterator():
         prompts = {name: each["label"] for name, each in plan.get("prompts", {}).items()}
         key = [stage, strategy, plan.get("model", ""), plan.get("parameters", {}), prompts]
-        counted[json.dumps(key, sort_keys=True)] += number
+        keys[run] = json.dumps(key, sort_keys=True)
+    documents: dict[str, set[int]] = {}  # a document that was suggested for twice counts once
+    for run, document in items.order_by("run").values_list("run", "document").iterator():
+        if run in keys:
+            documents.setdefault(keys[run], set()).add(document)
+    counted = {key: len(those) for key, those in documents.items()}
     found = [(json.loads(key), number) for key, number in counted.items()]
     return tuple(
         UsedPipeline(stage, strategy, model, parameters, prompts, number)

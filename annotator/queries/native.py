@@ -7,6 +7,7 @@ document is written as standing at the beginning of that stage (design: Blindnes
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
@@ -46,6 +47,9 @@ CHUNK = 100  # documents
 Row = dict[str, Any]
 
 Links = dict[str, dict[int, str]]  # table -> primary key -> the id in the file
+
+# The person whom a sentence of Touchstone's own begins with: "Ada has left the benchmark", "Ada is researcher now".
+WHO_LEFT = re.compile(r"^.+?(?= has left | is [a-z ]+ now$)")
 
 # What a plan says in primary keys, which mean nothing elsewhere.
 ONLY_HERE = ("corpus", "claims")
@@ -273,7 +277,15 @@ class _Chunk:
             case "activities":
                 for _, row in found:
                     if row["action"] == "take-back" and "reason" in row:
-                        row["reason"] = self.people.without_names(row["reason"])
+                        row["reason"] = self._nameless(row["reason"], row.get("annotation", ""))
+
+    def _nameless(self, reason: str, annotation: str) -> str:
+        """Why work was taken back, without names, whatever the person was called when they left."""
+        rows = (row for tables in self.tables.values() for row in tables.get(touchstone.ANNOTATIONS.name, ()))
+        person = next((row.get("person", "") for row in rows if row["id"] == annotation), "")
+        if person and not self.people.named:
+            reason = WHO_LEFT.sub(lambda _: person, reason)
+        return self.people.without_names(reason)
 
     def _write_plan(self, row: Row) -> None:
         plan = row.pop("plan", {})

@@ -184,13 +184,15 @@ def rows_of(found: Automation, table: str, names: dict[int, str]) -> Iterator[li
             for thing, counts, documents in handled.rows():
                 yield [who, thing, *(counts[done] for done in Done), documents]
     elif table == "influence":
-        yield ["made_by", "thing", "shown", "shown_labels", "blind_first", "blind_first_labels", "difference"]
+        heads = ["made_by", "thing", "shown", "shown_labels", "blind_first", "blind_first_labels"]
+        yield [*heads, "difference", "low", "high"]
         for each in found.influences:
             shown, blind, difference = each.shown.estimate, each.blind_first.estimate, each.difference
-            values = [None if one is None else one.value for one in (shown, blind, difference)]
+            values = [None if one is None else one.value for one in (shown, blind)]
             yield [
                 *(name_of(each.maker), each.thing, values[0], each.shown.labels),
-                *(values[1], each.blind_first.labels, values[2]),
+                *(values[1], each.blind_first.labels),
+                *((difference.value, difference.low, difference.high) if difference else (None, None, None)),
             ]
     elif table == "first-labels":
         yield ["thing", *(fate.value for fate in Fate)]

@@ -22,10 +22,10 @@ from annotator.formats import croissant, huggingface, tables
 from annotator.formats.about import About
 from annotator.formats.problems import FileError
 from annotator.formats.table_columns import TABLES
-from annotator.models import Benchmark, Document, User
+from annotator.models import Benchmark, Document, PipelineRun, RunItem, User
 from annotator.queries.dataset_card import card_facts
 from annotator.queries.export import gold_documents
-from annotator.vocabulary import Stage
+from annotator.vocabulary import RunState, Stage
 from tests.agreeing import at_revise, settle
 from tests.factories import BenchmarkFactory
 from tests.released import numbered, write_jsonl
@@ -159,7 +159,7 @@ def test_the_card_tells_what_is_known(small: Benchmark, tmp_path: Path) -> None:
     assert "labelled in Touchstone" not in text
     assert "Not measured" in section(text, "## Agreement before consolidation")
     assert "| `evidence_with_NUL` | 8 |" in section(text, "## Known irregularities")
-    assert "author = {Ada L. and Ben \\& Co}" in text and "version = {1.0.0}" in text
+    assert "author = {{Ada L.} and {Ben \\& Co}}" in text and "version = {1.0.0}" in text
 
 
 def test_the_card_of_what_two_people_labelled(two_people: Benchmark, tmp_path: Path, ada: User, ben: User) -> None:
@@ -181,6 +181,16 @@ def test_the_card_of_what_two_people_labelled(two_people: Benchmark, tmp_path: P
     everything = "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
     for person in (ada, ben):
         assert person.username not in everything and f"“{person.display_name}”" not in everything
+
+
+def test_a_document_that_was_suggested_for_twice_counts_once(two_people: Benchmark) -> None:
+    [item] = RunItem.objects.filter(run__stage=Stage.DECOMPOSE, state=RunState.FINISHED)
+    again = PipelineRun.objects.create(
+        benchmark=two_people, stage=item.run.stage, strategy=item.run.strategy, plan=item.run.plan
+    )
+    RunItem.objects.create(run=again, document=item.document, state=RunState.FINISHED)
+    used = [each.documents for each in card_facts(two_people).pipelines if each.stage == Stage.DECOMPOSE]
+    assert used == [1]
 
 
 def test_no_gold_gives_a_card_that_says_so(tmp_path: Path) -> None:

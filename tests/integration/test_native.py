@@ -20,7 +20,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotator.actions import consolidate, documents, jobs
+from annotator.actions import consolidate, documents, imports, jobs
 from annotator.actions.annotate import open_annotation
 from annotator.actions.benchmarks import create_benchmark
 from annotator.actions.import_native import import_native
@@ -38,6 +38,7 @@ from annotator.models import (
     Claim,
     Document,
     Evidence,
+    Guidelines,
     Membership,
     PageSnapshot,
     PipelineRun,
@@ -207,7 +208,7 @@ def _suggestions(document: Document) -> None:
         benchmark=document.benchmark,
         stage=Stage.REVISE,
         strategy="offline",
-        plan={"model": "m", "prompts": {"b": 1, "a": 2}},
+        plan={"model": "m", "prompts": {name: {"text": "?", "label": "built-in", "digest": "d"} for name in "ba"}},
     )
     item = RunItem.objects.create(run=revising, document=document)  # still waiting
     StepUse.objects.create(item=item, step="revise", chats=2, money=0.001)
@@ -320,6 +321,20 @@ def test_pseudonyms_tell_nothing_and_stay_the_same(rich: Benchmark, ada: User) -
     assert exported(rich, named=True).decode().count(f'"{ada.username}"') > 10
 
 
+@pytest.mark.parametrize("reason", ["Ada has left the benchmark", "Ada is third rater now"])
+def test_a_name_that_somebody_had_before_does_not_go_out(rich: Benchmark, ada: User, reason: str) -> None:
+    annotation = Annotation.objects.filter(document__benchmark=rich, person=ada, stage=Stage.DECOMPOSE).first()
+    assert annotation is not None
+    Activity.objects.create(
+        benchmark=rich, document=annotation.document, annotation=annotation, action="take-back", reason=reason
+    )
+    ada.display_name = "Augusta"
+    ada.save()
+    content = exported(rich).decode()
+    assert reason not in content and reason.replace("Ada", pseudonym(rich, ada.pk)) in content
+    assert reason in exported(rich, named=True).decode()
+
+
 def test_people_come_in_as_placeholders_even_where_the_name_is_known(rich: Benchmark, ada: User) -> None:
     content = exported(rich, named=True)
     copy = create_benchmark(slug="copy", name="Copy")
@@ -392,6 +407,18 @@ def changed(content: bytes, line: int, change: Callable[[dict[str, Any]], Any]) 
         (lambda row: row["sentences"][0].pop("type_origin"), "it breaks a rule of the data"),
         (lambda row: row["activities"][0].update(by="x" * 200), "a person’s key has at most 140"),
         (lambda row: row["pages"][0].update(text="Another."), "pages[1].content_hash: it is not the SHA-256"),
+        (lambda row: row["evidence"][0].update(score=10**400), "score: a number is needed"),
+        (lambda row: row.update(created_at="0001-01-01T00:00:00+14:00"), "created_at: “0001-01-01"),
+        (lambda row: row.update(created_at="9999-12-31T23:00:00-14:00"), "created_at: “9999-12-31"),
+        (lambda row: row.update(metadata=json.loads('{"a":' * 400 + "1" + "}" * 400)), "more than 100 deep"),
+        (
+            lambda row: [each.update(start=9000, end=9010) for each in row["edits"]],
+            "An edit covers the characters 9000",
+        ),
+        (lambda row: row["tallies"][0].update(data={"labels": {"claim.type": 1}}), "tallies[1].data: it is no count"),
+        (lambda row: row["tallies"][0]["data"].update(claims=[[0, 7, 1, 1, 1, []]]), "tallies[1].data: it is no count"),
+        (lambda row: row["runs"][0].update(plan={"prompts": {"a": "b"}}), "runs[1].plan: “parameters” and “prompts”"),
+        (lambda row: row["activities"][0].update(changes=[{"record": "a", "field": "b"}]), "“before” and “after”"),
     ],
 )
 def test_a_bad_line_is_named_and_the_others_come_in(
@@ -506,6 +533,40 @@ def test_only_an_empty_benchmark_takes_it_in(rich_file: bytes) -> None:
     import_documents(benchmark=other, source=io.BytesIO(b'{"response": "Not yet."}'), filename="a.jsonl")
     with pytest.raises(FileError, match="Import it into a new, empty benchmark"):
         import_native(benchmark=other, source=io.BytesIO(content))
+
+
+def test_bad_lines_at_the_beginning_do_not_close_the_benchmark_to_the_rest(
+    rich_file: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch of which nothing comes in leaves no groups and batches behind: the benchmark would look used."""
+    monkeypatch.setattr(imports, "BATCH_ROWS", 1)
+    other = create_benchmark(slug="other", name="Other")
+    bad = changed(rich_file, 2, lambda row: row["sentences"][0].pop("type_origin"))
+    worse = changed(bad, 3, lambda row: row.update(response=7))
+    report = import_native(benchmark=other, source=io.BytesIO(worse))
+    assert (report.imported, report.bad, report.problems[1].line) == (1, 2, 3)
+    report = import_native(benchmark=other, source=io.BytesIO(rich_file))
+    assert (report.imported, report.unchanged, report.bad) == (2, 1, 0)
+
+
+def test_a_file_without_a_good_line_can_be_mended_and_imported_again(rich_file: bytes) -> None:
+    other = create_benchmark(slug="other", name="Other")
+    header = rich_file.splitlines()[0]
+    people = User.objects.count()
+    assert import_native(benchmark=other, source=io.BytesIO(header + b"\n{}\n")).bad == 1
+    assert not other.groups.exists() and User.objects.count() == people
+    assert import_native(benchmark=other, source=io.BytesIO(rich_file)).imported == 3
+
+
+def test_a_benchmark_that_has_documents_of_its_own_is_refused_even_under_the_same_guidelines(rich_file: bytes) -> None:
+    other = create_benchmark(slug="other", name="Other")
+    import_documents(benchmark=other, source=io.BytesIO(b'{"response": "Not yet."}'), filename="a.jsonl")
+    other.guidelines.all().delete()
+    for row in lines_of(rich_file)[0]["guidelines"]:
+        Guidelines.objects.create(benchmark=other, number=row["number"], text=row["text"])
+    with pytest.raises(FileError, match="lacks batches of the file"):
+        import_native(benchmark=other, source=io.BytesIO(rich_file))
+    assert other.documents.count() == 1
 
 
 def test_only_an_owner_brings_a_protocol_along(rich_file: bytes) -> None:
