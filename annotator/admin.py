@@ -399,6 +399,13 @@ class ImportJobAdmin(ReadOnly):
     list_filter = ("state",)
 
 
+@admin.register(models.Download)
+class DownloadAdmin(ReadOnly):
+    list_display = ("format", "benchmark", "by", "started_at", "done", "total")
+    list_select_related = ("benchmark", "by")
+    list_filter = ("format",)
+
+
 @admin.register(models.Evaluation)
 class EvaluationAdmin(ReadOnly):
     list_display = ("system", "task", "benchmark", "by", "scored", "faults", "scored_at", "hidden")

@@ -6,6 +6,7 @@ Views never ask for roles themselves; guards walk every URL with owner, peer and
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q
@@ -59,6 +60,21 @@ def check_create_benchmark(user: User) -> None:
 
 def can_create_benchmark(user: User) -> bool:
     return allowed(check_create_benchmark, user)
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What a person's role gives them in a benchmark, for pages that ask for all of it: whether they manage it
+    (``check_manage``), and whether they read its gold (``check_export``, ``check_see_agreement`` and their like)."""
+
+    manages: bool
+    reads_gold: bool
+
+
+def rights_in(user: User, benchmark: Benchmark) -> Rights:
+    """Asks for the role once."""
+    role = role_of(user, benchmark)
+    return Rights(role in ADMIN_ROLES, role in READ_GOLD_ROLES)
 
 
 def check_see_benchmark(user: User, benchmark: Benchmark) -> None:

@@ -34,20 +34,24 @@ def page_of_benchmark(request: HttpRequest, benchmark: Benchmark, current: str) 
     ``current`` is the name of a tab: Overview, Documents, Import, Export, Releases, Team, Batches,
     Agreement, Statistics, Scores, Guidelines; "" for none.
     """
-    user = person(request)
-    can_manage, can_export = rules.can_manage(user, benchmark), rules.can_export(user, benchmark)
-    tabs = [("Overview", "benchmark", "g o", True), ("Documents", "documents", "g l", True)]
-    tabs += [("Import", "import", "g i", can_manage), ("Export", "export", "g e", can_export)]
-    tabs += [("Releases", "releases", "g x", can_export)]
-    tabs += [("Team", "team", "g t", True), ("Batches", "batches", "g b", can_manage)]
-    tabs += [("Agreement", "agreement", "g a", rules.can_see_agreement(user, benchmark))]
-    tabs += [("Statistics", "statistics", "g s", rules.can_see_statistics(user, benchmark))]
-    tabs += [("Scores", "scores", "g c", rules.can_score(user, benchmark))]
-    tabs += [("Guidelines", "guidelines", "", True)]
+    rights = rules.rights_in(person(request), benchmark)
+    tabs = [
+        ("Overview", "benchmark", "g o", True),
+        ("Documents", "documents", "g l", True),
+        ("Import", "import", "g i", rights.manages),
+        ("Export", "export", "g e", rights.reads_gold),
+        ("Releases", "releases", "g x", rights.reads_gold),
+        ("Team", "team", "g t", True),
+        ("Batches", "batches", "g b", rights.manages),
+        ("Agreement", "agreement", "g a", rights.reads_gold),
+        ("Statistics", "statistics", "g s", rights.reads_gold),
+        ("Scores", "scores", "g c", rights.reads_gold),
+        ("Guidelines", "guidelines", "", True),
+    ]
     return {
         "benchmark": benchmark,
-        "can_manage": can_manage,
-        "can_export": can_export,
+        "can_manage": rights.manages,
+        "can_export": rights.reads_gold,
         "guidelines_url": reverse("guidelines", args=[benchmark.slug]),
         "tabs": [
             {"label": label, "url": reverse(name, args=[benchmark.slug]), "key": key, "current": label == current}

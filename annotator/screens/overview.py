@@ -8,11 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from annotator import rules
 from annotator.queries import dashboard, overview
 from annotator.queries.pace import LONGEST, NEWEST, PAPER_MINUTES, STEP
 from annotator.screens.benchmarks import page_of_benchmark
-from annotator.screens.common import benchmark_for, is_htmx, person, speaks_errors
+from annotator.screens.common import benchmark_for, is_htmx, speaks_errors
 
 
 def _place(minutes: int) -> float:
@@ -45,7 +44,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         "fetches_figures": not is_part
         and (figures is None or (figures.is_old and dashboard.may_count(benchmark, with_team=sees_team))),
         "newest": NEWEST,
-        "sees_agreement": rules.can_see_agreement(person(request), benchmark),
+        "sees_agreement": page["can_export"],
         "paper": PAPER_MINUTES,
         "minute_ticks": MINUTE_TICKS,
         "band": BAND,

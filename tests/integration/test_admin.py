@@ -60,7 +60,7 @@ WITHOUT_ROWS = {
     "Decision", "Comment", "Question", "SignOff", "Tally", "Notice", "StepUse", "CachedAnswer", "PageSnapshot",
     "VerdictSuggestion", "RevisionSuggestion", "PromptVersion", "TrainedSuggester", "ApiToken",
     "Webhook", "WebhookDelivery",
-    "Release", "ReleaseDocument", "Evaluation",
+    "Release", "ReleaseDocument", "Evaluation", "Download",
 }  # fmt: skip
 
 

@@ -462,9 +462,9 @@ def test_one_document_and_three_take_the_same_number_of_queries_in_the_list(
 ) -> None:
     client.force_login(ada)
     DocumentFactory(benchmark=benchmark)
-    count(client, "/b/pilot/documents/", django_assert_num_queries, 13)
+    count(client, "/b/pilot/documents/", django_assert_num_queries, 10)
     documents(2, benchmark=benchmark)
-    count(client, "/b/pilot/documents/", django_assert_num_queries, 13)
+    count(client, "/b/pilot/documents/", django_assert_num_queries, 10)
 
 
 def test_a_short_and_a_long_gold_document_take_the_same_number_of_queries(
@@ -484,4 +484,4 @@ def test_a_short_and_a_long_gold_document_take_the_same_number_of_queries(
     )
     client.force_login(ada)
     for document in (short, long):
-        count(client, f"/d/{document.public_id}/", django_assert_num_queries, 23)
+        count(client, f"/d/{document.public_id}/", django_assert_num_queries, 20)

@@ -191,10 +191,13 @@ def test_people_see_the_buttons_that_work_for_them(client: Client, benchmark: Be
         return [words(tab) for tab in get(client, member(benchmark, role), "/b/pilot/").select(".steps a")]
 
     assert tabs(Role.ADMIN) == [
-        "Overview", "Documents", "Import", "Export", "Team", "Batches", "Agreement", "Statistics", "Guidelines",
+        "Overview", "Documents", "Import", "Export", "Releases", "Team", "Batches", "Agreement", "Statistics", "Scores",
+        "Guidelines",
     ]  # fmt: skip
     assert tabs(Role.ANNOTATOR) == ["Overview", "Documents", "Team", "Guidelines"]
-    assert tabs(Role.RESEARCHER) == ["Overview", "Documents", "Export", "Team", "Agreement", "Statistics", "Guidelines"]
+    assert tabs(Role.RESEARCHER) == [
+        "Overview", "Documents", "Export", "Releases", "Team", "Agreement", "Statistics", "Scores", "Guidelines",
+    ]  # fmt: skip
 
 
 def test_an_empty_benchmark_says_what_to_do(client: Client, benchmark: Benchmark, owner: User) -> None:
