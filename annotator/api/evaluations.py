@@ -125,7 +125,7 @@ class WrongsQuery(Input):
 
 
 class RankedSerializer(serializers.Serializer):
-    """A place on the leaderboard. A baseline has neither rank nor id."""
+    """A place on the leaderboard. A baseline has neither rank nor id; what was scored in part has no rank."""
 
     name = serializers.CharField()
     rank = serializers.IntegerField(allow_null=True)
@@ -134,6 +134,7 @@ class RankedSerializer(serializers.Serializer):
     figures = serializers.DictField(child=serializers.FloatField(allow_null=True))
     evaluation = serializers.CharField(source="evaluation.public_id", allow_null=True, default=None)
     is_old = serializers.BooleanField(help_text="Scored against gold that has changed since.")
+    is_partial = serializers.BooleanField(help_text="Scored without the rows that had faults.")
 
 
 class BoardOfTaskSerializer(serializers.Serializer):

@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
 NOT_HERE = "There is nothing at this address, or it is not for you. Addresses end with a slash."
+NOBODY = "Nobody is signed in: send a token in the header, “Authorization: Bearer ts_…”."
+WRONG_METHOD = "This address does not take this method: the header Allow names those that it takes."
 
 # Our words for kinds of refusals; other statuses are told by their number alone (RFC 9457, "about:blank").
 KINDS: dict[int, str] = {
@@ -130,6 +132,10 @@ def _of_framework(error: exceptions.APIException) -> tuple[int, str, dict[str, A
     if isinstance(error, exceptions.ValidationError):
         fields = by_field(error.detail)
         return error.status_code, "Some fields cannot be taken as they are: see errors.", {"errors": fields}, headers
+    if isinstance(error, exceptions.NotAuthenticated):
+        return error.status_code, NOBODY, extra, headers
+    if isinstance(error, exceptions.MethodNotAllowed):
+        return error.status_code, WRONG_METHOD, extra, headers
     return error.status_code, str(error.detail), extra, headers
 
 

@@ -8,6 +8,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -28,6 +29,10 @@ from annotator.records import KINDS
 from annotator.vocabulary import AnnotationKind, AnnotationState, Scope, Stage
 
 TAG = "annotations"
+NO_WORK = (
+    "You have no work on this document at this stage. Name another annotation with ?annotation=; annotations/ of the "
+    "document lists those that you may see."
+)
 
 
 class AnnotationSerializer(serializers.Serializer):
@@ -85,7 +90,7 @@ class StageView(ApiView):
         if not chosen:
             own = document.annotations.filter(stage=self.stage, kind=AnnotationKind.INDIVIDUAL, person=self.person)
             if not own.exclude(state=AnnotationState.TAKEN_BACK).exists():
-                raise Http404
+                raise NotFound(NO_WORK)
             open_annotation(document, self.stage, by=self.person)
             return self.own_annotation(document, self.stage)
         rows = list(document.annotations.select_related("person", "document__benchmark"))

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,8 @@ def evaluations_for(user: User, benchmark: Benchmark) -> QuerySet[Evaluation]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A row of the leaderboard. ``evaluation`` is None for a baseline, which has no ``rank``. ``figures`` by name;
+    """A row of the leaderboard. ``evaluation`` is None for a baseline, which has no ``rank``; nor has a file that was
+    scored in part, since what it left out may be the hard part. Equal values share a rank. ``figures`` by name;
     ``interval`` is that of the figure that ranks. ``is_old``: scored against another gold than today's."""
 
     name: str
@@ -62,10 +63,15 @@ class Place:
     evaluation: Evaluation | None = None
     is_old: bool = False
 
+    @property
+    def is_partial(self) -> bool:
+        return self.evaluation is not None and self.evaluation.partial and self.evaluation.faults > 0
+
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """All systems scored on a task with the same options, the best first, the baselines among them."""
+    """All systems scored on a task with the same options, the best first, the baselines among them; what was scored in
+    part stands last."""
 
     task: Task
     options: Mapping[str, Any]
@@ -94,13 +100,12 @@ def _board(task: Task, rows: Sequence[Evaluation], today: str) -> Board:
     newest = max(rows, key=lambda each: (each.gold == today, each.scored_at))
     found = [_place(each.system, each.report, figure, each, is_old=each.gold != today) for each in rows]
     found += [_place(name, scores, figure) for name, scores in newest.report["baselines"].items()]
-    found.sort(key=lambda each: -1.0 if each.value is None else each.value, reverse=True)
-    ranked: list[Place] = []
-    for place in found:
-        rank = None if place.evaluation is None else 1 + sum(each.rank is not None for each in ranked)
-        ranked.append(
-            Place(place.name, rank, place.value, place.interval, place.figures, place.evaluation, place.is_old)
-        )
+    found.sort(key=lambda each: (each.is_partial, 1.0 if each.value is None else -each.value))
+    systems = [each.value for each in found if each.evaluation is not None and not each.is_partial]
+    ranked = [
+        replace(each, rank=1 + systems.index(each.value)) if each.evaluation and not each.is_partial else each
+        for each in found
+    ]
     return Board(task, newest.options, figure, list(newest.report["intervals"]), ranked)
 
 

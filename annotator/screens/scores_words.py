@@ -46,7 +46,7 @@ ANSWERS = {
         "label: completely-support, partially-support, refute, irrelevant; of three labels support, refute, irrelevant",
     ),
     Task.CLAIM_FACTUALITY: ("a checked claim", "label: true, false, not_enough_evidence"),
-    Task.REVISION: ("a false response", "revised: the mended response"),
+    Task.REVISION: ("a response, of which the false ones are scored", "revised: the mended response"),
     Task.DECOMPOSITION: ("a sentence, or a response", "claims: a list of texts"),
     Task.EVIDENCE: ("a checked claim", "evidence: a list of passages, as texts or as objects with id, text or url"),
     Task.END_TO_END: (

@@ -112,7 +112,8 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         except TimeoutError:
             raise httpcore.ConnectTimeout(f"{host} could not be looked up in time") from None
         except (OSError, UnicodeError) as error:
-            raise httpcore.ConnectError(f"{host} could not be looked up: {error}") from None
+            reason = getattr(error, "strerror", None) or error  # without the number of the error
+            raise httpcore.ConnectError(f"{host} could not be looked up: {reason}") from None
         permitted = [each for each in addresses if self._permits(host, each)]
         if not permitted:
             raise AddressRefusedError(

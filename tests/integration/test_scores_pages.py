@@ -288,6 +288,17 @@ def test_systems_are_ranked_with_the_baselines_among_them(pilot: Benchmark, owne
     assert page.select_one("svg.whisker[aria-label^='1.000']") is not None
 
 
+def test_equal_scores_share_a_rank_and_what_was_scored_in_part_has_none(pilot: Benchmark, owner: User) -> None:
+    uploaded(pilot, owner, right, system="One")
+    uploaded(pilot, owner, right, system="Two")
+    Evaluation.objects.filter(pk=uploaded(pilot, owner, right, system="Part").pk).update(partial=True, faults=3)
+    uploaded(pilot, owner, always("true"), system="Naive")
+    [board] = boards_of(owner, pilot)
+    ranks = {place.name: place.rank for place in board.places if place.evaluation}
+    assert ranks == {"One": 1, "Two": 1, "Naive": 3, "Part": None}
+    assert board.places[-1].name == "Part"
+
+
 def test_scores_of_an_older_gold_are_marked_and_scored_again(
     client: Client, pilot: Benchmark, owner: User, researcher: User
 ) -> None:

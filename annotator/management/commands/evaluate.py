@@ -242,7 +242,7 @@ def _json(report: dict[str, Any]) -> str:
 
 
 def _counted(joined: Joined) -> str:
-    return "; ".join(f"{joined.counts[kind]:,} {words}" for kind, words in KINDS.items() if joined.counts[kind])
+    return "; ".join(f"{words}: {joined.counts[kind]:,}" for kind, words in KINDS.items() if joined.counts[kind])
 
 
 def _refused(paths: Sequence[Path], systems: Sequence[Joined], why: str = "Nothing was scored.") -> str:
