@@ -145,6 +145,10 @@ class FakeServer(ABC):
         self.port = server.sockets[0].getsockname()[1]
         ready.set()
         await self._stopping.wait()
+        for listening in server.sockets:
+            self._loop.remove_reader(listening.fileno())
+        # Who was taken in this round gets its transport first: a closed server refuses one, and the socket would leak.
+        await asyncio.sleep(0)
         server.close()
         # Connections, and those that are just being taken.
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
