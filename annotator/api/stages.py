@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from django.http import Http404
@@ -77,7 +78,7 @@ class AnnotationsView(ApiView):
         return Response(AnnotationSerializer(visible_annotations(document, self.person, rows), many=True).data)
 
 
-class StageView(ApiView):
+class StageView(ApiView, ABC):
     """A stage of a document as one annotation has it. Subclasses say what it is made of (``tree``)."""
 
     stage: ClassVar[Stage]
@@ -99,13 +100,13 @@ class StageView(ApiView):
                 return row
         raise Http404
 
+    @abstractmethod
     def tree(self, annotation: Annotation) -> dict[str, Any]:
         """What the stage is made of."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self, annotation: Annotation, status: int = 200) -> Response:
         """The stage as it now stands."""
-        raise NotImplementedError
 
     def fresh(self, annotation: Annotation, status: int = 200) -> Response:
         """The stage after a change."""

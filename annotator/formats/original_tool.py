@@ -149,7 +149,7 @@ def read(stream: BinaryIO) -> Iterator[GoldDocument | BadRow]:
     """
     try:
         archive = zipfile.ZipFile(stream)
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):  # the last: packed in a way zipfile cannot
         raise FileError(
             "This is no ZIP file. Put the files of the screens (0_screen1.json … 0_screen3_output.json) into one ZIP."
         ) from None
