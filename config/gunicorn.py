@@ -6,6 +6,7 @@ says, and the worker is a program of its own.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -38,7 +39,13 @@ def post_worker_init(worker: Any) -> None:
     """The app is loaded in the serving process: start its worker, and tell the person who waits."""
     global _worker  # noqa: PLW0603 - gunicorn's hooks share nothing else
     from django.conf import settings
+    from django.urls import get_resolver
 
+    # What is loaded now stays until the end (the views, too, are loaded by asking for the URLs): the garbage collector
+    # need not look through it again in the middle of somebody's request.
+    _ = get_resolver().url_patterns
+    gc.collect()
+    gc.freeze()
     if settings.IN_PROCESS_WORKER:
         from config.worker import InProcessWorker
 

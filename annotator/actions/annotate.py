@@ -7,6 +7,7 @@ from django.db import transaction
 from annotator import rules
 from annotator.actions import adopt
 from annotator.actions.blind_first import suggested_sentences, suggested_stances
+from annotator.actions.bulk import insert
 from annotator.actions.changed_sentences import agreed_operations, carried
 from annotator.actions.locking import lock_document
 from annotator.actions.recorder import Action
@@ -37,8 +38,13 @@ def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation
     Raises NotAllowedError with what stands in the way. Opening twice gives the same annotation, and fills in rows
     for claims and evidence that have come since.
     """
+    return open_annotation_of(document.pk, stage, by=by)
+
+
+def open_annotation_of(document_pk: int, stage: Stage, *, by: User) -> Annotation:
+    """``open_annotation`` for who has not read the document; it comes with the annotation."""
     with transaction.atomic():
-        document = lock_document(document.pk)
+        document = lock_document(document_pk)
         # One question for all that decides here: the place of this person, those of others, what was agreed before.
         here = list(document.annotations.filter(stage=stage))
         annotation = next((row for row in here if row.person_id == by.pk), None)
@@ -155,27 +161,22 @@ def _sentences_from_lines(annotation: Annotation) -> None:
 
 
 def _verdicts_and_stances(annotation: Annotation, *, is_new: bool) -> None:
-    claims = list(
-        Claim.objects.filter(
-            agreed_at(Stage.DECOMPOSE, "sentence__annotation__"),
-            checked(),
-            sentence__annotation__document=annotation.document_id,
-            sentence__removed="",
-            removed="",
-        )
+    rows = Claim.objects.filter(
+        agreed_at(Stage.DECOMPOSE, "sentence__annotation__"),
+        checked(),
+        sentence__annotation__document=annotation.document_id,
+        sentence__removed="",
+        removed="",
     )
+    claims = list(rows.values_list("pk", flat=True))
     judged = set() if is_new else set(annotation.verdicts.values_list("claim_id", flat=True))
-    Verdict.objects.bulk_create(
-        Verdict(annotation=annotation, claim=claim) for claim in claims if claim.pk not in judged
-    )
+    insert(Verdict, ("annotation_id", "claim_id"), [(annotation.pk, pk) for pk in claims if pk not in judged])
     placed = set() if is_new else set(annotation.stances.values_list("evidence_id", flat=True))
-    shared = Evidence.objects.filter(claim__in=claims, annotation__isnull=True, removed="")
+    passages = Evidence.objects.filter(claim__in=claims, annotation__isnull=True, removed="")
+    shared = list(passages.values_list("pk", flat=True))
     suggestions = {} if annotation.document.blind_first else suggested_stances(shared)
-    Stance.objects.bulk_create(
-        Stance(annotation=annotation, evidence=evidence, suggestion=suggestions.get(evidence.pk))
-        for evidence in shared
-        if evidence.pk not in placed
-    )
+    stances = [(annotation.pk, pk, suggestions.get(pk)) for pk in shared if pk not in placed]
+    insert(Stance, ("annotation_id", "evidence_id", "suggestion_id"), stances)
 
 
 def _revisions(annotation: Annotation) -> None:

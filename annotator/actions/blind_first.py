@@ -7,9 +7,11 @@ row are stored; from then on the usual rules of origin hold.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.db.models import QuerySet
 
-from annotator.models import Document, Evidence, Sentence, SentenceSuggestion, Stance, StanceSuggestion
+from annotator.models import Document, Sentence, SentenceSuggestion, Stance, StanceSuggestion
 from annotator.models.base import Record
 from annotator.vocabulary import SentenceType
 
@@ -20,10 +22,10 @@ def suggested_sentences(document: Document) -> QuerySet[SentenceSuggestion]:
     return SentenceSuggestion.objects.filter(document=document, run=newest).order_by("order")
 
 
-def suggested_stances(evidence: QuerySet[Evidence] | list[Evidence]) -> dict[int, StanceSuggestion]:
-    """The newest stance proposed for each passage, by the passage's primary key."""
+def suggested_stances(evidence: Collection[int]) -> dict[int, int]:
+    """The newest stance proposed for each passage; both by their primary keys."""
     rows = StanceSuggestion.objects.filter(evidence__in=evidence).order_by("run_id")
-    return {row.evidence_id: row for row in rows}
+    return dict(rows.values_list("evidence", "pk"))
 
 
 def reveal(record: Record, document: Document) -> None:
@@ -34,7 +36,7 @@ def reveal(record: Record, document: Document) -> None:
     if not document.blind_first:
         return
     if isinstance(record, Stance) and record.label and record.suggestion_id is None:
-        record.suggestion = suggested_stances([record.evidence]).get(record.evidence_id)
+        record.suggestion_id = suggested_stances([record.evidence_id]).get(record.evidence_id)
     elif isinstance(record, Sentence) and record.suggestion_id is None and _is_decided(record):
         rows = suggested_sentences(document)
         same_place = rows.filter(start=record.start, end=record.end) if record.start is not None else rows

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from annotator import rules
-from annotator.actions.annotate import open_annotation
+from annotator.actions.annotate import open_annotation_of
 from annotator.actions.twins import begin_practice
 from annotator.models import User
-from annotator.queries.work import Task, next_task
+from annotator.queries.work import Task, find_next, read_task
 
 TRIES = 20  # documents whose last place somebody else took while this person was asking
 
@@ -16,18 +16,18 @@ def take_next(*, by: User) -> Task | None:
     with others needs no place. None: nothing is free."""
     taken: set[int] = set()
     for _ in range(TRIES):
-        task = next_task(by, leave_out=taken)
-        if task is None:
+        found = find_next(by, leave_out=taken)
+        if found is None:
             return None
-        if task.why == "practice" and task.document.practice_for_id is None:
-            begin_practice(by=by)  # its copies are made now: the next try finds them
+        if found.copy_is_missing:
+            begin_practice(by=by)  # the next try finds it
             continue
-        if task.why == "consolidate":
-            return task
+        if found.why == "consolidate":
+            return read_task(found)
         try:
-            open_annotation(task.document, task.stage, by=by)
+            annotation = open_annotation_of(found.document, found.stage, by=by)
         except rules.NotAllowedError:
-            taken.add(task.document.pk)  # its last place went to somebody else meanwhile
+            taken.add(found.document)  # its last place went to somebody else meanwhile
         else:
-            return task
+            return Task(annotation.document, found.stage, found.why)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -11,6 +12,9 @@ from annotator.queries.membership import Memberships, memberships_of
 from annotator.queries.places import NOT_PROMPT
 from annotator.rules import ADMIN_ROLES
 from annotator.vocabulary import AnnotationKind, AnnotationState, Phase, Role, Seat, Stage
+
+BY_DOCUMENT = ("-stage", "order", "pk")
+BY_VERSION = ("-document__stage", "document__order", "document__pk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +142,14 @@ def _without_partner(member: Memberships) -> set[int]:
     return set(theirs.values_list("document", flat=True))
 
 
-def _asking(documents: list[Document]) -> dict[int, list[str]]:
+def _asking(documents: Collection[int]) -> dict[int, list[str]]:
     """By document (primary key): who has asked its third rater and waits (one query, none without documents)."""
     found: dict[int, list[str]] = {}
     if not documents:
         return found
     rows = Question.objects.filter(
         answered_at__isnull=True,
-        annotation__document__in=[document.pk for document in documents],
+        annotation__document__in=documents,
         annotation__stage=F("annotation__document__stage"),
     )
     for row in rows.select_related("by", "annotation").order_by("pk"):
@@ -155,16 +159,27 @@ def _asking(documents: list[Document]) -> dict[int, list[str]]:
     return found
 
 
+def first_to_agree(user: User, member: Memberships) -> tuple[int, Stage, tuple[str, ...]] | None:
+    """The first of ``consolidations_of``: the document's primary key, the stage, and who asks them as third rater. By
+    its key alone: mostly there is none, and a whole row costs more to ask for."""
+    partner = _as_partner(user, member).order_by(*BY_VERSION).values_list("document", "stage").first()
+    if partner is not None:
+        return partner[0], Stage(partner[1]), ()
+    third = _as_third_rater(user, member).order_by(*BY_DOCUMENT).values_list("pk", "stage").first()
+    if third is None:
+        return None
+    return third[0], Stage(third[1]), tuple(_asking([third[0]]).get(third[0], ()))
+
+
 def consolidations_of(user: User, *, member: Memberships | None = None, most: int | None = None) -> list[Consolidation]:
     """What the person has to settle with others, as a partner first, then as third rater: at most ``most`` of each.
     ``member``: where they are, if the caller has read it. A constant number of queries."""
     member = member or memberships_of(user)
-    versions = _as_partner(user, member).select_related("document__benchmark")
+    versions = _as_partner(user, member).order_by(*BY_VERSION).select_related("document__benchmark")
     versions = versions.defer(*(f"document__{name}" for name in NOT_PROMPT))
-    in_order = versions.order_by("-document__stage", "document__order", "document__pk")
-    partner = [row.document for row in in_order[:most]]
+    partner = [row.document for row in versions[:most]]
     as_third_rater = _as_third_rater(user, member).select_related("benchmark").defer(*NOT_PROMPT)
-    third = list(as_third_rater.order_by("-stage", "order", "pk")[:most])
+    third = list(as_third_rater.order_by(*BY_DOCUMENT)[:most])
     if not partner and not third:
         return []
     people: dict[tuple[int, str], list[str]] = {}
@@ -175,7 +190,7 @@ def consolidations_of(user: User, *, member: Memberships | None = None, most: in
     ).exclude(person=user)
     for row in rows.select_related("person").order_by("seat"):
         people.setdefault((row.document_id, row.stage), []).append(str(row.person))
-    asking = _asking(third)
+    asking = _asking([document.pk for document in third])
     return [
         Consolidation(
             each,

@@ -5,15 +5,19 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import or_
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from annotator.models import Annotation, Document, Flag, User
 from annotator.queries.membership import Memberships, memberships_of
-from annotator.queries.places import NOT_PROMPT, Pool, open_to, pools_of
-from annotator.queries.to_agree import Consolidation, consolidations_of, number_to_agree, signed
+from annotator.queries.places import NOT_PROMPT, Pool, not_kept_from, pools_of, taken_places
+from annotator.queries.to_agree import (
+    Consolidation,
+    consolidations_of,
+    first_to_agree,
+    number_to_agree,
+    signed,
+)
 from annotator.twins import copies_for, due_to_practise, practice_gold
 from annotator.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Stage
 
@@ -105,7 +109,31 @@ def open_work(user: User, member: Memberships) -> QuerySet[Annotation]:
 # --- what comes next -------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Next:
+    """A ``Task`` before its document is read, which is named by its primary key. ``copy_is_missing``: the document is
+    gold, and the person's copy to practise on is made when they ask for it."""
+
+    document: int
+    stage: Stage
+    why: str
+    asked_by: tuple[str, ...] = ()
+    copy_is_missing: bool = False
+
+
 def next_task(user: User, *, leave_out: Collection[int] = ()) -> Task | None:
+    """What is next for a person (``find_next``), with its document."""
+    found = find_next(user, leave_out=leave_out)
+    return read_task(found) if found else None
+
+
+def read_task(found: Next) -> Task:
+    """The task with its document (one query)."""
+    document = Document.objects.select_related("benchmark").defer(*NOT_PROMPT).get(pk=found.document)
+    return Task(document, found.stage, found.why, found.asked_by)
+
+
+def find_next(user: User, *, leave_out: Collection[int] = ()) -> Next | None:
     """The one thing to do next: repair what came back, go on with what is begun, settle what all have submitted,
     practise, follow one's own documents into their later stages, then whatever is free, late stages first. Who has
     submitted nothing yet begins at the beginning: later stages build on what one has learned there.
@@ -114,80 +142,56 @@ def next_task(user: User, *, leave_out: Collection[int] = ()) -> Task | None:
     The number of queries depends on nothing but how far one has to look.
     """
     member = memberships_of(user)
-    begun = open_work(user, member).first()
+    begun = open_work(user, member).values_list("document", "stage", "only_sent_back").first()
     if begun is not None:
-        why = "repair" if begun.only_sent_back else "continue"
-        return Task(begun.document, Stage(begun.stage), why)
-    to_agree = next(iter(consolidations_of(user, member=member, most=1)), None)
+        document, stage, only_sent_back = begun
+        return Next(document, Stage(stage), "repair" if only_sent_back else "continue")
+    to_agree = first_to_agree(user, member)
     if to_agree is not None:
-        return Task(to_agree.document, to_agree.stage, "consolidate", to_agree.asked_by)
+        settled, at, asked_by = to_agree
+        return Next(settled, at, "consolidate", asked_by)
     copies = copies_for(user, member.labels_in)
-    free = open_to(user, leave_out={*leave_out, *copies.not_given})
+    free = not_kept_from(user, leave_out={*leave_out, *copies.not_given})
     if copies.practising:
         # No other condition that an index could serve: this one leaves a handful.
-        practice = free.filter(~Exists(_seats()), practice_for=user, benchmark__in=copies.practising)
-        found = _offered(practice.order_by("order", "pk"), "practice")
+        practice = free.filter(~Exists(taken_places()), practice_for=user, benchmark__in=copies.practising)
+        found = practice.order_by("order", "pk").values_list("pk", "stage").first()
         if found is not None:
-            return found
+            return Next(found[0], Stage(found[1]), "practice")
     due = due_to_practise(user).first() if member.may_have_to_practise else None
     if due is not None:
-        # The copy is made when the person asks for it; until then its gold stands for it.
-        return Task(practice_gold(due)[0], Stage.DECOMPOSE, "practice")
+        return Next(practice_gold(due)[0].pk, Stage.DECOMPOSE, "practice", copy_is_missing=True)
     benchmarks = [pk for pk in member.labels_in if pk not in copies.practising]
     if not benchmarks:
         return None
-    pools = pools_of(member.seats, benchmarks)
-    return _followed(user, free, pools) or _first_free(user, free, pools)
+    return _free_place(user, free, pools_of(member.seats, benchmarks))
 
 
-def _seats() -> QuerySet[Annotation]:
-    """The places taken at the stage where an outer query's document stands."""
-    return Annotation.objects.filter(document=OuterRef("pk"), stage=OuterRef("stage"), seat__isnull=False)
-
-
-def _offered(documents: QuerySet[Document], why: str = "") -> Task | None:
-    """The first of these documents as a task. It is looked for by its key alone, and then read: looking is what is
-    asked again and again."""
-    return _task(documents.values_list("pk", flat=True).first(), why)
-
-
-def _task(pk: int | None, why: str = "") -> Task | None:
-    """The document with this key as a task."""
-    if pk is None:
-        return None
-    rows = Document.objects.filter(pk=pk).annotate(is_begun=Exists(_seats()))
-    found = rows.select_related("benchmark").defer(*NOT_PROMPT).first()
-    return Task(found, Stage(found.stage), why or ("join" if found.is_begun else "new")) if found else None
-
-
-def _followed(user: User, free: QuerySet[Document], pools: list[Pool]) -> Task | None:
-    """The person's own documents at their later stages."""
+def _free_place(user: User, free: QuerySet[Document], pools: list[Pool]) -> Next | None:
+    """A place on one of the person's own documents at its later stages, or else the first free one, pool by pool."""
     # By key, not by Exists: one's own documents are few among all that stand at these stages.
     own = Annotation.objects.filter(stage=Stage.DECOMPOSE, kind=AnnotationKind.INDIVIDUAL, person=user)
-    later = free.filter(
-        reduce(or_, (pool.where for pool in pools)),
-        pk__in=own.values("document"),
-        stage__in=(Stage.VERIFY, Stage.REVISE),
-    )
-    # In two steps: mostly all of them are begun, and places need not be counted.
-    waiting = list(later.order_by().values_list("pk", flat=True))
-    if not waiting:
-        return None
-    anywhere = reduce(or_, (pool.where & pool.place for pool in pools))
-    # "revise" sorts before "verify": the later one first
-    return _offered(free.filter(anywhere, pk__in=waiting).order_by("stage", "order", "pk"), "follow")
-
-
-def _first_free(user: User, free: QuerySet[Document], pools: Iterable[Pool]) -> Task | None:
-    """The first free document, pool by pool and one stage at a time, in the order of an index: nothing is sorted."""
+    later = {"pk__in": own.values("document"), "stage__in": (Stage.VERIFY, Stage.REVISE)}
+    at_work: list[tuple[Pool, QuerySet[Document]]] = []
+    for pool in pools:
+        here = free.filter(pool.where)
+        if pool is not pools[0] and not here.exists():
+            continue  # so it is with most but the first, and would cost a query a stage
+        here = here.filter(pool.place_for(user))
+        at_work.append((pool, here))
+        # "revise" sorts before "verify": the later one first
+        found = here.filter(**later).order_by("stage", "order", "pk").values_list("pk", "stage").first()
+        if found is not None:
+            return Next(found[0], Stage(found[1]), "follow")
     submitted = Annotation.objects.filter(kind=AnnotationKind.INDIVIDUAL, person=user, state=AnnotationState.SUBMITTED)
     stages = tuple(reversed(STAGES)) if submitted.exists() else STAGES
-    for pool in pools:
-        here = free.filter(pool.where, pool.place).order_by(*pool.order).values_list("pk", flat=True)
+    for pool, here in at_work:
+        # In the order of an index, one stage at a time: nothing is sorted.
+        in_order = here.order_by(*pool.order).values_list("pk", Exists(taken_places()))
         for stage in stages:
-            found = _task(here.filter(stage=stage).first())
-            if found is not None:
-                return found
+            place = in_order.filter(stage=stage).first()
+            if place is not None:
+                return Next(place[0], stage, "join" if place[1] else "new")
     return None
 
 

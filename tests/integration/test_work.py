@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotator import rules
 from annotator.actions import documents as document_actions
-from annotator.actions.annotate import open_annotation
+from annotator.actions.annotate import open_annotation, open_annotation_of
 from annotator.actions.places import take_back
 from annotator.models import Annotation, Batch, Benchmark, Document, Flag, Question, SignOff, User
 from annotator.queries.to_agree import consolidations_of
@@ -404,12 +404,12 @@ def test_who_comes_second_for_a_last_place_gets_the_next_document(
     first, second = DocumentFactory(benchmark=benchmark), DocumentFactory(benchmark=benchmark)
     other = member(benchmark)
 
-    def slow(document: Document, stage: Stage, *, by: User) -> Annotation:
-        if document.pk == first.pk:
-            open_annotation(document, stage, by=other)
-        return open_annotation(document, stage, by=by)
+    def slow(document_pk: int, stage: Stage, *, by: User) -> Annotation:
+        if document_pk == first.pk:
+            open_annotation(first, stage, by=other)
+        return open_annotation_of(document_pk, stage, by=by)
 
-    monkeypatch.setattr("annotator.actions.next_task.open_annotation", slow)
+    monkeypatch.setattr("annotator.actions.next_task.open_annotation_of", slow)
     client.force_login(ada)
     answer = client.post("/next/")
     assert answer["Location"] == f"/d/{second.public_id}/decompose/"
