@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from django.db.models import F, Min, OuterRef, Subquery
+from django.db.models import Min, OuterRef, Subquery
 
 from annotator.models import Activity, Annotation, Benchmark, Guidelines, User
 from annotator.queries.membership import benchmarks_of
@@ -70,8 +70,9 @@ def news_for(user: User, benchmark: Benchmark | None = None) -> list[News]:
         rows = rows.filter(pk=benchmark.pk)
     read: dict[str, int] = user.preferences.get(READ, {})
     found = []
-    for row in rows.filter(newest__gt=F("begun_with")).order_by("name", "pk"):
-        since = max(row.begun_with, read.get(row.public_id, 0))
+    # The first version is no change. Where there is no second one, nobody's work needs to be looked through.
+    for row in rows.filter(newest__gt=1).order_by("name", "pk"):
+        since = max(row.begun_with or row.newest, read.get(row.public_id, 0))
         if since < row.newest:
             found.append(News(row, row.newest, since))
     return found

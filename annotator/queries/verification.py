@@ -18,7 +18,7 @@ from annotator.models import (
     Stance,
     Verdict,
 )
-from annotator.queries.agreed import agreed
+from annotator.queries.gold import agreed
 from annotator.vocabulary import RunState, Stage
 
 
@@ -80,17 +80,15 @@ class ClaimWork:
 
 def agreed_sentences(annotation: Annotation) -> list[Sentence]:
     """The agreed sentences with their present claims prefetched, in order."""
-    decomposition = agreed(annotation.document, Stage.DECOMPOSE)
-    if decomposition is None:
-        return []
-    claims = Claim.objects.filter(removed="").order_by("order", "id")
-    return list(
-        decomposition.sentences.filter(removed="").prefetch_related(Prefetch("claims", claims)).order_by("order", "id")
+    sentences = Sentence.objects.filter(
+        agreed(Stage.DECOMPOSE, "annotation__"), annotation__document=annotation.document_id, removed=""
     )
+    claims = Claim.objects.filter(removed="").order_by("order", "id")
+    return list(sentences.prefetch_related(Prefetch("claims", claims)).order_by("order", "id"))
 
 
 def claims_to_verify(annotation: Annotation, sentences: list[Sentence] | None = None) -> list[ClaimWork]:
-    """The claims of a verify annotation in order, with verdict, edit, evidence and stances (eight queries; five
+    """The claims of a verify annotation in order, with verdict, edit, evidence and stances (seven queries; five
     where the caller has read the agreed ``sentences`` already)."""
     verdicts = {
         verdict.claim_id: verdict
