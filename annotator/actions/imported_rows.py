@@ -1,6 +1,6 @@
 """What a batch of imported rows becomes in the database: about a dozen bulk inserts, whatever its size.
 
-Called inside the transaction of ``annotator.actions.imports``; returns primary keys of documents.
+Used by ``annotator.actions.imports``, which makes a batch ahead of its turn and writes it in a transaction.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Model
 from django.utils import timezone
 
-from annotator.actions.bulk import insert, reserve
+from annotator.actions.bulk import insert_columns, reserve_all
 from annotator.formats.gold import GoldClaim, GoldDocument
 from annotator.formats.incoming import IncomingDocument, place_of
 from annotator.formats.released import Spellings, dump, remember, storable, storable_json
@@ -47,15 +47,25 @@ from annotator.vocabulary import (
 _IMPORTED = Origin.IMPORTED.value
 
 
-def write_documents(benchmark: Benchmark, rows: Sequence[IncomingDocument], first_order: int) -> list[int]:
-    """New documents, open at decompose. Returns those that brought no sentences of their own."""
-    documents = Document.objects.bulk_create(
-        _document(benchmark, row, order) for order, row in enumerate(rows, start=first_order)
-    )
-    proposed = [(document, row) for document, row in zip(documents, rows, strict=True) if row.sentences]
-    if proposed:
-        _write_suggestions(benchmark, proposed)
-    return [document.pk for document, row in zip(documents, rows, strict=True) if not row.sentences]
+class DocumentBatch:
+    """New documents, open at decompose."""
+
+    def __init__(self, rows: Sequence[IncomingDocument]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def write(self, benchmark: Benchmark, first_order: int) -> list[int]:
+        """Insert them. Returns the keys of those that brought no sentences of their own."""
+        documents = Document.objects.bulk_create(
+            _document(benchmark, row, order) for order, row in enumerate(self.rows, start=first_order)
+        )
+        both = list(zip(documents, self.rows, strict=True))
+        proposed = [(document, row) for document, row in both if row.sentences]
+        if proposed:
+            _write_suggestions(benchmark, proposed)
+        return [document.pk for document, row in both if not row.sentences]
 
 
 def _document(benchmark: Benchmark, row: IncomingDocument, order: int) -> Document:
@@ -123,33 +133,26 @@ def _write_suggestions(benchmark: Benchmark, proposed: Sequence[tuple[Document, 
     ClaimSuggestion.objects.bulk_create(claims)
 
 
-def write_gold(benchmark: Benchmark, rows: Sequence[GoldDocument], first_order: int) -> list[int]:
-    """New documents with an agreed version of all three stages."""
-    batch = _GoldBatch(benchmark, rows)
-    for order, row in enumerate(rows, start=first_order):
-        batch.add(row, order)
-    return batch.write()
-
-
-# What is said of each row, in this order; the rest is as the model has it by default.
+# What is said of each row, in this order; the rest is as the model has it by default. The rows that it belongs to come
+# first.
 COLUMNS: dict[type[Model], tuple[str, ...]] = {
     Document: (
-        "id", "benchmark_id", "order", "identity", "external_id", "content_hash", "prompt", "response", "source",
-        "model", "metadata", "reference_date", "stage", "phase", "released",
+        "identity", "external_id", "content_hash", "prompt", "response", "source", "model", "metadata",
+        "reference_date", "stage", "phase", "released",
     ),
-    Annotation: ("id", "document_id", "stage", "kind", "state", "submitted_at"),
+    Annotation: ("document_id", "stage", "kind", "state", "submitted_at"),
     Sentence: (
-        "id", "annotation_id", "order", "text", "start", "end", "decontext", "decontext_origin", "type", "type_origin",
+        "annotation_id", "order", "text", "start", "end", "decontext", "decontext_origin", "type", "type_origin",
         "importance", "importance_origin", "released",
     ),
     Claim: (
-        "id", "sentence_id", "order", "text", "text_origin", "type", "type_origin", "worth_checking",
+        "sentence_id", "order", "text", "text_origin", "type", "type_origin", "worth_checking",
         "worth_checking_origin", "importance", "importance_origin", "released",
     ),
-    Evidence: ("id", "claim_id", "annotation_id", "order", "passage", "url", "title", "query", "released"),
+    Evidence: ("claim_id", "annotation_id", "order", "passage", "url", "title", "query", "released"),
     Stance: ("annotation_id", "evidence_id", "label", "label_origin"),
     Verdict: (
-        "id", "annotation_id", "claim_id", "evidence_sufficient", "evidence_sufficient_origin", "factuality",
+        "annotation_id", "claim_id", "evidence_sufficient", "evidence_sufficient_origin", "factuality",
         "factuality_origin", "reason",
     ),
     EditOperation: ("verdict_id", "order", "kind", "start", "end", "replacement"),
@@ -159,38 +162,74 @@ COLUMNS: dict[type[Model], tuple[str, ...]] = {
     ResponseRevision: ("annotation_id", "text", "text_origin", "follows_statements"),
 }  # fmt: skip
 
+# Which table's rows are meant in these columns.
+MEANT: dict[str, type[Model]] = {
+    "document_id": Document,
+    "annotation_id": Annotation,
+    "sentence_id": Sentence,
+    "claim_id": Claim,
+    "evidence_id": Evidence,
+    "verdict_id": Verdict,
+}
 
-class _GoldBatch:
-    """The rows of a batch of gold as tuples, gathered table by table and inserted in the order of their dependence.
 
-    Keys are reserved beforehand, so that rows can name one another before any of them is written.
+class GoldBatch:
+    """New documents with an agreed version of all three stages, as columns for each table.
+
+    They are made without the database, so that a batch can be made while another is written. In place of a primary key
+    they hold a row's number among the new rows of its table, from 0; the keys are filled in on writing.
     """
 
-    def __init__(self, benchmark: Benchmark, rows: Sequence[GoldDocument]) -> None:
-        self.benchmark = benchmark
+    def __init__(self, documents: Sequence[GoldDocument]) -> None:
+        rows = _Rows()
+        for document in documents:
+            rows.add(document)
+        self.size = len(documents)
+        self.columns: dict[type[Model], dict[str, Sequence[Any]]] = {
+            model: dict(zip(COLUMNS[model], zip(*table, strict=True), strict=True))
+            for model, table in rows.tables.items()
+            if table
+        }
+
+    def __len__(self) -> int:
+        return self.size
+
+    def write(self, benchmark: Benchmark, first_order: int) -> list[int]:
+        """Insert everything, in the order of its dependence. Returns the keys of the documents."""
+        keys = reserve_all({model: self._count(model) for model in MEANT.values()})
+        for model, made in self.columns.items():
+            columns = dict(made)
+            if model in keys:
+                columns["id"] = keys[model]
+            if model is Document:
+                columns["benchmark_id"] = [benchmark.pk] * self.size
+                columns["order"] = range(first_order, first_order + self.size)
+            for name in made.keys() & MEANT:
+                known = keys[MEANT[name]]
+                columns[name] = [None if number is None else known[number] for number in made[name]]
+            insert_columns(model, columns)
+        return keys[Document]
+
+    def _count(self, model: type[Model]) -> int:
+        return len(next(iter(self.columns[model].values()))) if model in self.columns else 0
+
+
+class _Rows:
+    """The rows of a batch as tuples, gathered table by table."""
+
+    def __init__(self) -> None:
         self.now = timezone.now()
         self.tables: dict[type[Model], list[tuple[Any, ...]]] = {model: [] for model in COLUMNS}
-        claims = [claim for row in rows for sentence in row.sentences for claim in sentence.claims]
-        self.documents = reserve(Document, len(rows))
-        self.annotations = reserve(Annotation, len(rows) * len(Stage))
-        self.sentences = reserve(Sentence, sum(len(row.sentences) for row in rows))
-        self.claims = reserve(Claim, len(claims))
-        self.evidence = reserve(Evidence, sum(len(each.retrieved) + len(each.added) for each in claims))
-        self.verdicts = reserve(Verdict, sum(map(_has_verdict, claims)))
 
-    def write(self) -> list[int]:
-        for model, columns in COLUMNS.items():
-            insert(model, columns, self.tables[model])
-        return [row[0] for row in self.tables[Document]]
+    def _new(self, model: type[Model]) -> int:
+        """The number of the next row of this table."""
+        return len(self.tables[model])
 
-    def add(self, row: GoldDocument, order: int) -> None:
+    def add(self, row: GoldDocument) -> None:
         about = row.about
-        document = next(self.documents)
+        document = self._new(Document)
         self.tables[Document].append(
             (
-                document,
-                self.benchmark.pk,
-                order,
                 row.identity,
                 about["external_id"],
                 row.content_hash,
@@ -207,10 +246,9 @@ class _GoldBatch:
         )
         decompose, verify, revise = (self._annotation(document, stage) for stage in Stage)
         for number, each in enumerate(row.sentences, start=1):
-            sentence = next(self.sentences)
+            sentence = self._new(Sentence)
             self.tables[Sentence].append(
                 (
-                    sentence,
                     decompose,
                     number,
                     each.text,
@@ -234,16 +272,15 @@ class _GoldBatch:
         self.tables[ResponseRevision].append((revise, row.revised_response, _IMPORTED, follows_statements))
 
     def _annotation(self, document: int, stage: Stage) -> int:
-        key = next(self.annotations)
+        key = self._new(Annotation)
         kind, state = AnnotationKind.CONSOLIDATED.value, AnnotationState.SUBMITTED.value
-        self.tables[Annotation].append((key, document, stage.value, kind, state, self.now))
+        self.tables[Annotation].append((document, stage.value, kind, state, self.now))
         return key
 
     def _add_claim(self, each: GoldClaim, sentence: int, order: int, verify: int, revise: int) -> None:
-        claim = next(self.claims)
+        claim = self._new(Claim)
         self.tables[Claim].append(
             (
-                claim,
                 sentence,
                 order,
                 each.text,
@@ -260,10 +297,10 @@ class _GoldBatch:
         keys: dict[int, int] = {}
         rows, stances = self.tables[Evidence], self.tables[Stance]
         for number, evidence in enumerate([*each.retrieved, *each.added], start=1):
-            keys[id(evidence)] = key = next(self.evidence)
+            keys[id(evidence)] = key = self._new(Evidence)
             by_people = verify if number > len(each.retrieved) else None
             about = (evidence.passage, evidence.url, evidence.title, evidence.query)
-            rows.append((key, claim, by_people, number, *about, dump(evidence.released)))
+            rows.append((claim, by_people, number, *about, dump(evidence.released)))
             if evidence.stance:
                 stances.append((verify, key, evidence.stance, _IMPORTED))
         if _has_verdict(each):
@@ -272,10 +309,9 @@ class _GoldBatch:
             self.tables[ClaimRevision].append((revise, claim, each.handling, each.rewritten))
 
     def _add_verdict(self, each: GoldClaim, claim: int, verify: int, evidence: dict[int, int]) -> None:
-        verdict = next(self.verdicts)
+        verdict = self._new(Verdict)
         self.tables[Verdict].append(
             (
-                verdict,
                 verify,
                 claim,
                 each.evidence_sufficient,
@@ -292,6 +328,10 @@ class _GoldBatch:
         self.tables[RestsOn] += [
             (verdict, evidence[id(used)], number) for number, used in enumerate(each.rests_on, start=1)
         ]
+
+
+def _keys(numbers: Sequence[int | None], known: Sequence[int]) -> list[int | None]:
+    return [None if number is None else known[number] for number in numbers]
 
 
 def _has_verdict(claim: GoldClaim) -> bool:

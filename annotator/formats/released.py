@@ -85,7 +85,7 @@ def remember(spellings: Spellings, field: str, spelling: Any, own: Any) -> None:
     """Notes how the file spells ``field`` (or that it has none: ``ABSENT``), if that differs from ``own``."""
     if spelling is ABSENT:
         spellings[field] = {"absent": True, "stands_for": own}
-    elif not same(spelling, own):
+    elif spelling is not own and not same(spelling, own):
         spellings[field] = {"spelling": spelling, "stands_for": own}
 
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from annotator.models.base import LabelField, Record, new_public_id, one_of
+from annotator.models.base import LabelField, Record, new_public_id, one_of, public_id_once
 from annotator.vocabulary import DisagreementReason
 
 
@@ -32,6 +32,7 @@ class Decision(Record):
 
     class Meta:
         constraints: ClassVar = [
+            public_id_once(),
             models.UniqueConstraint(fields=["annotation", "key"], name="annotator_decision_once"),
             one_of("reason", DisagreementReason, may_be_blank=True),
         ]

@@ -15,7 +15,9 @@ from annotator.models.base import (
     label_with_origin,
     one_of,
     origin_field,
+    public_id_once,
     text_with_origin,
+    where_given,
 )
 from annotator.vocabulary import ClaimType, Importance, NotWorthReason, Removal, SentenceType
 
@@ -40,14 +42,16 @@ class Sentence(Record):
     importance_origin = origin_field()
     removed = models.CharField(max_length=16, blank=True, default="", choices=choices(Removal))
     suggestion = models.ForeignKey(
-        "annotator.SentenceSuggestion", models.SET_NULL, null=True, blank=True, related_name="sentences"
+        "annotator.SentenceSuggestion", models.SET_NULL, null=True, blank=True, related_name="sentences", db_index=False
     )
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
     released = models.TextField(blank=True)
 
     class Meta:
         ordering: ClassVar = ["order", "id"]
+        indexes: ClassVar = [where_given("suggestion", name="annotator_sentence_suggestion")]
         constraints: ClassVar = [
+            public_id_once(),
             models.CheckConstraint(
                 condition=Q(start__isnull=True, end__isnull=True)
                 | Q(start__isnull=False, end__isnull=False, start__lte=F("end")),
@@ -83,14 +87,16 @@ class Claim(Record):
     removed = models.CharField(max_length=16, blank=True, default="", choices=choices(Removal))
     removed_note = models.TextField(blank=True)
     suggestion = models.ForeignKey(
-        "annotator.ClaimSuggestion", models.SET_NULL, null=True, blank=True, related_name="claims"
+        "annotator.ClaimSuggestion", models.SET_NULL, null=True, blank=True, related_name="claims", db_index=False
     )
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
     released = models.TextField(blank=True)
 
     class Meta:
         ordering: ClassVar = ["order", "id"]
+        indexes: ClassVar = [where_given("suggestion", name="annotator_claim_suggestion")]
         constraints: ClassVar = [
+            public_id_once(),
             text_with_origin("text"),
             label_with_origin("type"),
             answer_with_origin("worth_checking"),

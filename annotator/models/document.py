@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from annotator.models.base import Record, choices, one_of
+from annotator.models.base import Record, choices, one_of, public_id_once
 from annotator.vocabulary import AnnotationKind, AnnotationState, FlagReason, Phase, Stage
 
 
@@ -19,7 +19,7 @@ class Document(Record):
     tells whether the same identity comes again with other content.
     """
 
-    benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="documents")
+    benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="documents", db_index=False)
     order = models.PositiveIntegerField(default=0)
     identity = models.CharField(max_length=200)
     external_id = models.CharField(max_length=200, blank=True)
@@ -36,7 +36,9 @@ class Document(Record):
     phase = models.CharField(max_length=16, choices=choices(Phase), default=Phase.INDEPENDENT)
     discard_reason = models.TextField(blank=True)
     released = models.TextField(blank=True, help_text="Released spellings, see annotator.formats.released.")
-    batch = models.ForeignKey("annotator.Batch", models.SET_NULL, null=True, blank=True, related_name="documents")
+    batch = models.ForeignKey(
+        "annotator.Batch", models.SET_NULL, null=True, blank=True, related_name="documents", db_index=False
+    )
     extra_people = models.PositiveSmallIntegerField(
         default=0, help_text="People from outside the group who label it too (cross-annotation)."
     )
@@ -77,6 +79,7 @@ class Document(Record):
             ),
         ]
         constraints: ClassVar = [
+            public_id_once(),
             models.UniqueConstraint(fields=["benchmark", "identity"], name="annotator_document_identity_once"),
             one_of("stage", Stage),
             one_of("phase", Phase),
@@ -115,7 +118,7 @@ class Annotation(Record):
     has no seat.
     """
 
-    document = models.ForeignKey(Document, models.CASCADE, related_name="annotations")
+    document = models.ForeignKey(Document, models.CASCADE, related_name="annotations", db_index=False)
     stage = models.CharField(max_length=16, choices=choices(Stage))
     kind = models.CharField(max_length=16, choices=choices(AnnotationKind))
     person = models.ForeignKey(
@@ -143,6 +146,7 @@ class Annotation(Record):
             ),
         ]
         constraints: ClassVar = [
+            public_id_once(),
             models.UniqueConstraint(
                 fields=["document", "stage", "person"],
                 condition=Q(kind=AnnotationKind.INDIVIDUAL),

@@ -14,6 +14,8 @@ from annotator.models.base import (
     new_public_id,
     one_of,
     origin_field,
+    public_id_once,
+    where_given,
 )
 from annotator.vocabulary import Removal, StanceLabel
 
@@ -46,9 +48,9 @@ class Evidence(Record):
 
     claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="evidence")
     annotation = models.ForeignKey(
-        "annotator.Annotation", models.CASCADE, null=True, blank=True, related_name="added_evidence"
+        "annotator.Annotation", models.CASCADE, null=True, blank=True, related_name="added_evidence", db_index=False
     )
-    run = models.ForeignKey("annotator.PipelineRun", models.SET_NULL, null=True, blank=True)
+    run = models.ForeignKey("annotator.PipelineRun", models.SET_NULL, null=True, blank=True, db_index=False)
     order = models.PositiveIntegerField()
     passage = models.TextField(blank=True)
     url = models.TextField(blank=True)
@@ -59,7 +61,9 @@ class Evidence(Record):
     retrieved_at = models.DateTimeField(null=True, blank=True)
     content_hash = models.CharField(max_length=64, blank=True)
     score = models.FloatField(null=True, blank=True)
-    snapshot = models.ForeignKey(PageSnapshot, models.PROTECT, null=True, blank=True, related_name="evidence")
+    snapshot = models.ForeignKey(
+        PageSnapshot, models.PROTECT, null=True, blank=True, related_name="evidence", db_index=False
+    )
     page_problem = models.CharField(
         max_length=200, blank=True, help_text="Why the page that a person added could not be kept."
     )
@@ -70,7 +74,12 @@ class Evidence(Record):
     class Meta:
         verbose_name_plural = "evidence"
         ordering: ClassVar = ["order", "id"]
-        constraints: ClassVar = [one_of("removed", Removal, may_be_blank=True)]
+        indexes: ClassVar = [
+            where_given("annotation", name="annotator_evidence_added"),
+            where_given("run", name="annotator_evidence_run"),
+            where_given("snapshot", name="annotator_evidence_snapshot"),
+        ]
+        constraints: ClassVar = [public_id_once(), one_of("removed", Removal, may_be_blank=True)]
 
     def __str__(self) -> str:
         return self.title or self.url or self.passage[:60]
@@ -80,19 +89,21 @@ class Stance(Record):
     """What one annotation says of one passage. Reliable and sufficient are asked by the protocol and never
     required (null: not answered)."""
 
-    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="stances")
+    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="stances", db_index=False)
     evidence = models.ForeignKey(Evidence, models.CASCADE, related_name="stances")
     label = LabelField(StanceLabel)
     label_origin = origin_field()
     reliable = models.BooleanField(null=True, blank=True)
     sufficient = models.BooleanField(null=True, blank=True)
     suggestion = models.ForeignKey(
-        "annotator.StanceSuggestion", models.SET_NULL, null=True, blank=True, related_name="stances"
+        "annotator.StanceSuggestion", models.SET_NULL, null=True, blank=True, related_name="stances", db_index=False
     )
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
 
     class Meta:
+        indexes: ClassVar = [where_given("suggestion", name="annotator_stance_suggestion")]
         constraints: ClassVar = [
+            public_id_once(),
             models.UniqueConstraint(fields=["annotation", "evidence"], name="annotator_stance_once"),
             label_with_origin("label"),
             one_of("label", StanceLabel, may_be_blank=True),

@@ -7,14 +7,16 @@ from typing import ClassVar
 
 from django.db import models
 
-from annotator.models.base import Record, choices, one_of, origin_field, text_with_origin
+from annotator.models.base import Record, choices, one_of, origin_field, public_id_once, text_with_origin
 from annotator.vocabulary import Handling
 
 
 class ClaimRevision(Record):
     """What one annotation does with a claim for which there is not enough evidence. No row means: kept."""
 
-    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="claim_revisions")
+    annotation = models.ForeignKey(
+        "annotator.Annotation", models.CASCADE, related_name="claim_revisions", db_index=False
+    )
     claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="revisions")
     handling = models.CharField(max_length=16, choices=choices(Handling), default=Handling.KEEP)
     text = models.TextField(blank=True)
@@ -22,6 +24,7 @@ class ClaimRevision(Record):
 
     class Meta:
         constraints: ClassVar = [
+            public_id_once(),
             models.UniqueConstraint(fields=["annotation", "claim"], name="annotator_claimrevision_once"),
             one_of("handling", Handling),
         ]
@@ -33,7 +36,9 @@ class ClaimRevision(Record):
 class SentenceRevision(Record):
     """The mended sentence of one annotation. A deleted sentence keeps its text, so that it can come back."""
 
-    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="sentence_revisions")
+    annotation = models.ForeignKey(
+        "annotator.Annotation", models.CASCADE, related_name="sentence_revisions", db_index=False
+    )
     sentence = models.ForeignKey("annotator.Sentence", models.CASCADE, related_name="revisions")
     text = models.TextField(blank=True)
     text_origin = origin_field()
@@ -42,6 +47,7 @@ class SentenceRevision(Record):
 
     class Meta:
         constraints: ClassVar = [
+            public_id_once(),
             models.UniqueConstraint(fields=["annotation", "sentence"], name="annotator_sentencerevision_once"),
             text_with_origin("text"),
         ]
@@ -68,7 +74,7 @@ class ResponseRevision(Record):
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
 
     class Meta:
-        constraints: ClassVar = [text_with_origin("text")]
+        constraints: ClassVar = [public_id_once(), text_with_origin("text")]
 
     def __str__(self) -> str:
         return self.text[:60]

@@ -17,6 +17,8 @@ from annotator.models.base import (
     new_public_id,
     one_of,
     origin_field,
+    public_id_once,
+    where_given,
 )
 from annotator.vocabulary import Confidence, EditKind, Factuality, Origin
 
@@ -25,7 +27,7 @@ class Verdict(Record):
     """What one annotation decides on one agreed claim. ``evidence_sufficient``: can the evidence that was
     found automatically decide it? The operations mend the claim's text; the revised claim is derived."""
 
-    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="verdicts")
+    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="verdicts", db_index=False)
     claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="verdicts")
     evidence_sufficient = models.BooleanField(null=True, blank=True)
     evidence_sufficient_origin = origin_field()
@@ -39,13 +41,16 @@ class Verdict(Record):
         null=True,
         blank=True,
         related_name="verdicts",
+        db_index=False,
         help_text="Whose correction the edit began as; blank: a person's own.",
     )
     rests_on = models.ManyToManyField("annotator.Evidence", through="annotator.RestsOn", related_name="verdicts")
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
 
     class Meta:
+        indexes: ClassVar = [where_given("suggestion", name="annotator_verdict_suggestion")]
         constraints: ClassVar = [
+            public_id_once(),
             models.UniqueConstraint(fields=["annotation", "claim"], name="annotator_verdict_once"),
             answer_with_origin("evidence_sufficient"),
             label_with_origin("factuality"),
@@ -79,7 +84,7 @@ class Verdict(Record):
 class RestsOn(models.Model):
     """The evidence that a verdict and its edit rest on, in the order in which a person named it."""
 
-    verdict = models.ForeignKey(Verdict, models.CASCADE, related_name="rests")
+    verdict = models.ForeignKey(Verdict, models.CASCADE, related_name="rests", db_index=False)
     evidence = models.ForeignKey("annotator.Evidence", models.CASCADE, related_name="rests")
     order = models.PositiveIntegerField()
 
@@ -96,8 +101,8 @@ class RestsOn(models.Model):
 class EditOperation(models.Model):
     """One typed operation on the claim's text, by code point offsets, since X may occur twice."""
 
-    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
-    verdict = models.ForeignKey(Verdict, models.CASCADE, related_name="operations")
+    public_id = models.CharField(max_length=32, default=new_public_id, editable=False)
+    verdict = models.ForeignKey(Verdict, models.CASCADE, related_name="operations", db_index=False)
     order = models.PositiveIntegerField()
     kind = models.CharField(max_length=16, choices=choices(EditKind))
     start = models.PositiveIntegerField(default=0)
@@ -107,6 +112,7 @@ class EditOperation(models.Model):
     class Meta:
         ordering: ClassVar = ["order", "id"]
         constraints: ClassVar = [
+            public_id_once(),
             models.UniqueConstraint(fields=["verdict", "order"], name="annotator_editoperation_order_once"),
             one_of("kind", EditKind),
             models.CheckConstraint(

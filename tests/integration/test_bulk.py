@@ -7,7 +7,7 @@ import datetime as dt
 import pytest
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
-from annotator.actions.bulk import insert, reserve
+from annotator.actions.bulk import insert, insert_columns, reserve, reserve_all
 from annotator.models import Activity, Annotation, Claim, Document, Evidence
 from annotator.models.base import ALPHABET, PUBLIC_ID_LENGTH, new_public_ids
 from tests import factories
@@ -90,6 +90,32 @@ def test_too_long_a_text_is_refused_where_the_database_can(document):
         insert(Document, (*COLUMNS, "source"), [(*row_for(document, key), "x" * 201)])
 
 
+def test_too_large_a_number_is_refused_where_the_database_can(document):
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite knows one size of number")
+    [key] = reserve(Document, 1)
+    with pytest.raises(DatabaseError), transaction.atomic():
+        insert(Document, (*COLUMNS, "order"), [(*row_for(document, key), 2**40)])
+
+
+def test_keys_of_several_tables(document):
+    keys = reserve_all({Document: 3, Claim: 0, Evidence: 2})
+    assert {model: len(each) for model, each in keys.items()} == {Document: 3, Claim: 0, Evidence: 2}
+    assert document.pk not in keys[Document]
+    assert not set(keys[Document]) & set(reserve(Document, 3))
+
+
+def test_columns_make_the_same_as_rows(document):
+    keys = reserve(Document, 2)
+    rows = [row_for(document, key, number=key) for key in keys]
+    insert_columns(Document, {**dict(zip(COLUMNS, zip(*rows, strict=True), strict=True)), "order": range(7, 9)})
+    found = Document.objects.filter(pk__in=keys).order_by("pk")
+    assert list(found.values_list("pk", "order", "metadata")) == [
+        (key, 7 + n, {"number": key}) for n, key in enumerate(keys)
+    ]
+    assert len(set(found.values_list("public_id", flat=True))) == 2
+
+
 def test_no_rows_cost_nothing(django_assert_num_queries):
     with django_assert_num_queries(0):
         insert(Activity, ("action",), [])
@@ -100,3 +126,4 @@ def test_public_ids_in_bulk():
     assert len(set(found)) == 2000
     assert {len(each) for each in found} == {PUBLIC_ID_LENGTH}
     assert set("".join(found)) == set(ALPHABET)
+    assert found == sorted(found)  # an index takes them page by page

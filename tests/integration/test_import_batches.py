@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 from collections.abc import Iterator
@@ -50,25 +51,42 @@ def test_a_batch_that_fails_in_the_middle_leaves_nothing_half(benchmark, monkeyp
     each = {model: model._default_manager.count() for model in OWNED}
     batches = 0
 
-    def breaks_in_the_second(model: Any, columns: Any, rows: Any) -> None:
+    def breaks_in_the_second(model: Any, columns: Any) -> None:
         nonlocal batches
         batches += model is Document
         if batches == 2 and model is Verdict:
             raise IntegrityError("the database refuses it")
-        insert(model, columns, rows)
+        insert_columns(model, columns)
 
-    insert = imported_rows.insert
-    monkeypatch.setattr(imported_rows, "insert", breaks_in_the_second)
+    insert_columns = imported_rows.insert_columns
+    monkeypatch.setattr(imported_rows, "insert_columns", breaks_in_the_second)
     with pytest.raises(IntegrityError):
         bring(benchmark, *map(numbered, range(1, 6)))
     assert list(Document.objects.order_by("order").values_list("order", flat=True)) == [1, 2, 3]
     assert {model: model._default_manager.count() for model in OWNED} == {model: 3 * each[model] for model in OWNED}
     assert Activity.objects.filter(action="import").count() == 2
 
-    monkeypatch.setattr(imported_rows, "insert", insert)
+    monkeypatch.setattr(imported_rows, "insert_columns", insert_columns)
     report = bring(benchmark, *map(numbered, range(1, 6)))  # the same file again brings the rest
     assert (report.imported, report.unchanged, report.bad) == (3, 2, 0)
     assert len(list(export_lines(benchmark))) == 6
+
+
+def test_only_the_new_rows_of_a_batch_are_written(benchmark):
+    bring(benchmark, numbered(1))
+    again = {**numbered(1), "revised_response": "Other content."}
+    report = bring(benchmark, numbered(2), again, numbered(1), {"prompt": "No answer"}, numbered(3), numbered(2))
+    assert (report.read, report.imported, report.unchanged, report.bad) == (6, 2, 0, 4)
+    assert list(map(json.loads, export_lines(benchmark))) == list(map(numbered, (1, 2, 3)))
+    assert list(Document.objects.order_by("pk").values_list("order", flat=True)) == [1, 2, 3]
+    # Whoever points at another row points at one of the same document.
+    for document in Document.objects.all():
+        annotations = set(document.annotations.values_list("pk", flat=True))
+        claims = Claim.objects.filter(sentence__annotation__document=document)
+        assert set(Verdict.objects.filter(claim__in=claims).values_list("annotation", flat=True)) <= annotations
+        assert (
+            set(Stance.objects.filter(evidence__claim__in=claims).values_list("annotation", flat=True)) <= annotations
+        )
 
 
 def test_a_batch_takes_the_same_number_of_queries_whatever_its_size(benchmark):
@@ -114,6 +132,24 @@ def test_the_database_looks_at_its_tables_after_a_large_import(benchmark, monkey
     assert known() == before
     bring(benchmark, *map(numbered, range(2, 9)))
     assert known() >= Stance.objects.count() > 0
+
+
+def test_garbage_is_collected_as_before_after_an_import(benchmark, monkeypatch):
+    before = gc.get_threshold()
+    during = []
+    write = imported_rows.GoldBatch.write
+
+    def noted(*arguments: Any) -> list[int]:
+        during.append(gc.get_threshold()[0])
+        return write(*arguments)
+
+    monkeypatch.setattr(imported_rows.GoldBatch, "write", noted)
+    bring(benchmark, numbered(1))
+    assert during == [imports.MADE_BETWEEN_COLLECTIONS]
+    assert gc.get_threshold() == before
+    with pytest.raises(ZeroDivisionError), imports.rare_collections():
+        raise ZeroDivisionError
+    assert gc.get_threshold() == before
 
 
 # --- reading ahead --------------------------------------------------------------------------------
