@@ -28,6 +28,14 @@ class Consolidation:
     asked_by: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ToAgree:
+    """The first stages that a person has to settle, and how many there are in all."""
+
+    rows: list[Consolidation]
+    number: int
+
+
 def _consolidating(member: Memberships) -> QuerySet[Document]:
     """Documents of the person's benchmarks that everyone has submitted."""
     return Document.objects.filter(benchmark__in=member.sees, phase=Phase.CONSOLIDATING)
@@ -160,7 +168,7 @@ def _asking(documents: Collection[int]) -> dict[int, list[str]]:
 
 
 def first_to_agree(user: User, member: Memberships) -> tuple[int, Stage, tuple[str, ...]] | None:
-    """The first of ``consolidations_of``: the document's primary key, the stage, and who asks them as third rater. By
+    """The first of ``to_agree_of``: the document's primary key, the stage, and who asks them as third rater. By
     its key alone: mostly there is none, and a whole row costs more to ask for."""
     partner = _as_partner(user, member).order_by(*BY_VERSION).values_list("document", "stage").first()
     if partner is not None:
@@ -171,27 +179,28 @@ def first_to_agree(user: User, member: Memberships) -> tuple[int, Stage, tuple[s
     return third[0], Stage(third[1]), tuple(_asking([third[0]]).get(third[0], ()))
 
 
-def consolidations_of(user: User, *, member: Memberships | None = None, most: int | None = None) -> list[Consolidation]:
+def to_agree_of(user: User, *, member: Memberships | None = None, most: int | None = None) -> ToAgree:
     """What the person has to settle with others, as a partner first, then as third rater: at most ``most`` of each.
     ``member``: where they are, if the caller has read it. A constant number of queries."""
     member = member or memberships_of(user)
-    versions = _as_partner(user, member).order_by(*BY_VERSION).select_related("document__benchmark")
-    versions = versions.defer(*(f"document__{name}" for name in NOT_PROMPT))
-    partner = [row.document for row in versions[:most]]
-    as_third_rater = _as_third_rater(user, member).select_related("benchmark").defer(*NOT_PROMPT)
-    third = list(as_third_rater.order_by(*BY_DOCUMENT)[:most])
-    if not partner and not third:
-        return []
+    versions = _as_partner(user, member)
+    rows = versions.select_related("document__benchmark").defer(*(f"document__{name}" for name in NOT_PROMPT))
+    partner = [row.document for row in rows.order_by(*BY_VERSION)[:most]]
+    # All their keys, which is hardly more work than the first of them: who rates is asked of each document.
+    third_keys = list(_as_third_rater(user, member).order_by(*BY_DOCUMENT).values_list("pk", flat=True))
+    third = _read(third_keys[:most])
+    number = len(third_keys) + (versions.count() if len(partner) == most else len(partner))
     people: dict[tuple[int, str], list[str]] = {}
-    rows = Annotation.objects.filter(
-        document__in=[document.pk for document in partner + third],
-        kind=AnnotationKind.INDIVIDUAL,
-        state=AnnotationState.SUBMITTED,
-    ).exclude(person=user)
-    for row in rows.select_related("person").order_by("seat"):
-        people.setdefault((row.document_id, row.stage), []).append(str(row.person))
+    if partner or third:
+        submitted = Annotation.objects.filter(
+            document__in=[document.pk for document in partner + third],
+            kind=AnnotationKind.INDIVIDUAL,
+            state=AnnotationState.SUBMITTED,
+        ).exclude(person=user)
+        for row in submitted.select_related("person").order_by("seat"):
+            people.setdefault((row.document_id, row.stage), []).append(str(row.person))
     asking = _asking([document.pk for document in third])
-    return [
+    found = [
         Consolidation(
             each,
             Stage(each.stage),
@@ -202,8 +211,10 @@ def consolidations_of(user: User, *, member: Memberships | None = None, most: in
         for documents, as_third in ((partner, False), (third, True))
         for each in documents
     ]
+    return ToAgree(found, number)
 
 
-def number_to_agree(user: User, member: Memberships) -> int:
-    """How many documents the person has to settle with others."""
-    return _as_partner(user, member).count() + _as_third_rater(user, member).count()
+def _read(keys: list[int]) -> list[Document]:
+    """The documents with these primary keys, in this order (one query, none without keys)."""
+    documents = Document.objects.select_related("benchmark").defer(*NOT_PROMPT).in_bulk(keys)
+    return [documents[pk] for pk in keys if pk in documents]

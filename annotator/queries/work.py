@@ -8,16 +8,10 @@ from dataclasses import dataclass, field
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from annotator.models import Annotation, Document, Flag, User
+from annotator.models import Annotation, Document, Flag, SignOff, User
 from annotator.queries.membership import Memberships, memberships_of
 from annotator.queries.places import NOT_PROMPT, Pool, not_kept_from, pools_of, taken_places
-from annotator.queries.to_agree import (
-    Consolidation,
-    consolidations_of,
-    first_to_agree,
-    number_to_agree,
-    signed,
-)
+from annotator.queries.to_agree import Consolidation, first_to_agree, to_agree_of
 from annotator.twins import copies_for, due_to_practise, practice_gold
 from annotator.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Stage
 
@@ -205,11 +199,11 @@ def my_work(user: User) -> MyWork:
     labelled = Document.objects.filter(
         Q(practice_for__isnull=True) | Q(practice_for=user), benchmark__in=member.labels_in
     )
-    to_agree = consolidations_of(user, member=member, most=SHOWN)
+    to_agree = to_agree_of(user, member=member, most=SHOWN)
     return MyWork(
         in_work=list(open_work(user, member)[: SHOWN + 1]),
-        to_agree=to_agree[: SHOWN + 1],
-        to_agree_count=len(to_agree) if len(to_agree) < SHOWN else number_to_agree(user, member),
+        to_agree=to_agree.rows[: SHOWN + 1],
+        to_agree_count=to_agree.number,
         waiting=waiting_of(user, member),
         done=_by_document(submitted.order_by("-submitted_at", "-pk")[: SHOWN * len(STAGES)])[:SHOWN],
         done_count=submitted.order_by().values("document").distinct().count(),
@@ -218,25 +212,26 @@ def my_work(user: User) -> MyWork:
 
 
 def waiting_of(user: User, member: Memberships) -> list[Waiting]:
-    """The newest documents where the person has done their part and something or somebody else comes next: a partner
-    who has not submitted or not signed yet, or suggestions (one query)."""
-    at_stage = Annotation.objects.filter(
-        document=OuterRef("pk"), person=user, kind=AnnotationKind.INDIVIDUAL, stage=OuterRef("stage")
+    """The documents where the person has done their part last and something or somebody else comes next: a partner who
+    has not submitted or not signed yet, or suggestions (one query)."""
+    signatures = SignOff.objects.filter(
+        annotation__document=OuterRef("document"), annotation__stage=OuterRef("stage"), by=user
     )
-    submitted = Q(Exists(at_stage.filter(state=AnnotationState.SUBMITTED)))
-    own = Annotation.objects.filter(kind=AnnotationKind.INDIVIDUAL, person=user)
-    documents = (
-        Document.objects.filter(benchmark__in=member.labels_in, pk__in=own.values("document"))
+    submitted = Q(state=AnnotationState.SUBMITTED, stage=F("document__stage"))
+    rows = (
+        Annotation.objects.filter(person=user, kind=AnnotationKind.INDIVIDUAL, document__benchmark__in=member.labels_in)
         .filter(
-            Q(phase=Phase.PREFILLING)
-            | Q(submitted, phase=Phase.INDEPENDENT)
-            | Q(submitted, signed(by=user), phase=Phase.CONSOLIDATING)
+            Q(document__phase=Phase.PREFILLING)
+            | Q(submitted, document__phase=Phase.INDEPENDENT)
+            | Q(submitted, Exists(signatures), document__phase=Phase.CONSOLIDATING)
         )
-        .select_related("benchmark")
-        .defer(*NOT_PROMPT)
+        .select_related("document__benchmark")
+        .defer(*(f"document__{name}" for name in NOT_PROMPT))
         .order_by("-pk")
     )
-    return [Waiting(document, WAITS_FOR[Phase(document.phase)]) for document in documents[:SHOWN]]
+    # While suggestions come, all that the person did in a document stands here.
+    documents = {row.document_id: row.document for row in rows[: SHOWN * len(STAGES)]}
+    return [Waiting(each, WAITS_FOR[Phase(each.phase)]) for each in list(documents.values())[:SHOWN]]
 
 
 def _by_document(newest_first: Iterable[Annotation]) -> list[Done]:

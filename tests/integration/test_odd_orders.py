@@ -27,7 +27,7 @@ from annotator.queries.consolidation import board_of
 from annotator.queries.decomposition import sentences_of
 from annotator.queries.history import lines_of, visible_activities
 from annotator.queries.missing import missing_in
-from annotator.queries.to_agree import consolidations_of
+from annotator.queries.to_agree import to_agree_of
 from annotator.queries.verification import claims_to_verify
 from annotator.vocabulary import AnnotationKind, Factuality, Role, Stage, StanceLabel
 from tests.agreeing import begun, claims_of, signed_by, submitted
@@ -245,11 +245,11 @@ def test_a_tie_is_taken_to_the_third_rater_by_itself(owner):
     for annotation, person in zip(annotations, people, strict=True):
         submit(annotation, by=person)
     document.refresh_from_db()
-    assert [each.document for each in consolidations_of(cleo)] == [document]
+    assert [each.document for each in to_agree_of(cleo).rows] == [document]
     assert cleo.notices.filter(kind="question").exists()
     [row] = open_rows(document)
     consolidate.decide(document, Stage.DECOMPOSE, row.key, by=cleo, choice=1)
-    assert consolidations_of(cleo) == []
+    assert to_agree_of(cleo).rows == []
     signed_by(document, *people)
     assert document.stage == Stage.VERIFY
 
@@ -337,7 +337,7 @@ def test_where_all_partners_have_left_the_third_rater_closes(benchmark, document
     submitted(document, ada, ben)
     for person in (ada, ben):
         deactivate(ship(benchmark, person), by=owner)
-    assert [each.document for each in consolidations_of(owner)] == [document]
+    assert [each.document for each in to_agree_of(owner).rows] == [document]
     signed_by(document, owner)
     assert document.stage == Stage.VERIFY
 

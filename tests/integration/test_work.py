@@ -18,7 +18,7 @@ from annotator.actions import documents as document_actions
 from annotator.actions.annotate import open_annotation, open_annotation_of
 from annotator.actions.places import take_back
 from annotator.models import Annotation, Batch, Benchmark, Document, Flag, Question, SignOff, User
-from annotator.queries.to_agree import consolidations_of
+from annotator.queries.to_agree import to_agree_of
 from annotator.queries.verification import claims_to_verify
 from annotator.queries.work import my_work, next_task
 from annotator.vocabulary import AnnotationState, Phase, Role, Stage
@@ -268,7 +268,7 @@ def both_submitted(benchmark: Benchmark, *people: User, **fields: Any) -> Docume
 
 
 def consolidations(user: User) -> list[tuple[str, tuple[str, ...], bool]]:
-    return [(row.document.identity, row.people, row.as_third_rater) for row in consolidations_of(user)]
+    return [(row.document.identity, row.people, row.as_third_rater) for row in to_agree_of(user).rows]
 
 
 def test_partners_settle_before_they_begin_anything_new(benchmark: Benchmark, ada: User) -> None:
@@ -342,7 +342,7 @@ def test_at_the_verify_stage_the_third_rater_signs_when_partners_have_settled_it
     # As if it were the verify stage: what follows depends on nothing but these columns.
     document.annotations.update(stage=Stage.VERIFY)
     Document.objects.update(stage=Stage.VERIFY)
-    assert [row.stage for row in consolidations_of(rater)] == [Stage.VERIFY]
+    assert [row.stage for row in to_agree_of(rater).rows] == [Stage.VERIFY]
     signature.delete()
     assert consolidations(rater) == []
     SignOff.objects.create(annotation=version, by=ada)
@@ -368,7 +368,7 @@ def test_one_consolidation_and_three_take_the_same_number_of_queries(
         for _ in range(number):
             both_submitted(benchmark, ada, member(benchmark))
         with django_assert_num_queries(4):
-            assert all(str(row.document.benchmark) for row in consolidations_of(ada))
+            assert all(str(row.document.benchmark) for row in to_agree_of(ada).rows)
 
 
 def test_the_queue_asks_as_often_with_many_groups_and_documents(benchmark: Benchmark, owner: User, ada: User) -> None:
