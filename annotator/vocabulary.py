@@ -202,6 +202,7 @@ class NoticeKind(Labelled):
     AGREED = "agreed", "A stage was agreed"
     DISCARDED = "discarded", "A document was discarded"
     WEBHOOK = "webhook", "A webhook cannot be reached"
+    HALTED = "halted", "Suggestions have paused by themselves"
 
 
 class Scope(Labelled):

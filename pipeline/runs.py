@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from annotator.actions.locking import lock_document
 from annotator.actions.recorder import Action
-from annotator.actions.runs import announce_over
+from annotator.actions.runs import announce_over, halt
 from annotator.actions.status import update_status
 from annotator.models import Annotation, PipelineRun, RunItem
 from annotator.queries.runs import OPEN_STATES
@@ -248,11 +248,6 @@ def put_back(item: RunItem) -> None:
 
 
 # --- the run --------------------------------------------------------------------------------------
-
-
-def halt(run_id: int, why: str) -> None:
-    """Pause a run by itself; the sentence says why and what to do."""
-    PipelineRun.objects.filter(pk=run_id, state__in=OPEN_STATES).update(state=RunState.PAUSED, halted=why)
 
 
 def finish_run_if_done(run_id: int) -> None:

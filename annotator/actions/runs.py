@@ -14,14 +14,16 @@ from annotator import rules
 from annotator.actions.enqueue import after_commit
 from annotator.actions.fields import BadValueError, clean_text
 from annotator.actions.locking import lock_document
+from annotator.actions.notices import tell
 from annotator.actions.plans import Wish, choice_of, frozen_plan, obstacle
 from annotator.actions.recorder import Action, for_annotation
 from annotator.actions.status import update_status
 from annotator.actions.webhooks import announce
-from annotator.models import Annotation, Benchmark, Claim, Document, PipelineRun, RunItem, User
+from annotator.models import Annotation, Benchmark, Claim, Document, Notice, PipelineRun, RunItem, User
+from annotator.queries.membership import managers_of
 from annotator.queries.runs import OPEN_STATES
 from annotator.queries.services import can_search
-from annotator.vocabulary import Phase, RunState, Stage, WebhookEvent
+from annotator.vocabulary import NoticeKind, Phase, RunState, Stage, WebhookEvent
 
 if TYPE_CHECKING:
     from pipeline.catalogue import Choice
@@ -192,6 +194,23 @@ def announce_over(run_id: int) -> None:
     states = dict(run.items.values_list("state").annotate(count=Count("id")).order_by())
     about = {"run": run.public_id, "strategy": run.strategy, "stage": run.stage, "state": run.state}
     announce(run.benchmark, WebhookEvent.RUN_FINISHED, about | {"documents": states})
+
+
+def halt(run_id: int, why: str) -> None:
+    """Pause a run by itself; the sentence says why and what to do. Who manages the benchmark is told, since documents
+    wait for it: once, however many runs say the same. A search that somebody made at a claim is theirs alone."""
+    with transaction.atomic():
+        halted = PipelineRun.objects.filter(pk=run_id, state__in=OPEN_STATES)
+        if not halted.update(state=RunState.PAUSED, halted=why):
+            return
+        run = PipelineRun.objects.select_related("benchmark").get(pk=run_id)
+        if "again" in run.plan:
+            return
+        text = f"Suggestions for {Stage(run.stage).label.lower()} have paused by themselves. {why}"
+        said = Notice.objects.filter(kind=NoticeKind.HALTED, benchmark=run.benchmark, text=text, read_at__isnull=True)
+        know = set(said.values_list("to", flat=True))
+        managers = [person for person in managers_of(run.benchmark) if person.pk not in know]
+        tell(managers, NoticeKind.HALTED, text, benchmark=run.benchmark)
 
 
 def retry_failed(run: PipelineRun, *, by: User) -> int:

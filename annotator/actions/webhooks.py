@@ -24,7 +24,7 @@ from annotator.actions.notices import tell
 from annotator.actions.recorder import Action
 from annotator.models import Benchmark, User, Webhook, WebhookDelivery
 from annotator.models.webhook import new_secret
-from annotator.queries.webhooks import managers_of
+from annotator.queries.membership import managers_of
 from annotator.vocabulary import DeliveryState, NoticeKind, WebhookEvent
 
 SEND = "pipeline.send_webhook"

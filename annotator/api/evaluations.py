@@ -81,7 +81,7 @@ class EvaluationInput(OptionsInput):
     file = Upload()
     task = word(Task)
     system = serializers.CharField(max_length=actions.NAME_LENGTH)
-    format = serializers.ChoiceField([(each, each) for each in FORMATS], default=predictions.NAME)
+    format = serializers.ChoiceField([(each, each) for each in FORMATS], allow_blank=True, default=predictions.NAME)
     note = serializers.CharField(max_length=1000, allow_blank=True, default="")
     partial = serializers.BooleanField(default=False)  # type: ignore[assignment]
 
@@ -202,7 +202,7 @@ class EvaluationsView(ScoringView):
             task=Task(given["task"]),
             system=given["system"],
             options=options_of(given),
-            format=given["format"],
+            format=given["format"] or predictions.NAME,
             note=given["note"],
             partial=given["partial"],
         )

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.validators import MinLengthValidator, RegexValidator
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -24,6 +23,10 @@ def word(words: type[Labelled], *, may_be_blank: bool = False, **options: Any) -
 def text(*, most: int = MAX_TEXT, **options: Any) -> serializers.CharField:
     """A text as typed: outer space is kept."""
     return serializers.CharField(max_length=most, trim_whitespace=False, **options)
+
+
+# What is more than outer space, which has characters that are no \\s everywhere. Read once from left to right.
+SOMETHING = r"^[\s\u001c-\u001f\u0085]*[^\s\u001c-\u001f\u0085\u0000][^\u0000]*$"
 
 
 class Input(serializers.Serializer):
@@ -44,7 +47,7 @@ class Input(serializers.Serializer):
         fields = super().get_fields()
         for field in fields.values():
             if isinstance(field, serializers.CharField) and not field.allow_blank:
-                field.validators.append(RegexValidator(r"\S") if field.trim_whitespace else MinLengthValidator(1))
+                field.validators.append(RegexValidator(SOMETHING) if field.trim_whitespace else MinLengthValidator(1))
         return fields
 
     def to_internal_value(self, data: Any) -> Any:
@@ -72,6 +75,9 @@ class Input(serializers.Serializer):
             is_number_by_name_only = isinstance(value, bool) and bool not in expected
             if not isinstance(value, expected) or is_number_by_name_only:
                 wrong.append((name, f"This should be {' or '.join(each.__name__ for each in expected)} in JSON."))
+            elif isinstance(field, serializers.CharField) and len(str(value)) > (field.max_length or len(str(value))):
+                # As the description says it: outer space counts, though it is not kept.
+                wrong.append((name, f"This has more than {field.max_length} characters."))
         return wrong
 
 
@@ -108,9 +114,9 @@ class AnyValue(serializers.JSONField):
         return (True, None) if data is None else super().validate_empty_values(data)
 
 
-@extend_schema_field(OpenApiTypes.BINARY)
+@extend_schema_field({"type": "string", "format": "binary", "minLength": 1})
 class Upload(serializers.FileField):
-    """A file in a form."""
+    """A file in a form, which is not empty."""
 
 
 class RecordSerializer(serializers.Serializer):

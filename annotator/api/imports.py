@@ -73,7 +73,7 @@ class UploadInput(Input):
     """A file, and how it is read."""
 
     file = Upload()
-    format = serializers.ChoiceField([(each, each) for each in FORMATS], default="auto")
+    format = serializers.ChoiceField([(each, each) for each in FORMATS], allow_blank=True, default="auto")
     mapping = serializers.CharField(
         required=False,
         max_length=2000,
@@ -164,7 +164,7 @@ class ImportsView(ApiView):
             by=self.person,
             file=jobs.keep_upload(upload),
             filename=upload.name or "file",
-            format=given["format"],
+            format=given["format"] or "auto",
             mapping=mapping,
             strict=given["strict"],
         )

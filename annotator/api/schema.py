@@ -65,6 +65,8 @@ PROBLEM: dict[str, Any] = {
     },
 }
 
+NO_NULL = r"^[^\u0000]*$"
+
 IF_MATCH = OpenApiParameter(
     "If-Match",
     {"type": "string", "pattern": '^"[0-9]{1,9}"$'},
@@ -122,12 +124,36 @@ def complete(result: dict[str, Any], generator: Any, request: Any, public: bool)
     """Postprocessing hook: refusals and examples, for every operation."""
     schemas: dict[str, Any] = result["components"]["schemas"]
     schemas["Problem"] = PROBLEM
+    seen: set[str] = set()
     result["components"]["responses"] = {_name_of(code): _refusal(code) for code in REFUSALS}
     for path, item in result["paths"].items():
         for method, found in item.items():
             _add_refusals(found, path, method)
             _add_examples(found, schemas)
+            for sent in _sent(found):
+                _forbid_null(sent, schemas, seen)
     return result
+
+
+def _sent(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The schemas of what comes with a request: in the query and in the body."""
+    query = [each["schema"] for each in found.get("parameters", []) if each["in"] == "query"]
+    return query + [media["schema"] for media in found.get("requestBody", {}).get("content", {}).values()]
+
+
+def _forbid_null(schema: dict[str, Any], schemas: Mapping[str, Any], seen: set[str]) -> None:
+    """Say that no text that is sent holds a null character, which serializers refuse and do not describe."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    if name and name not in seen:
+        seen.add(name)
+        _forbid_null(schemas[name], schemas, seen)
+    is_text = "string" in schema.get("type", ())
+    if is_text and not {"format", "enum", "const", "pattern"} & set(schema):
+        schema["pattern"] = NO_NULL
+    within = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    for each in [*within, *(each for word in ("oneOf", "anyOf", "allOf") for each in schema.get(word, ()))]:
+        if isinstance(each, dict):
+            _forbid_null(each, schemas, seen)
 
 
 def _add_refusals(found: dict[str, Any], path: str, method: str) -> None:

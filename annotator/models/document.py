@@ -122,7 +122,7 @@ class Annotation(Record):
     stage = models.CharField(max_length=16, choices=choices(Stage))
     kind = models.CharField(max_length=16, choices=choices(AnnotationKind))
     person = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="annotations"
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="annotations", db_index=False
     )
     state = models.CharField(max_length=16, choices=choices(AnnotationState), default=AnnotationState.OPEN)
     seat = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -143,6 +143,10 @@ class Annotation(Record):
                 fields=["person"],
                 condition=Q(kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.OPEN),
                 name="annotator_annotation_open_of",
+            ),
+            # What somebody did last, without looking through what all others did since.
+            models.Index(
+                fields=["person", "id"], condition=Q(person__isnull=False), name="annotator_annotation_own_work"
             ),
         ]
         constraints: ClassVar = [

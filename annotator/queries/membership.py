@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from annotator.models import Benchmark, GroupMember, Membership, User
-from annotator.rules import LABEL_ROLES
+from annotator.rules import ADMIN_ROLES, LABEL_ROLES
 from annotator.vocabulary import Role
 
 
@@ -20,6 +20,12 @@ def benchmarks_of(user: User, roles: Collection[str] | None = None) -> QuerySet[
     if roles is not None:
         memberships = memberships.filter(role__in=roles)
     return Benchmark.objects.filter(pk__in=memberships.values("benchmark"))
+
+
+def managers_of(benchmark: Benchmark) -> list[User]:
+    """Owners and admins. One query."""
+    rows = Membership.objects.filter(benchmark=benchmark, active=True, role__in=ADMIN_ROLES)
+    return [row.user for row in rows.select_related("user").order_by("pk")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,8 @@ def place_of(notice: Notice) -> str:
     document = notice.document
     if notice.kind == NoticeKind.WEBHOOK and notice.benchmark is not None:
         return reverse("webhooks", args=[notice.benchmark.slug])
+    if notice.kind == NoticeKind.HALTED and notice.benchmark is not None:
+        return reverse("runs", args=[notice.benchmark.slug])
     if document is None:
         return reverse("home")
     is_here = bool(notice.stage) and notice.stage == document.stage

@@ -1,11 +1,10 @@
-"""The webhooks of a benchmark, what was delivered to them, and who looks after them."""
+"""The webhooks of a benchmark, and what was delivered to them."""
 
 from __future__ import annotations
 
 from django.db.models import QuerySet
 
-from annotator.models import Benchmark, Membership, User, Webhook, WebhookDelivery
-from annotator.rules import ADMIN_ROLES
+from annotator.models import Benchmark, Webhook, WebhookDelivery
 
 SHOWN = 30  # deliveries on the page
 
@@ -23,9 +22,3 @@ def deliveries_of(benchmark: Benchmark) -> QuerySet[WebhookDelivery]:
 def latest_deliveries(benchmark: Benchmark) -> list[WebhookDelivery]:
     """Those that the page shows. One query."""
     return list(deliveries_of(benchmark)[:SHOWN])
-
-
-def managers_of(benchmark: Benchmark) -> list[User]:
-    """Owners and admins. One query."""
-    rows = Membership.objects.filter(benchmark=benchmark, active=True, role__in=ADMIN_ROLES)
-    return [row.user for row in rows.select_related("user").order_by("pk")]

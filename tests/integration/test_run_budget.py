@@ -20,6 +20,7 @@ from annotator.models import (
     Benchmark,
     CachedAnswer,
     Document,
+    Notice,
     PipelineRun,
     RunItem,
     SentenceSuggestion,
@@ -27,7 +28,8 @@ from annotator.models import (
     User,
 )
 from annotator.queries.documents import prefilling_of
-from annotator.vocabulary import Phase, Role, RunState, Stage
+from annotator.queries.notices import place_of
+from annotator.vocabulary import NoticeKind, Phase, Role, RunState, Stage
 from pipeline import runs, tasks
 from pipeline.bridge import Bridge
 from pipeline.clients.base import BudgetSpentError, Usage
@@ -191,6 +193,34 @@ def test_a_run_pauses_before_its_budget_is_passed_and_goes_on_with_a_greater_one
     assert len(chat.calls) == 12, f"the {done} calls that were paid are not made again"
     assert run.spent_tokens == spent(run)[0]
     assert set(run.items.values_list("attempts", flat=True)) == {1}, "a pause is not a failed try"
+
+
+def test_who_manages_is_told_once_that_suggestions_have_paused(
+    benchmark: Benchmark, chat: FakeChat, owner: User
+) -> None:
+    admin = member(benchmark, Role.ADMIN)
+    member(benchmark)
+    for _ in range(2):
+        work(counting(benchmark, 4, budget_tokens=60))
+    told = Notice.objects.filter(kind=NoticeKind.HALTED)
+    assert {notice.to for notice in told} == {owner, admin}
+    assert told.count() == 2, "the second run says nothing that is not said already"
+    assert told[0].text.startswith("Suggestions for decompose have paused by themselves. ")
+    assert "Raise the budget and resume" in told[0].text
+    assert place_of(told[0]) == f"/b/{benchmark.slug}/runs/"
+    told.update(read_at=timezone.now())
+    work(counting(benchmark, 4, budget_tokens=60))
+    assert told.count() == 4, "it has happened again"
+
+
+def test_nobody_is_told_of_the_search_that_somebody_made_at_a_claim(benchmark: Benchmark, owner: User) -> None:
+    run = PipelineRun.objects.create(
+        benchmark=benchmark, stage=Stage.VERIFY, strategy="search", plan={"again": True, "claims": []}
+    )
+    actions.halt(run.pk, "The search service does not answer.")
+    run.refresh_from_db()
+    assert run.state == RunState.PAUSED
+    assert not Notice.objects.exists()
 
 
 def test_a_budget_in_money_holds_too(benchmark: Benchmark, chat: FakeChat) -> None:
