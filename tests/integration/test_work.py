@@ -367,7 +367,7 @@ def test_one_consolidation_and_three_take_the_same_number_of_queries(
     for number in (1, 2):
         for _ in range(number):
             both_submitted(benchmark, ada, member(benchmark))
-        with django_assert_num_queries(4):
+        with django_assert_num_queries(5):
             assert all(str(row.document.benchmark) for row in to_agree_of(ada).rows)
 
 
