@@ -83,6 +83,9 @@ class Result:
         elif self.step == "statistics":
             self.target = f"{STATISTICS:.0f} s, {MEMORY:.0f} MB"
             self.is_over = self.wall > STATISTICS or self.memory > MEMORY
+        elif self.step.startswith("evaluate"):
+            self.target = f"{MEMORY:.0f} MB"
+            self.is_over = self.memory > MEMORY
 
 
 # --- the steps, each in a process of its own ------------------------------------------------------

@@ -7,11 +7,10 @@ as unchanged, with other content it is a bad row: an import never overwrites. Wh
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Generic, Protocol, TypeVar, cast
@@ -34,7 +33,6 @@ from annotator.models import Benchmark, Document, User
 BATCH_ROWS = 200
 BATCH_CHARACTERS = 8 * 1024 * 1024  # long documents make short batches, so that memory stays bounded
 PROBLEMS_KEPT = 100
-MADE_BETWEEN_COLLECTIONS = 50_000  # objects
 MANY = 500  # documents after which the database looks anew at what its tables hold
 
 Source = Path | BinaryIO | File  # an uploaded file reads like a stream
@@ -133,7 +131,7 @@ class _Import(Generic[R]):
     def _store(self, report: ImportReport) -> None:
         """Import batch by batch, each in a transaction of its own."""
         lines: dict[int, int] = {}
-        with rare_collections(), closing(ahead(self._made())) as batches:
+        with closing(ahead(self._made())) as batches:
             for batch, made in batches:
                 self._store_batch(_once(batch, lines, report), made, report)
                 self._tell(report)
@@ -244,18 +242,6 @@ def ahead(items: Iterator[T]) -> Generator[T]:
         while (item := coming.result()) is not None:
             coming = reader.submit(next, items, None)
             yield item
-
-
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Let Python look for cyclic garbage less often: an import makes very many objects, and hardly any cycle. That
-    spares a sixth of its computing. It holds for the process as a whole."""
-    before = gc.get_threshold()
-    gc.set_threshold(max(before[0], MADE_BETWEEN_COLLECTIONS), *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def import_documents(

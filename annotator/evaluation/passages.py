@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -85,7 +86,7 @@ class Evidence:
             len(found),
             *counts.values(),
         ]
-        return tuple((place, float(number)) for place, number in enumerate(numbers) if number)
+        return tuple(_counted(place, number) for place, number in enumerate(numbers) if number)
 
     def _mark(self, found: Found) -> Any:
         return found.key or (found.address if self.by_address else found.words)
@@ -115,16 +116,18 @@ class Evidence:
 
     def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
         """All retrieved passages, the first one, and each taken or left by a coin."""
-        there = {
-            key: [Found(key=each.key) for each in item.gold if not each.added]
-            for key, item in gold.items.items()
-            if item.gold is not None
-        }
+
+        def retrieved() -> Iterator[tuple[str, list[Found]]]:
+            """Made anew for each baseline: of all passages at once they would weigh as much as the gold."""
+            for key, item in gold.items.items():
+                if item.gold is not None:
+                    yield key, [Found(key=each.key) for each in item.gold if not each.added]
+
         return [
-            Baseline("all_retrieved", there.items()),
-            Baseline("first_retrieved", ((key, found[:1]) for key, found in there.items())),
+            Baseline("all_retrieved", retrieved()),
+            Baseline("first_retrieved", ((key, found[:1]) for key, found in retrieved())),
             Baseline(
-                "random", ((key, [each for each in found if random.random() < 0.5]) for key, found in there.items())
+                "random", ((key, [each for each in found if random.random() < 0.5]) for key, found in retrieved())
             ),
         ]
 
@@ -136,6 +139,12 @@ def address_of(url: str) -> int:
     """A number for an address, whatever its scheme, a leading www, a closing slash and a fragment; 0 for none."""
     bare = url.strip().split("#")[0].split("://")[-1].removeprefix("www.").rstrip("/")
     return fingerprint(bare.replace("/", " ").replace(".", " ")) if bare else 0
+
+
+@cache
+def _counted(place: int, number: int) -> tuple[int, float]:
+    """One of the numbers of an answer, made once and shared: they are small counts, most of them the same."""
+    return place, float(number)
 
 
 def _kind(same: Sequence[Passage]) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, BinaryIO
 
+from annotator.formats.ahead import ahead
 from annotator.formats.answers import read_rows
 from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.formats.incoming import IncomingDocument, IncomingSentence, document, hash_of
@@ -22,7 +23,7 @@ from annotator.formats.writing import (
     document_key,
     evidence_of,
     is_contested,
-    json_line,
+    json_bytes,
     metadata_of,
     model_of,
     numbered_claims,
@@ -72,9 +73,9 @@ _DATE = re.compile(r"(\d{1,2})-(\d{1,2})-(\d{4})")
 def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
     """One file: a JSON list, with one checked claim a line."""
     before = "[\n"
-    for gold in documents:
-        for row in rows(gold):
-            yield before + json_line(row).rstrip("\n")
+    for written in ahead(documents, lambda read: [json_bytes(row).decode() for gold in read for row in rows(gold)]):
+        for line in written:
+            yield before + line
             before = ",\n"
     yield "[]\n" if before == "[\n" else "\n]\n"
 

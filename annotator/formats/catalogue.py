@@ -156,13 +156,12 @@ class _Outgoing:
 # --- the formats ----------------------------------------------------------------------------------
 
 
-def _of_people(lines: Callable[..., Iterator[str]]) -> Callable[[Reading], Pieces]:
+def _of_people(lines: Callable[..., Pieces]) -> Callable[[Reading], Pieces]:
     """A writer of a format that says who did what, and so reads more than gold documents hold."""
 
     def write(reading: Reading) -> Pieces:
         asked = {"include": reading.include, "named": reading.named, "on_document": reading.tick}
-        for line in lines(reading.benchmark, **asked):
-            yield line.encode()
+        yield from lines(reading.benchmark, **asked)
 
     return write
 

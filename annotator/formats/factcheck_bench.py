@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from annotator.formats.ahead import ahead
 from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.formats.released import ABSENT, spelled
 from annotator.vocabulary import Factuality, Importance, SentenceType, StanceLabel
@@ -80,8 +81,8 @@ CLAIM_FIELDS = (
 
 def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
     """The lines of the file, with their line breaks."""
-    for document in documents:
-        yield line(document) + "\n"
+    for written in ahead(documents, lambda read: [line(document) + "\n" for document in read]):
+        yield from written
 
 
 def line(document: GoldDocument) -> str:

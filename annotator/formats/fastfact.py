@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
+from annotator.formats.ahead import ahead
 from annotator.formats.claims_of_answers import answered_document, as_released, one_sentence
 from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence
 from annotator.formats.lines import kind_of, read_objects
@@ -64,8 +65,8 @@ _NO_TOKENS = {
 
 def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
     """One answer a line."""
-    for document in documents:
-        yield json_line(render(document))
+    for written in ahead(documents, lambda read: [json_line(render(document)) for document in read]):
+        yield from written
 
 
 def render(document: GoldDocument) -> dict[str, Any]:

@@ -3,17 +3,16 @@ guidelines, and a dataset card that is filled from the data (docs/formats/huggin
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from annotator.formats.about import About
+from annotator.formats.ahead import ahead
 from annotator.formats.card_counts import Counts
 from annotator.formats.dataset_card import CARD, card
 from annotator.formats.gold import GoldDocument
 from annotator.formats.spool import Files, in_one_pass
-from annotator.formats.table_columns import TABLES
-from annotator.formats.tables import Documents, json_cells, rows_of
+from annotator.formats.tables import LARGEST_FIRST, Documents, json_lines, rows_of_all
 from annotator.models import Benchmark
 from annotator.queries.dataset_card import card_facts
 
@@ -31,7 +30,7 @@ def files(
     """
     names = [SPLIT] if splits is None else sorted(set(splits.values()), key=_rank)
     counts = Counts(names)
-    paths = [path_of(table.name, split) for table in TABLES for split in names]
+    paths = [path_of(table.name, split) for table in LARGEST_FIRST for split in names]
     yield from in_one_pass(paths, _parts(documents(), splits, counts))
     facts = card_facts(benchmark)
     for version in facts.guidelines:
@@ -70,16 +69,21 @@ def path_of(table: str, split: str) -> str:
 def _parts(
     documents: Iterable[GoldDocument], splits: Mapping[str, str] | None, counts: Counts
 ) -> Iterator[tuple[str, bytes]]:
-    for number, document in enumerate(documents, start=1):
-        split = SPLIT if splits is None else splits.get(document.public_id)
-        if split is None:
-            raise ValueError(f"Document {document.public_id} is in no split: make the splits anew.")
-        counts.add(document, split)
-        for table, rows in rows_of(document, number):
-            lines = [
-                json.dumps(dict(zip(table.column_names, json_cells(table, row), strict=True)), ensure_ascii=False)
-                + "\n"
-                for row in rows
-            ]
-            counts.rows[table.name][split] += len(lines)
-            yield path_of(table.name, split), "".join(lines).encode()
+    def write(numbered: list[tuple[int, GoldDocument]]) -> list[tuple[str, bytes]]:
+        """What some documents add to each file."""
+        by_split: dict[str, list[tuple[int, GoldDocument]]] = {}
+        for number, document in numbered:
+            split = SPLIT if splits is None else splits.get(document.public_id)
+            if split is None:
+                raise ValueError(f"Document {document.public_id} is in no split: make the splits anew.")
+            counts.add(document, split)
+            by_split.setdefault(split, []).append((number, document))
+        written = []
+        for split, part in by_split.items():
+            for table, rows in rows_of_all(part):
+                counts.rows[table.name][split] += len(rows)
+                written.append((path_of(table.name, split), json_lines(table, rows)))
+        return written
+
+    for written in ahead(enumerate(documents, start=1), write):
+        yield from written

@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from annotator.formats import factcheck_bench, factcheck_bench_reader
+from annotator.formats.ahead import ahead
 from annotator.formats.gold import GoldDocument
 from annotator.formats.incoming import FIELDS, hash_of, picked
 from annotator.formats.lines import MAX_LINE_BYTES, Line, json_object
 from annotator.formats.problems import BadRow, FileError, RowError
-from annotator.formats.released import remember, spelled, storable_text
-from annotator.formats.writing import Documents, Files, document_key, metadata_of, source_of
+from annotator.formats.released import remember, spelled
+from annotator.formats.spool import Files
+from annotator.formats.writing import Documents, document_key, json_bytes, metadata_of, source_of
 
 NAME = "original-tool"
 
@@ -76,12 +78,19 @@ _DERIVED = ("response_factuality", "sentence_factuality_label", "claims_factuali
 
 def files(documents: Documents) -> Files:
     """The files of all documents, numbered from 0; a stage that is not agreed has no output."""
-    for number, document in enumerate(documents()):
-        for name, text in screens(document).items():
-            yield f"{number}_{name}.json", iter([text])
+    for written in ahead(enumerate(documents()), _files_of):
+        for name, text in written:
+            yield name, iter([text])
 
 
-def screens(document: GoldDocument) -> dict[str, str]:
+def _files_of(numbered: list[tuple[int, GoldDocument]]) -> list[tuple[str, bytes]]:
+    """The files of some documents."""
+    return [
+        (f"{number}_{name}.json", text) for number, document in numbered for name, text in screens(document).items()
+    ]
+
+
+def screens(document: GoldDocument) -> dict[str, bytes]:
     """The texts of a document's files by the part of their names after the number."""
     rendered = factcheck_bench.render(document)["sentences"]
     sentences = {name: _named(values) for name, values in rendered.items()}
@@ -134,8 +143,8 @@ def _key(name: str) -> str:
     return f"{NAME}.{name}"
 
 
-def _json(value: Any, *, indent: int = 4, ascii: bool = False) -> str:
-    return storable_text(value, indent=indent, ascii=ascii)
+def _json(value: Any, *, indent: int = 4, ascii: bool = False) -> bytes:
+    return json_bytes(value, indent=indent, ascii=ascii)
 
 
 # --- reading --------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ from urllib.parse import quote
 
 from django.conf import settings
 
+from annotator.formats import touchstone
+from annotator.formats.ahead import ahead
 from annotator.formats.tables import time_text
 from annotator.models import Benchmark
 from annotator.queries.provenance import Named, Provenance, Run, Thing, Work, provenance_of
@@ -30,18 +32,21 @@ KINDS = (
 )  # fmt: skip
 PREFIXES = {"ts": "urn:touchstone:term:"} | {kind: f"urn:touchstone:{kind}:" for kind in KINDS}
 _SOFTWARE = "software:touchstone"
-# The type of a kind: ts:ClaimRevision for claim-revision.
-_TYPES = {kind: "ts:" + "".join(part.capitalize() for part in kind.split("-")) for kind in KINDS}
 
 
 def lines(
     benchmark: Benchmark, *, include: str = "gold", named: bool = False, on_document: Callable[[], None] = lambda: None
-) -> Iterator[str]:
+) -> Iterator[bytes]:
     """A line for each document, with its line break. ``include`` as in ``annotator.queries.export``; ``named``: people
     by user name instead of pseudonym; ``on_document`` is called after each line."""
-    for each in provenance_of(benchmark, include=include, named=named):
-        yield json.dumps(prov_document(each, benchmark.public_id), ensure_ascii=False, separators=(",", ":")) + "\n"
-        on_document()
+
+    def write(read: list[Provenance]) -> list[bytes]:
+        return [touchstone.line(prov_document(each, benchmark.public_id)) for each in read]
+
+    for written in ahead(provenance_of(benchmark, include=include, named=named), write):
+        for line in written:
+            yield line
+            on_document()
 
 
 def prov_document(provenance: Provenance, benchmark_id: str) -> dict[str, Any]:
@@ -144,11 +149,11 @@ class _Writer:
         )
 
     def _thing(self, thing: Thing) -> None:
-        name = _name((thing.kind, thing.public_id))
-        self.entities[name] = _typed(_TYPES[thing.kind], agreed=thing.is_agreed, **thing.labels)
+        name = f"{thing.kind}:{thing.public_id}"
+        self.entities[name] = record = {"prov:type": _TYPES[thing.kind], "ts:agreed": thing.is_agreed}
+        _describe(record, thing.labels)
         if thing.made_by is not None:
-            made = {"prov:entity": name, "prov:activity": _name(thing.made_by)}
-            self._relate("wasGeneratedBy", made)
+            self._relate("wasGeneratedBy", {"prov:entity": name, "prov:activity": _name(thing.made_by)})
         for each in thing.derived_from:
             self._relate("wasDerivedFrom", {"prov:generatedEntity": name, "prov:usedEntity": _name(each)})
 
@@ -165,15 +170,24 @@ def _qualified(name: str) -> dict[str, str]:
     return {"$": name, "type": "prov:QUALIFIED_NAME"}
 
 
+# The type of a kind: ts:ClaimRevision for claim-revision.
+_TYPES = {kind: _qualified("ts:" + "".join(part.capitalize() for part in kind.split("-"))) for kind in KINDS}
+
+
 def _typed(kind: str, /, **attributes: Any) -> dict[str, Any]:
-    """A record of a type with attributes in Touchstone's terms; what is not known is left out."""
-    found: dict[str, Any] = {"prov:type": _qualified(kind)}
+    """A record of a type with attributes in Touchstone's terms."""
+    record = {"prov:type": _qualified(kind)}
+    _describe(record, attributes)
+    return record
+
+
+def _describe(record: dict[str, Any], attributes: dict[str, Any]) -> None:
+    """Add the attributes to the record; what is blank is left out, but not 0 and false."""
     for name, value in attributes.items():
         if isinstance(value, dt.datetime):
-            found[f"ts:{name}"] = {"$": time_text(value), "type": "xsd:dateTime"}
-        elif value is not None and value not in ("", []):
-            found[f"ts:{name}"] = value
-    return found
+            record[f"ts:{name}"] = {"$": time_text(value), "type": "xsd:dateTime"}
+        elif value or value == 0:
+            record[f"ts:{name}"] = value
 
 
 def _times(began: dt.datetime | None, ended: dt.datetime | None) -> dict[str, str]:

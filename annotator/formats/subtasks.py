@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from annotator.formats.ahead import ahead
 from annotator.formats.factcheck_bench import CHECKWORTHINESS, NOT_APPLICABLE, STANCE
 from annotator.formats.gold import GoldDocument
 from annotator.formats.lines import kind_of, read_objects
 from annotator.formats.problems import BadRow, complain
 from annotator.formats.spool import Files, in_one_pass
-from annotator.formats.writing import Documents, document_key, json_line, numbered_claims
+from annotator.formats.writing import Documents, document_key, json_lines, numbered_claims
 from annotator.vocabulary import ClaimType, Factuality
 
 NAME = "subtasks"
@@ -40,41 +41,62 @@ class Subtask:
 
 def files(documents: Documents) -> Files:
     """The five files, in one pass over the documents."""
-    return in_one_pass([subtask.file for subtask in SUBTASKS], _parts(documents()))
+    return in_one_pass([subtask.file for subtask in LARGEST_FIRST], _parts(documents()))
 
 
 def _parts(documents: Iterator[GoldDocument]) -> Iterator[tuple[str, bytes]]:
-    for document in documents:
-        for subtask in SUBTASKS:
-            for row in subtask.rows(document):
-                yield subtask.file, json_line(row).encode()
+    for written in ahead(documents, _lines_of):
+        yield from written
+
+
+def _lines_of(documents: list[GoldDocument]) -> list[tuple[str, bytes]]:
+    """What some documents add to each file."""
+    return [
+        (subtask.file, json_lines(row for document in documents for row in subtask.rows(document)))
+        for subtask in SUBTASKS
+    ]
 
 
 # --- rows -----------------------------------------------------------------------------------------
 
 
 def _sentences(document: GoldDocument) -> Iterator[Row]:
+    of = document_key(document)
     for number, sentence in enumerate(document.sentences, start=1):
         if sentence.type:
-            yield _keys(document, sentence.public_id, str(number)) | {
+            yield {
+                "id": sentence.public_id,
+                "document": of,
+                "position": str(number),
                 "sentence": sentence.decontext or sentence.text,
                 "checkworthy": CHECKWORTHINESS[sentence.type],
             }
 
 
 def _claims(document: GoldDocument) -> Iterator[Row]:
+    of = document_key(document)
     for position, _, claim in numbered_claims(document):
         if claim.type:
-            yield _keys(document, claim.public_id, position) | {"claim": claim.text, "checkworthy": claim.type}
+            yield {
+                "id": claim.public_id,
+                "document": of,
+                "position": position,
+                "claim": claim.text,
+                "checkworthy": claim.type,
+            }
 
 
 def _stances(document: GoldDocument) -> Iterator[Row]:
+    of = document_key(document)
     for position, _, claim in numbered_claims(document):
         if not claim.is_checked:
             continue
         for number, evidence in enumerate(claim.retrieved, start=1):
             if evidence.stance:
-                yield _keys(document, evidence.public_id, f"{position}.{number}") | {
+                yield {
+                    "id": evidence.public_id,
+                    "document": of,
+                    "position": f"{position}.{number}",
                     "claim": claim.text,
                     "evidence": evidence.passage,
                     "stance": STANCE[evidence.stance],
@@ -82,9 +104,13 @@ def _stances(document: GoldDocument) -> Iterator[Row]:
 
 
 def _verdicts(document: GoldDocument) -> Iterator[Row]:
+    of = document_key(document)
     for position, _, claim in numbered_claims(document):
         if claim.is_checked and claim.factuality:
-            yield _keys(document, claim.public_id, position) | {
+            yield {
+                "id": claim.public_id,
+                "document": of,
+                "position": position,
                 "claim": claim.text,
                 "label": claim.factuality,
                 "revised_claim": claim.revised,
@@ -95,7 +121,10 @@ def _revisions(document: GoldDocument) -> Iterator[Row]:
     if not document.revised:
         return
     is_true = document.is_true_by_claims
-    yield _keys(document, document.public_id, "") | {
+    yield {
+        "id": document.public_id,
+        "document": document_key(document),
+        "position": "",
         "factual state": NOT_APPLICABLE if is_true is None else str(is_true).lower(),
         "claim list": list(_revised_claims(document)),
         "prompt": document.prompt,
@@ -110,10 +139,6 @@ def _revised_claims(document: GoldDocument) -> Iterator[str]:
         for text in [claim.revised for claim in sentence.claims] if sentence.claims else [sentence.text]:
             if text.strip():
                 yield text
-
-
-def _keys(document: GoldDocument, public_id: str, position: str) -> Row:
-    return {"id": public_id, "document": document_key(document), "position": position}
 
 
 SUBTASKS = (
@@ -154,6 +179,8 @@ SUBTASKS = (
         lists=("claim list",),
     ),
 )
+# What is streamed first is packed while the documents are read: most rows are about passages.
+LARGEST_FIRST = sorted(SUBTASKS, key=lambda subtask: "evidence" not in subtask.texts)
 
 
 # --- reading --------------------------------------------------------------------------------------

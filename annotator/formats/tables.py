@@ -9,25 +9,29 @@ Released spellings (``annotator.formats.released``) and who said what have no pl
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
-import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
+import orjson
+
+from annotator.formats.ahead import ahead
 from annotator.formats.gold import GoldClaim, GoldDocument, GoldSentence
 from annotator.formats.spool import Files, in_one_pass
-from annotator.formats.table_columns import TABLES, Kind, Table
+from annotator.formats.table_columns import EVIDENCE, TABLES, Kind, Table
 
 Row = tuple[Any, ...]  # the cells of a row, in the order of the table's columns
 Documents = Callable[[], Iterator[GoldDocument]]
 
 SUFFIX = ".csv"
 BOM = b"\xef\xbb\xbf"
+# The order of files that are streamed: what comes first is packed while the documents are read, and waits on no disk.
+LARGEST_FIRST = (EVIDENCE, *(table for table in TABLES if table is not EVIDENCE))
 # A spreadsheet runs a cell that begins like this as a formula; the apostrophe stands for itself, so that one can be
 # put before any of them and taken away again.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
+_FORMULA = frozenset("=+-@\t\r\n'")
 
 
 def files(documents: Documents, *, for_spreadsheets: bool = False) -> Files:
@@ -36,62 +40,80 @@ def files(documents: Documents, *, for_spreadsheets: bool = False) -> Files:
     RFC 4180 in UTF-8. Cells are exact; with ``for_spreadsheets`` each file begins with a byte order mark, by which
     Excel knows UTF-8, and a text that a spreadsheet would run as a formula has an apostrophe before it.
     """
-    return in_one_pass([table.name + SUFFIX for table in TABLES], _csv_parts(documents(), for_spreadsheets))
+    return in_one_pass([table.name + SUFFIX for table in LARGEST_FIRST], _csv_parts(documents(), for_spreadsheets))
 
 
 def _csv_parts(documents: Iterable[GoldDocument], for_spreadsheets: bool) -> Iterator[tuple[str, bytes]]:
     for table in TABLES:
-        head = csv_bytes([table.column_names])
+        head = (",".join(table.column_names) + "\r\n").encode()
         yield table.name + SUFFIX, BOM + head if for_spreadsheets else head
-    for number, document in enumerate(documents, start=1):
-        for table, rows in rows_of(document, number):
-            if rows:
-                cells = [_cells(table, row) for row in rows]
-                if for_spreadsheets:
-                    cells = [[_guarded(cell) for cell in row] for row in cells]
-                yield table.name + SUFFIX, csv_bytes(cells)
+    write = partial(_csv_of, for_spreadsheets=for_spreadsheets)
+    for written in ahead(enumerate(documents, start=1), write):
+        yield from written
 
 
-def csv_bytes(rows: Iterable[Sequence[Any]]) -> bytes:
-    """Rows as lines of CSV; what is missing becomes a blank cell."""
-    written = io.StringIO(newline="")
-    csv.writer(written).writerows(rows)
-    return written.getvalue().encode()
+def _csv_of(numbered: list[tuple[int, GoldDocument]], for_spreadsheets: bool) -> list[tuple[str, bytes]]:
+    """What some documents add to each file."""
+    return [(table.name + SUFFIX, csv_bytes(table, rows, for_spreadsheets)) for table, rows in rows_of_all(numbered)]
 
 
-# Where a table has columns that need another spelling: most cells are texts, and there are millions of them.
-_BOOLEANS, _MOMENTS = (
-    {table.name: [place for place, column in enumerate(table.columns) if column.kind in kinds] for table in TABLES}
-    for kinds in ({Kind.BOOLEAN}, {Kind.DATE, Kind.TIME})
-)
+def csv_bytes(table: Table, rows: list[Row], for_spreadsheets: bool = False) -> bytes:
+    """Rows as lines of CSV; what is missing is a blank cell.
+
+    Column by column, since its kind says how a cell is spelled. ``csv.writer`` would give the same, but it looks at
+    each character by itself, and passages are long.
+    """
+    columns = [
+        _csv_cells(column.kind, cells, for_spreadsheets)
+        for column, cells in zip(table.columns, zip(*rows, strict=True), strict=False)  # without rows, no cells
+    ]
+    return "".join([",".join(row) + "\r\n" for row in zip(*columns, strict=True)]).encode()
 
 
-def _cells(table: Table, row: Row) -> list[Any]:
-    """A row as the cells of CSV: yes and no are true and false, dates and times as ISO 8601."""
-    cells = json_cells(table, row)
-    for place in _BOOLEANS[table.name]:
-        if cells[place] is not None:
-            cells[place] = "true" if cells[place] else "false"
-    return cells
+def _csv_cells(kind: Kind, cells: Iterable[Any], for_spreadsheets: bool) -> list[str]:
+    """The cells of one column: yes and no are true and false, dates and times as ISO 8601."""
+    match kind:
+        case Kind.BOOLEAN:
+            return [_BOOLEANS[cell] for cell in cells]
+        case Kind.INTEGER:
+            return ["" if cell is None else str(cell) for cell in cells]
+        case Kind.DATE | Kind.TIME:
+            return [_moment(cell) or "" for cell in cells]
+    if for_spreadsheets:
+        cells = [f"'{cell}" if cell[:1] in _FORMULA else cell for cell in cells]
+    return [_quoted(cell) for cell in cells]
 
 
-def json_cells(table: Table, row: Row) -> list[Any]:
-    """A row as JSON holds it: dates and times as ISO 8601."""
-    cells = list(row)
-    for place in _MOMENTS[table.name]:
-        value = cells[place]
-        if value is not None:
-            cells[place] = time_text(value) if isinstance(value, dt.datetime) else value.isoformat()
-    return cells
+_BOOLEANS = {True: "true", False: "false", None: ""}
+
+
+def _quoted(text: str) -> str:
+    """A text between quotes where it needs them."""
+    if '"' in text:
+        return '"' + text.replace('"', '""') + '"'
+    return f'"{text}"' if "," in text or "\n" in text or "\r" in text else text
+
+
+def json_lines(table: Table, rows: list[Row]) -> bytes:
+    """Rows as lines of JSON, objects by the names of the columns; column by column, too."""
+    columns = []
+    for column, cells in zip(table.columns, zip(*rows, strict=True), strict=False):
+        name = f'"{column.name}": '.encode()
+        plain = [_moment(cell) for cell in cells] if column.kind in (Kind.DATE, Kind.TIME) else cells
+        columns.append([name + orjson.dumps(cell) for cell in plain])
+    return b"".join([b"{" + b", ".join(row) + b"}\n" for row in zip(*columns, strict=True)])
+
+
+def _moment(value: dt.date | None) -> str | None:
+    """A date or a time in ISO 8601."""
+    if value is None:
+        return None
+    return time_text(value) if isinstance(value, dt.datetime) else value.isoformat()
 
 
 def time_text(value: dt.datetime) -> str:
     """A moment in UTC, as ISO 8601."""
     return value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
-
-
-def _guarded(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
 def unguarded(cell: str) -> str:
@@ -104,15 +126,21 @@ def unguarded(cell: str) -> str:
 
 def rows_of(document: GoldDocument, number: int) -> list[tuple[Table, list[Row]]]:
     """A document's rows in each table, in the order of ``TABLES``. ``number``: its place among the documents."""
+    return rows_of_all([(number, document)])
+
+
+def rows_of_all(numbered: Iterable[tuple[int, GoldDocument]]) -> list[tuple[Table, list[Row]]]:
+    """The same of several documents together."""
     rows: dict[str, list[Row]] = {table.name: [] for table in TABLES}
-    rows["documents"].append(_document(document, number))
-    for place, sentence in enumerate(document.sentences, start=1):
-        rows["sentences"].append(_sentence(document, sentence, place))
-        for order, claim in enumerate(sentence.claims, start=1):
-            parents = (document.public_id, sentence.public_id, claim.public_id)
-            rows["claims"].append(_claim(document, sentence, claim, order))
-            rows["evidence"] += _evidence(parents, claim)
-            rows["edits"] += _edits(parents, claim)
+    for number, document in numbered:
+        rows["documents"].append(_document(document, number))
+        for place, sentence in enumerate(document.sentences, start=1):
+            rows["sentences"].append(_sentence(document, sentence, place))
+            for order, claim in enumerate(sentence.claims, start=1):
+                parents = (document.public_id, sentence.public_id, claim.public_id)
+                rows["claims"].append(_claim(document, sentence, claim, order))
+                rows["evidence"] += _evidence(parents, claim)
+                rows["edits"] += _edits(parents, claim)
     return [(table, rows[table.name]) for table in TABLES]
 
 
@@ -174,14 +202,15 @@ def _claim(document: GoldDocument, sentence: GoldSentence, claim: GoldClaim, ord
     )
 
 
-def _evidence(parents: tuple[str, str, str], claim: GoldClaim) -> Iterator[Row]:
+def _evidence(parents: tuple[str, str, str], claim: GoldClaim) -> list[Row]:
     named = {id(each): place for place, each in enumerate(claim.rests_on, start=1)}
-    for order, each in enumerate([*claim.retrieved, *claim.added], start=1):
-        yield (
+    retrieved = len(claim.retrieved)
+    return [
+        (
             each.public_id,
             *parents,
             order,
-            order > len(claim.retrieved),
+            order > retrieved,
             each.passage,
             each.url,
             each.title,
@@ -193,6 +222,8 @@ def _evidence(parents: tuple[str, str, str], claim: GoldClaim) -> Iterator[Row]:
             each.stance,
             named.get(id(each)),
         )
+        for order, each in enumerate([*claim.retrieved, *claim.added], start=1)
+    ]
 
 
 def _edits(parents: tuple[str, str, str], claim: GoldClaim) -> Iterator[Row]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import orjson
 from django.db.models import DateField, Field, JSONField, Model
 
 from annotator import models
@@ -57,14 +58,10 @@ class Table:
         return frozenset(name for name in self.fields if not _may_be_left_out(self.column(name)))
 
     @cached_property
-    def written(self) -> tuple[tuple[str, bool, Callable[[Any], Any] | None], ...]:
-        """How a writer goes over the fields: name, whether it is written when blank, how its value becomes JSON."""
-        return tuple((name, name in self.always, _as_json(self.column(name))) for name in self.fields)
-
-
-def is_blank(value: Any) -> bool:
-    """Is it left out where it may be? 0 and false are not blank."""
-    return not value and (value is None or isinstance(value, str | list | dict))
+    def converters(self) -> dict[int, Callable[[Any], Any]]:
+        """How values become JSON, by the place of their field; those that are not in it are JSON already."""
+        converters = {place: _as_json(self.column(name)) for place, name in enumerate(self.fields)}
+        return {place: convert for place, convert in converters.items() if convert}
 
 
 def _as_json(column: Field[Any, Any]) -> Callable[[Any], Any] | None:
@@ -354,9 +351,12 @@ PROTOCOL = (
 )
 
 
-def line(value: dict[str, Any]) -> str:
-    """One line of the file, with its line break."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+def line(value: dict[str, Any]) -> bytes:
+    """One line of the file, with its line break, in UTF-8."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:  # a number of more than 64 bits, in metadata or a plan
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def in_order(value: Any) -> Any:

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
+from annotator.formats.ahead import ahead
 from annotator.formats.claims_of_answers import answered_document, as_released, one_sentence, sentence_with
 from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.formats.incoming import place_of
 from annotator.formats.lines import kind_of, read_objects
 from annotator.formats.problems import BadRow
-from annotator.formats.released import ABSENT, remember, storable, storable_text
+from annotator.formats.released import ABSENT, remember, storable
 from annotator.formats.spool import Files, in_one_pass
 from annotator.formats.writing import (
     Documents,
     document_key,
     evidence_of,
+    json_bytes,
     model_of,
     source_of,
 )
@@ -55,17 +57,25 @@ _LEFT_OUT = {
 
 
 def files(documents: Documents) -> Files:
-    """The three files, in one pass over the documents."""
-    return in_one_pass(list(_LEFT_OUT), _parts(documents()))
+    """The three files, in one pass over the documents. The largest comes first: it is packed while they are read."""
+    return in_one_pass([LABELS_FILE, EVIDENCE_FILE, CLAIMS_FILE], _parts(documents()))
 
 
 def _parts(documents: Iterator[GoldDocument]) -> Iterator[tuple[str, bytes]]:
+    for written in ahead(documents, _lines_of):
+        yield from written
+
+
+def _lines_of(documents: list[GoldDocument]) -> list[tuple[str, bytes]]:
+    """What some documents add to each file."""
+    lines: dict[str, list[bytes]] = {file: [] for file in _LEFT_OUT}
     for document in documents:
         # Each field is written out once, though all three files may have it.
-        fields = {name: f"{storable_text(name)}: {storable_text(value)}" for name, value in render(document).items()}
+        fields = {name: json_bytes(name) + b": " + json_bytes(value) for name, value in render(document).items()}
         for file, left_out in _LEFT_OUT.items():
-            text = ", ".join(field for name, field in fields.items() if name not in left_out)
-            yield file, f"{{{text}}}\n".encode()
+            text = b", ".join([field for name, field in fields.items() if name not in left_out])
+            lines[file].append(b"{" + text + b"}\n")
+    return [(file, b"".join(each)) for file, each in lines.items()]
 
 
 def render(document: GoldDocument) -> dict[str, Any]:

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from annotator.formats import quick_json
 from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.formats.released import storable_text
 from annotator.vocabulary import StanceLabel
 
 # Begins the documents anew each time it is called, so that several files can be written from them.
 Documents = Callable[[], Iterator[GoldDocument]]
-# Names of files with their text in pieces. A file's pieces are to be taken before the next file is asked for.
-Files = Iterator[tuple[str, Iterator[str]]]
 
 _SUPPORTS = (StanceLabel.COMPLETELY_SUPPORT, StanceLabel.PARTIALLY_SUPPORT)
 
 
 def json_line(value: Any) -> str:
-    """A value as one line of JSON in UTF-8, with its line break; without NUL and halves of surrogate pairs."""
-    return storable_text(value) + "\n"
+    """A value as one line of JSON, with its line break; without NUL and halves of surrogate pairs."""
+    return json_bytes(value).decode() + "\n"
+
+
+def json_lines(values: Iterable[Any]) -> bytes:
+    """The lines of several values, in UTF-8."""
+    return b"".join([json_bytes(value) + b"\n" for value in values])
+
+
+def json_bytes(value: Any, *, indent: int | None = None, ascii: bool = False) -> bytes:
+    """A value as JSON, as ``storable_text`` gives it, in UTF-8."""
+    try:
+        found = quick_json.dumps(value, indent=indent, ascii=ascii)
+    except ValueError:  # a number beyond a double's range, or half of a surrogate pair
+        found = b""
+    # NUL is written as an escape; a text that merely looks like one is no harm.
+    is_plain = found and b"\\u0000" not in found
+    return found if is_plain else storable_text(value, indent=indent, ascii=ascii).encode()
 
 
 def document_key(document: GoldDocument) -> str:

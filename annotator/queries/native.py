@@ -1,4 +1,5 @@
-"""A benchmark in its native format, streamed: the header, then a chunk of documents at a time, one query a table.
+"""A benchmark in its native format, streamed: the header, then a chunk of documents at a time, one query a table that
+has rows of this benchmark.
 
 What goes out of a document: its own fields, the suggestions, and of each stage that is over (agreed, and all before it)
 everybody's work, the agreed version and how it was settled. Of a stage in work nothing goes out, whoever asks: the
@@ -9,15 +10,17 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
-from typing import Any, cast
+from operator import itemgetter
+from typing import Any
 
-from django.db.models import ManyToManyField, Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from annotator.formats import touchstone
+from annotator.formats.ahead import ahead
 from annotator.formats.incoming import hash_of
-from annotator.formats.touchstone import TABLES, Table, in_order, is_blank
+from annotator.formats.touchstone import Table, in_order
 from annotator.models import (
     Activity,
     Annotation,
@@ -38,18 +41,28 @@ from annotator.models import (
     VerdictSuggestion,
 )
 from annotator.queries.export import documents_to_export
+from annotator.queries.native_tables import DOCUMENTS, Filled, Links, Row, filled, row_of, rows_of, through
 from annotator.queries.pseudonyms import Keys
 from annotator.visibility import sees_annotation
 from annotator.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, RunState, Stage
 
 CHUNK = 100  # documents
 
-Row = dict[str, Any]
-
-Links = dict[str, dict[int, str]]  # table -> primary key -> the id in the file
-
 # The person whom a sentence of Touchstone's own begins with: "Ada has left the benchmark", "Ada is researcher now".
 WHO_LEFT = re.compile(r"^.+?(?= has left | is [a-z ]+ now$)")
+
+# Of which stage the annotations of a table are; of any, where it is not in here.
+_STAGES = {
+    "sentences": Stage.DECOMPOSE,
+    "claims": Stage.DECOMPOSE,
+    "stances": Stage.VERIFY,
+    "verdicts": Stage.VERIFY,
+    "edits": Stage.VERIFY,
+    "rests_on": Stage.VERIFY,
+    "claim_revisions": Stage.REVISE,
+    "sentence_revisions": Stage.REVISE,
+    "response_revisions": Stage.REVISE,
+}
 
 # What a plan says in primary keys, which mean nothing elsewhere.
 ONLY_HERE = ("corpus", "claims")
@@ -57,18 +70,24 @@ ONLY_HERE = ("corpus", "claims")
 
 def lines(
     benchmark: Benchmark, *, include: str = "gold", named: bool = False, on_document: Callable[[], None] = lambda: None
-) -> Iterator[str]:
+) -> Iterator[bytes]:
     """The lines of the file. ``include`` as in ``annotator.queries.export``; ``named``: user names, not pseudonyms."""
     people = Keys(benchmark, named=named)
-    chosen = documents_to_export(benchmark, include)
     yield touchstone.line(_header(benchmark, include, people))
+    for written in ahead(_documents(benchmark, include, people), lambda read: [touchstone.line(each) for each in read]):
+        for line in written:
+            yield line
+            on_document()
+
+
+def _documents(benchmark: Benchmark, include: str, people: Keys) -> Iterator[Row]:
+    chosen = documents_to_export(benchmark, include)
     keys = array("q", chosen.order_by("order", "pk").values_list("pk", flat=True).iterator())
+    tables = filled(benchmark)
     for start in range(0, len(keys), CHUNK):
         # Asked anew, since somebody may have reopened a document meanwhile.
         part = chosen.filter(pk__in=keys[start : start + CHUNK]).select_related("batch").order_by("order", "pk")
-        for document in _Chunk(list(part), people).documents():
-            yield touchstone.line(document)
-            on_document()
+        yield from _Chunk(list(part), people, tables).documents()
 
 
 # --- the header -----------------------------------------------------------------------------------
@@ -97,15 +116,9 @@ def _header(benchmark: Benchmark, include: str, people: Keys) -> Row:
         "benchmark": {"id": benchmark.public_id, "slug": benchmark.slug, "name": benchmark.name},
         "protocol": {name: in_order(getattr(benchmark, name)) for name in touchstone.PROTOCOL},
         "members": sorted(members, key=lambda member: member["person"]),
-        **{table.name: [_row_of(table, each, people, links) for each in found] for table, found in rows},
+        **{table.name: [row_of(table, each, people, links) for each in found] for table, found in rows},
         "configurations": _configurations(benchmark, include),
     }
-
-
-def _row_of(table: Table, record: Any, people: Keys, links: Links) -> Row:
-    columns = [*table.fields, *(f"{name}_id" for name in (*table.links, *table.people))]
-    values = [getattr(record, name) for name in columns]
-    return _row(table, getattr(record, "public_id", ""), values, people, links)
 
 
 def _configurations(benchmark: Benchmark, include: str) -> dict[str, Row]:
@@ -135,23 +148,6 @@ def _digest(shared: Row) -> str:
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def _row(table: Table, public_id: str, values: Sequence[Any], people: Keys, links: Links) -> Row:
-    """A row as in the file; ``values`` are those of fields, links and people, in this order."""
-    row: Row = {"id": public_id} if table.has_id else {}
-    for (name, always, convert), value in zip(table.written, values, strict=False):
-        if always or not is_blank(value):
-            row[name] = convert(value) if convert else value
-    place = len(table.fields)
-    for (name, target), linked in zip(table.links.items(), values[place:], strict=False):
-        if linked is not None and linked in links.get(target, {}):
-            row[name] = links[target][linked]
-    place += len(table.links)
-    for name, person in zip(table.people, values[place:], strict=True):
-        if person is not None:
-            row[name] = people.key(person)
-    return row
-
-
 def _settled(state: str) -> str:
     """The state of a run or of its item in the file, where nothing goes on any more."""
     is_over = state in (RunState.FINISHED, RunState.FAILED, RunState.CANCELLED)
@@ -164,21 +160,22 @@ def _settled(state: str) -> str:
 class _Chunk:
     """Reads all tables of some documents."""
 
-    def __init__(self, documents: list[Document], people: Keys) -> None:
+    def __init__(self, documents: list[Document], people: Keys, filled: Filled) -> None:
         self.documents_in_order = documents
         self.people = people
+        self.filled = filled
         self.links: Links = {}
         self.tables: dict[int, dict[str, list[Row]]] = {each.pk: {} for each in documents}
         self.over: dict[int, list[Stage]] = {}
         self.shown: dict[int, int] = {}  # the annotations that go out, with their document
+        self.shown_at: dict[str, list[int]] = {stage: [] for stage in STAGES}
         self._choose_annotations()
-        for table in TABLES:
+        for table in filled:
             self._read(table)
 
     def documents(self) -> Iterator[Row]:
         for document in self.documents_in_order:
-            values = [getattr(document, name) for name in touchstone.DOCUMENT.fields]
-            row = _row(touchstone.DOCUMENT, document.public_id, values, self.people, self.links)
+            row = row_of(touchstone.DOCUMENT, document, self.people, self.links)
             over = self.over[document.pk]
             row["stage"] = STAGES[min(len(over), len(STAGES) - 1)].value
             row["phase"] = (Phase.AGREED if len(over) == len(STAGES) else Phase.INDEPENDENT).value
@@ -208,6 +205,7 @@ class _Chunk:
                     is_member=True,
                 ):
                     self.shown[each.pk] = document.pk
+                    self.shown_at[each.stage].append(each.pk)
 
     def _read(self, table: Table) -> None:
         """All rows of a table, each put with its document."""
@@ -217,41 +215,44 @@ class _Chunk:
         rows, owner = self._rows(table)
         names = [*table.fields, *(f"{name}_id" for name in (*table.links, *table.people))]
         identity = "public_id" if table.has_id else "pk"
-        ids = self.links.setdefault(table.name, {})
-        found: list[tuple[int, Row]] = []
-        for pk, public_id, owner_pk, *values in rows.order_by("pk").values_list("pk", identity, owner, *names):
-            document = owner_pk if table.annotation is None else self.shown[owner_pk]
-            ids[pk] = public_id
-            row = _row(table, public_id, values, self.people, self.links)
+        # Put in order here, not by the database: passages are long, and it would sort them on the disk.
+        found = sorted(rows.order_by().values_list("pk", owner, identity, *names), key=itemgetter(0))
+        if not found:
+            return
+        pks, owners, *columns = zip(*found, strict=True)
+        self.links.setdefault(table.name, {}).update(zip(pks, columns[0], strict=True))
+        written = rows_of(table, columns, self.people, self.links)
+        of_annotation = owner == "pk" or owner.endswith("annotation")
+        for of, row in zip(owners, written, strict=True):
+            document = self.shown[of] if of_annotation else of
             self.tables[document].setdefault(table.name, []).append(row)
-            found.append((pk, row))
-        for name, target in table.lists.items():
-            self._read_list(table, name, target, dict(found))
-        self._finish(table, found)
+        by_key = list(zip(pks, written, strict=True))
+        for name, target in self.filled[table].items():
+            self._read_list(table, name, target, dict(by_key))
+        self._finish(table, by_key)
 
     def _read_list(self, table: Table, name: str, target: str, found: dict[int, Row]) -> None:
         """The rows that an agreed row was made from."""
-        many = cast("ManyToManyField[Any, Any]", table.model._meta.get_field(name))
-        one, other = many.m2m_field_name(), many.m2m_reverse_field_name()
-        through = cast("type[Model]", many.remote_field.through)._default_manager
+        between, one, other = through(table, name)
         made = {f"{one}__{table.annotation or 'annotation'}__in": list(self.shown)}
-        pairs = through.filter(**made).order_by("pk").values_list(f"{one}_id", f"{other}_id")
+        pairs = between._default_manager.filter(**made).order_by("pk").values_list(f"{one}_id", f"{other}_id")
         for pk, linked in pairs:
-            if pk in found and linked in self.links[target]:
+            if pk in found and linked in self.links.get(target, {}):
                 found[pk].setdefault(name, []).append(self.links[target][linked])
 
     def _read_pages(self) -> None:
         """A page stands in the line of each document that has evidence from it, in the order of the ids: the order of
         rows would be another one after an import."""
         evidence, owner = self._rows(touchstone.EVIDENCE)
-        pairs = set(evidence.filter(snapshot__isnull=False).values_list("snapshot", owner))
+        found = evidence.filter(snapshot__isnull=False).values_list("snapshot", owner)
+        pairs = {(page, self.shown[annotation]) for page, annotation in found}
         pages = PageSnapshot.objects.filter(pk__in={page for page, _ in pairs}).order_by("public_id")
         ids = self.links[touchstone.PAGES.name] = {}
         for page in pages:
             ids[page.pk] = page.public_id
             for document in self.tables:
                 if (page.pk, document) in pairs:
-                    row = _row_of(touchstone.PAGES, page, self.people, self.links)
+                    row = row_of(touchstone.PAGES, page, self.people, self.links)
                     self.tables[document].setdefault(touchstone.PAGES.name, []).append(row)
 
     def _finish(self, table: Table, found: list[tuple[int, Row]]) -> None:
@@ -305,61 +306,63 @@ class _Chunk:
                     row["plan"]["annotation"] = self.links["annotations"][row["plan"]["annotation"]]
 
     def _rows(self, table: Table) -> tuple[QuerySet[Any], str]:
-        """The rows of a table that go out, and the path to their annotation, or else to their document."""
+        """The rows of a table that go out, and the path to their annotation ("pk" is its own), or to their document."""
         shown = list(self.shown)
         if table.annotation is not None:
             path = table.annotation or "pk"
-            return table.model._default_manager.filter(**{f"{path}__in": shown}), path
+            stage = _STAGES.get(table.name)
+            # No more of them than needed: by many keys, PostgreSQL takes to reading whole tables.
+            annotations = shown if stage is None else self.shown_at[stage]
+            return table.model._default_manager.filter(**{f"{path}__in": annotations}), path
+        owner = f"{DOCUMENTS[table.name]}_id"
         documents = list(self.tables)
+        decomposed = self.shown_at[Stage.DECOMPOSE]
         through_claim = "claim__sentence__annotation"
         match table.name:
             case "runs":
                 rows: QuerySet[Any] = PipelineRun.objects.filter(items__document__in=documents)
                 mine = Q(plan__annotation__isnull=True) | Q(plan__annotation__in=shown)
-                return rows.filter(mine), "items__document_id"
+                return rows.filter(mine), owner
             case "run_items":
-                known = list(self.links["runs"])
-                return RunItem.objects.filter(document__in=documents, run__in=known), "document_id"
+                known = list(self.links.get("runs", ()))
+                return RunItem.objects.filter(document__in=documents, run__in=known), owner
             case "step_uses":
-                return StepUse.objects.filter(item__in=list(self.links["run_items"])), "item__document_id"
+                return StepUse.objects.filter(item__in=list(self.links.get("run_items", ()))), owner
             case "sentence_suggestions":
-                return SentenceSuggestion.objects.filter(document__in=self._hinted(Stage.DECOMPOSE)), "document_id"
+                return SentenceSuggestion.objects.filter(document__in=self._hinted(Stage.DECOMPOSE)), owner
             case "claim_suggestions":
-                return (
-                    ClaimSuggestion.objects.filter(sentence__document__in=self._hinted(Stage.DECOMPOSE)),
-                    "sentence__document_id",
-                )
+                hinted = self._hinted(Stage.DECOMPOSE)
+                return ClaimSuggestion.objects.filter(sentence__document__in=hinted), owner
             case "revision_suggestions":
-                return RevisionSuggestion.objects.filter(document__in=self._hinted(Stage.REVISE)), "document_id"
+                return RevisionSuggestion.objects.filter(document__in=self._hinted(Stage.REVISE)), owner
             case "evidence":
                 rows = Evidence.objects.filter(Q(annotation__isnull=True) | Q(annotation__in=shown))
-                return rows.filter(**{f"{through_claim}__in": shown}), f"{through_claim}__document_id"
+                return rows.filter(**{f"{through_claim}__in": decomposed}), through_claim
             case "stance_suggestions":
+                path = f"evidence__{through_claim}"
                 rows = StanceSuggestion.objects.filter(
-                    Q(evidence__annotation__isnull=True) | Q(evidence__annotation__in=shown),
-                    **{f"evidence__{through_claim}__in": shown},
-                    **{f"evidence__{through_claim}__document__in": self._hinted(Stage.VERIFY)},
+                    Q(evidence__annotation__isnull=True) | Q(evidence__annotation__in=shown)
                 )
-                return rows, f"evidence__{through_claim}__document_id"
+                return rows.filter(**{f"{path}__in": self._open_to_hints()}), path
             case "verdict_suggestions":
-                rows = VerdictSuggestion.objects.filter(
-                    **{
-                        f"{through_claim}__in": shown,
-                        f"{through_claim}__document__in": self._hinted(Stage.VERIFY),
-                    }
-                )
-                return rows, f"{through_claim}__document_id"
+                claims = {f"{through_claim}__in": self._open_to_hints()}
+                return VerdictSuggestion.objects.filter(**claims), through_claim
             case "flags":
-                return Flag.objects.filter(document__in=documents), "document_id"
+                return Flag.objects.filter(document__in=documents), owner
             case "sent_back":
-                return SentBack.objects.filter(**{f"{through_claim}__in": shown}), "document_id"
+                return SentBack.objects.filter(**{f"{through_claim}__in": decomposed}), owner
             case _:
                 of_document = Q(annotation__isnull=True) & ~Q(action="open")
                 return (
                     Activity.objects.filter(of_document | Q(annotation__in=shown), document__in=documents),
-                    "document_id",
+                    owner,
                 )
 
     def _hinted(self, stage: Stage) -> list[int]:
         """The documents whose suggestions for a stage go out: while people label blind first, they are not shown."""
         return [each.pk for each in self.documents_in_order if stage in self.over[each.pk] or not each.blind_first]
+
+    def _open_to_hints(self) -> list[int]:
+        """The annotations of the decompose stage on whose claims suggestions for verifying go out."""
+        hinted = set(self._hinted(Stage.VERIFY))
+        return [pk for pk in self.shown_at[Stage.DECOMPOSE] if self.shown[pk] in hinted]

@@ -28,16 +28,18 @@ from annotator.vocabulary import Stage
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a kind of row is read. ``work``: the way to its annotation; ``labels``: its fields, those that end in
-    ``_origin`` say how the one before came about; ``parents``: what it is about; ``removed``: where a removed row says
-    so; ``suggestion``: the kind of what it may have begun as."""
+    """How a kind of row is read. ``work``: the way to its annotation, which is one of ``stage``; ``labels``: its
+    fields, those that end in ``_origin`` say how the one before came about; ``parent``: the kind of what it is about,
+    which is the name of its foreign key, too; ``may_be_removed``: it has a field that says so; ``suggestion``: the kind
+    of what it may have begun as."""
 
     name: str
     model: type[Model]
     work: str
+    stage: Stage
     labels: tuple[str, ...]
-    parents: dict[str, str] = field(default_factory=dict)
-    removed: tuple[str, ...] = ()
+    parent: str = ""
+    may_be_removed: bool = False
     suggestion: str = ""
 
 
@@ -45,70 +47,61 @@ def _with_origin(*fields: str) -> tuple[str, ...]:
     return tuple(name for each in fields for name in (each, f"{each}_origin"))
 
 
+# In an order in which parents come first.
 KINDS = (
     Kind(
         "sentence",
         Sentence,
         "annotation",
+        Stage.DECOMPOSE,
         ("decontext_origin", *_with_origin("type", "importance"), "removed"),
-        removed=("removed",),
+        may_be_removed=True,
         suggestion="sentence-suggestion",
     ),
     Kind(
         "claim",
         Claim,
         "sentence__annotation",
+        Stage.DECOMPOSE,
         ("text_origin", *_with_origin("type", "worth_checking", "importance"), "removed"),
-        {"sentence": "sentence__public_id"},
-        ("removed", "sentence__removed"),
-        "claim-suggestion",
+        "sentence",
+        may_be_removed=True,
+        suggestion="claim-suggestion",
     ),
     Kind(
         "evidence",
         Evidence,
         "annotation",
+        Stage.VERIFY,
         ("url", "content_hash", "retrieved_at", "removed"),
-        {"claim": "claim__public_id"},
-        ("removed", "claim__removed", "claim__sentence__removed"),
+        "claim",
+        may_be_removed=True,
     ),
     Kind(
         "stance",
         Stance,
         "annotation",
+        Stage.VERIFY,
         (*_with_origin("label"), "reliable", "sufficient"),
-        {"evidence": "evidence__public_id"},
-        ("evidence__removed", "evidence__claim__removed", "evidence__claim__sentence__removed"),
-        "stance-suggestion",
+        "evidence",
+        suggestion="stance-suggestion",
     ),
     Kind(
         "verdict",
         Verdict,
         "annotation",
+        Stage.VERIFY,
         (*_with_origin("factuality", "evidence_sufficient"), "confidence"),
-        {"claim": "claim__public_id"},
-        ("claim__removed", "claim__sentence__removed"),
-        "verdict-suggestion",
+        "claim",
+        suggestion="verdict-suggestion",
     ),
-    Kind(
-        "claim-revision",
-        ClaimRevision,
-        "annotation",
-        ("handling",),
-        {"claim": "claim__public_id"},
-        ("claim__removed", "claim__sentence__removed"),
-    ),
-    Kind(
-        "sentence-revision",
-        SentenceRevision,
-        "annotation",
-        ("text_origin", "deleted"),
-        {"sentence": "sentence__public_id"},
-        ("sentence__removed",),
-    ),
+    Kind("claim-revision", ClaimRevision, "annotation", Stage.REVISE, ("handling",), "claim"),
+    Kind("sentence-revision", SentenceRevision, "annotation", Stage.REVISE, ("text_origin", "deleted"), "sentence"),
     Kind(
         "response-revision",
         ResponseRevision,
         "annotation",
+        Stage.REVISE,
         ("text_origin", "follows_statements"),
         suggestion="revision-suggestion",
     ),

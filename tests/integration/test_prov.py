@@ -22,9 +22,9 @@ from annotator.actions.annotate import open_annotation
 from annotator.actions.imports import import_gold
 from annotator.actions.submit import submit
 from annotator.formats import prov
-from annotator.models import Benchmark, Document, SentenceSuggestion, User
+from annotator.models import Benchmark, Claim, Document, Evidence, SentenceSuggestion, Stance, User, Verdict
 from annotator.queries.export import gold_documents
-from annotator.vocabulary import Stage
+from annotator.vocabulary import AnnotationKind, Removal, Stage
 from tests.agreeing import at_revise, begun, settle
 from tests.factories import BenchmarkFactory, DocumentFactory, prefill, save
 from tests.released import numbered, write_jsonl
@@ -227,3 +227,27 @@ def test_copies_of_gold_and_unfinished_documents_stay_here(benchmark: Benchmark,
     assert [list(of_type(record, "entity", "ts:Document")) for record in lines(benchmark)] == [
         [f"document:{gold.public_id}"]
     ]
+
+
+def test_what_was_removed_takes_the_agreed_rows_about_it_along(benchmark: Benchmark, gold: Document) -> None:
+    agreed = Stance.objects.filter(annotation__kind=AnnotationKind.CONSOLIDATED, evidence__annotation__isnull=True)
+    stance = agreed.select_related("evidence__claim").order_by("pk")[0]
+    own = Stance.objects.filter(evidence=stance.evidence, annotation__kind=AnnotationKind.INDIVIDUAL)
+    before = lines(benchmark)[0]["entity"]
+    assert {f"evidence:{stance.evidence.public_id}", f"stance:{stance.public_id}"} <= before.keys()
+    Evidence.objects.filter(pk=stance.evidence_id).update(removed=Removal.REDUNDANT)
+    record = lines(benchmark)[0]
+    gone = before.keys() - record["entity"].keys()
+    assert gone == {f"evidence:{stance.evidence.public_id}", f"stance:{stance.public_id}"}
+    # What people said of it is told, and of what.
+    assert own
+    for row in own:
+        assert f"evidence:{stance.evidence.public_id}" in derivations(record)[f"stance:{row.public_id}"]
+    claim = stance.evidence.claim
+    Claim.objects.filter(pk=claim.pk).update(removed=Removal.REDUNDANT)
+    record = lines(benchmark)[0]
+    verdict = Verdict.objects.get(claim=claim, annotation__kind=AnnotationKind.CONSOLIDATED)
+    others = Evidence.objects.filter(claim=claim, annotation__isnull=True)
+    told = record["entity"].keys()
+    assert not told & {f"claim:{claim.public_id}", f"verdict:{verdict.public_id}"}
+    assert not told & {f"evidence:{each.public_id}" for each in others}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -89,6 +91,24 @@ def test_no_cell_for_spreadsheets_begins_like_a_formula(text: str) -> None:
     _, row = csv.reader(io.StringIO(files["documents.csv"].decode("utf-8-sig"), newline=""))
     cell = row[DOCUMENTS.column_names.index("prompt")]
     assert not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+
+
+@given(TEXTS)
+def test_csv_is_what_pythons_own_writer_writes(text: str) -> None:
+    moment = dt.datetime(2023, 11, 20, 12, tzinfo=dt.timezone(dt.timedelta(hours=2)))
+    evidence = GoldEvidence(passage=text, title="a", published=moment.date(), retrieved_at=moment)
+    claim = GoldClaim(text=text, retrieved=[evidence, GoldEvidence()], worth_checking=True)
+    document = GoldDocument(prompt=text, sentences=[GoldSentence(text=text, start=0, claims=[claim])])
+    for table, rows in tables.rows_of(document, 1):
+        expected = io.StringIO(newline="")
+        csv.writer(expected).writerows([as_csv(cell) for cell in row] for row in rows)
+        assert tables.csv_bytes(table, rows).decode() == expected.getvalue()
+
+
+def as_csv(cell: Any) -> Any:
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return {"2023-11-20 12:00:00+02:00": "2023-11-20T10:00:00Z"}.get(str(cell), cell)
 
 
 def test_a_row_has_a_cell_for_each_column() -> None:
