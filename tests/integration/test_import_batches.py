@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import json
 from collections.abc import Iterator
@@ -132,24 +131,6 @@ def test_the_database_looks_at_its_tables_after_a_large_import(benchmark, monkey
     assert known() == before
     bring(benchmark, *map(numbered, range(2, 9)))
     assert known() >= Stance.objects.count() > 0
-
-
-def test_garbage_is_collected_as_before_after_an_import(benchmark, monkeypatch):
-    before = gc.get_threshold()
-    during = []
-    write = imported_rows.GoldBatch.write
-
-    def noted(*arguments: Any) -> list[int]:
-        during.append(gc.get_threshold()[0])
-        return write(*arguments)
-
-    monkeypatch.setattr(imported_rows.GoldBatch, "write", noted)
-    bring(benchmark, numbered(1))
-    assert during == [imports.MADE_BETWEEN_COLLECTIONS]
-    assert gc.get_threshold() == before
-    with pytest.raises(ZeroDivisionError), imports.rare_collections():
-        raise ZeroDivisionError
-    assert gc.get_threshold() == before
 
 
 # --- reading ahead --------------------------------------------------------------------------------
