@@ -10,12 +10,9 @@ functions over gold documents; ``one_file`` and ``zipped`` make them fit:
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
-from typing import IO, cast
 
 from annotator.formats import (
     averitec,
@@ -33,15 +30,13 @@ from annotator.formats import (
 )
 from annotator.formats.about import About
 from annotator.formats.gold import GoldDocument
+from annotator.formats.zipping import NamedFiles, zip_of
 from annotator.models import Benchmark
 from annotator.queries import native
 from annotator.queries.export import INCLUDE, count_documents, gold_documents
 
 JSONL = "application/jsonl; charset=utf-8"
 ZIP = "application/zip"
-
-_PIECE = 64 * 1024  # bytes of a ZIP that go out at once
-_LEVEL = 2  # of compression: a sixth larger than by the usual 6, in a third of the time
 
 
 @dataclass(slots=True)
@@ -74,7 +69,6 @@ class Reading:
 
 Pieces = Iterator[bytes]
 Documents = Callable[[], Iterator[GoldDocument]]
-NamedFiles = Iterable[tuple[str, Iterable[str | bytes]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,44 +107,6 @@ def zipped(files: Callable[[Documents], NamedFiles]) -> Callable[[Reading], Piec
         yield from zip_of(files(reading.documents))
 
     return write
-
-
-def zip_of(files: NamedFiles) -> Pieces:
-    """A ZIP of named files, piece by piece; the same files give the same bytes."""
-    stream = _Outgoing()
-    out_of_here = cast("IO[bytes]", stream)
-    with zipfile.ZipFile(out_of_here, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
-        for name, parts in files:
-            # How long it gets is not known before its end. Without a date of its own it has the earliest that there is.
-            with archive.open(name, "w", force_zip64=True) as out:
-                for part in parts:
-                    out.write(part.encode() if isinstance(part, str) else part)
-                    if stream.waiting >= _PIECE:
-                        yield stream.take()
-            archive.getinfo(name).external_attr = 0o644 << 16
-    yield stream.take()
-
-
-class _Outgoing:
-    """What ``zipfile`` writes into where nothing can be sought: bytes wait here until they are taken on."""
-
-    def __init__(self) -> None:
-        self._bytes = BytesIO()
-
-    @property
-    def waiting(self) -> int:
-        return self._bytes.tell()
-
-    def write(self, data: bytes) -> int:
-        return self._bytes.write(data)
-
-    def flush(self) -> None:
-        """Nothing to do: ``take`` empties it."""
-
-    def take(self) -> bytes:
-        data = self._bytes.getvalue()
-        self._bytes = BytesIO()
-        return data
 
 
 # --- the formats ----------------------------------------------------------------------------------

@@ -15,9 +15,10 @@ from typing import Any
 
 from annotator.formats import croissant, factcheck_bench, huggingface, prov, tables, tables_parquet, touchstone
 from annotator.formats.about import About
-from annotator.formats.catalogue import Reading, zip_of
+from annotator.formats.catalogue import Reading
 from annotator.formats.dataset_card import CARD
 from annotator.formats.gold import GoldDocument
+from annotator.formats.zipping import zip_of
 from annotator.models import Release
 from annotator.queries import native
 from annotator.releases import texts
