@@ -213,8 +213,13 @@ def take(delivery_id: int, attempts: int) -> WebhookDelivery | None:
 
     ``attempts``: how many had been begun when it was ordered. Of two orders for the same attempt one wins.
     """
+    # The webhooks as a subquery, not joined: Django would look the row up by its key in a subquery of its own, and who
+    # has waited for another worker's change of the row would still find it there as it was before, and take it, too.
     taken = WebhookDelivery.objects.filter(
-        pk=delivery_id, state=DeliveryState.WAITING, attempts=attempts, webhook__active=True
+        pk=delivery_id,
+        state=DeliveryState.WAITING,
+        attempts=attempts,
+        webhook__in=Webhook.objects.filter(active=True).values("pk"),
     ).update(attempts=F("attempts") + 1, next_attempt_at=timezone.now() + IN_HAND)
     if not taken:
         return None

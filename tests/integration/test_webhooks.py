@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks
 
@@ -487,6 +488,16 @@ def test_of_two_orders_for_one_attempt_one_wins(webhook: Webhook) -> None:
     assert take(delivery.pk, 0) is not None
     assert take(delivery.pk, 0) is None
     assert take(delivery.pk, 1) is not None
+
+
+def test_who_waits_for_another_workers_attempt_sees_that_it_was_begun(webhook: Webhook) -> None:
+    """PostgreSQL asks the conditions anew of the row that was waited for, but not of what a subquery had found."""
+    delivery = waiting(webhook)
+    with CaptureQueriesContext(connection) as captured:
+        take(delivery.pk, 0)
+    [update] = [query["sql"] for query in captured if query["sql"].startswith("UPDATE")]
+    assert '"annotator_webhookdelivery"."attempts" = 0' in update
+    assert 'FROM "annotator_webhookdelivery"' not in update
 
 
 @pytest.mark.real_worker
