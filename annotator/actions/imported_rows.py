@@ -330,9 +330,5 @@ class _Rows:
         ]
 
 
-def _keys(numbers: Sequence[int | None], known: Sequence[int]) -> list[int | None]:
-    return [None if number is None else known[number] for number in numbers]
-
-
 def _has_verdict(claim: GoldClaim) -> bool:
     return bool(claim.factuality or claim.evidence_sufficient is not None or claim.rests_on)

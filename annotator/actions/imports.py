@@ -22,7 +22,7 @@ from django.db.models import Max
 from annotator.actions import imported_rows
 from annotator.actions.bulk import analyze
 from annotator.actions.recorder import Action
-from annotator.formats.documents import READERS, Preview, detect, preview
+from annotator.formats.documents import READERS, detect
 from annotator.formats.gold import GoldDocument
 from annotator.formats.gold_readers import GOLD, GOLD_READERS
 from annotator.formats.incoming import IncomingDocument
@@ -309,20 +309,6 @@ def import_gold(
         if report.written and report.imported >= MANY:
             analyze(*imported_rows.COLUMNS)
         return report
-
-
-def preview_documents(
-    *,
-    source: Source,
-    format: str = "auto",
-    filename: str = "",
-    mapping: Mapping[str, str] | None = None,
-    n: int = 5,
-) -> Preview:
-    """The first rows as an import would read them, for the page. Raises ``FileError``."""
-    with Opened(source) as stream:
-        name = filename or (source.name if isinstance(source, Path) else "")
-        return preview(stream, format=format, filename=name, mapping=mapping, n=n)
 
 
 class Opened:
