@@ -123,7 +123,7 @@ class _Import(Generic[R]):
         """Count what would be imported."""
         # The lines on which identities were first met, by hash: some 100 bytes a document.
         lines: dict[int, int] = {}
-        with closing(ahead(in_batches(self.rows()))) as batches:
+        with closing(read_ahead(in_batches(self.rows()))) as batches:
             for batch in batches:
                 report.imported += len(self._new(_once(batch, lines, report), report))
                 self._tell(report)
@@ -131,7 +131,7 @@ class _Import(Generic[R]):
     def _store(self, report: ImportReport) -> None:
         """Import batch by batch, each in a transaction of its own."""
         lines: dict[int, int] = {}
-        with closing(ahead(self._made())) as batches:
+        with closing(read_ahead(self._made())) as batches:
             for batch, made in batches:
                 self._store_batch(_once(batch, lines, report), made, report)
                 self._tell(report)
@@ -231,7 +231,7 @@ def in_batches(rows: Iterable[S | BadRow]) -> Iterator[list[S | BadRow]]:
         yield batch
 
 
-def ahead(items: Iterator[T]) -> Generator[T]:
+def read_ahead(items: Iterator[T]) -> Generator[T]:
     """The same items; the next one is made in a thread of its own while the present one is dealt with.
 
     So a file is read while the database works on what was read before. Never more than one item is made ahead. Close

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotator.actions import imported_rows, imports
 from annotator.actions.benchmarks import create_benchmark
-from annotator.actions.imports import ImportReport, ahead, import_gold
+from annotator.actions.imports import ImportReport, import_gold, read_ahead
 from annotator.models import (
     Activity,
     Annotation,
@@ -145,11 +145,11 @@ def test_items_come_in_order_and_one_is_made_ahead():
             yield number
 
     taken = []
-    for item in ahead(items()):
+    for item in read_ahead(items()):
         taken.append(item)
         assert len(made) <= item + 1
     assert taken == made == [1, 2, 3, 4, 5]
-    assert list(ahead(iter([]))) == []
+    assert list(read_ahead(iter([]))) == []
 
 
 def test_what_goes_wrong_while_reading_is_raised_after_what_was_read():
@@ -160,7 +160,7 @@ def test_what_goes_wrong_while_reading_is_raised_after_what_was_read():
 
     taken = []
     with pytest.raises(ValueError, match="ends here"):
-        for item in ahead(items()):
+        for item in read_ahead(items()):
             taken.append(item)
     assert taken == [1, 2]
 
@@ -173,7 +173,7 @@ def test_nothing_is_read_after_closing():
             made.append(number)
             yield number
 
-    reading = ahead(items())
+    reading = read_ahead(items())
     assert next(reading) == 0
     reading.close()
     assert len(made) <= 2
