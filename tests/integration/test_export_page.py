@@ -171,12 +171,20 @@ def test_the_row_follows_the_stream(
     assert "2 documents" in words(page.select_one("#downloads tbody tr"))
 
 
-def test_the_row_is_told_now_and_then_only(benchmark: Benchmark, owner: User) -> None:
+@pytest.mark.parametrize(
+    ("every", "told"),
+    [(0.0, 3), (float("inf"), 1)],
+    ids=["each document, and the end", "in no time, the end alone"],
+)
+def test_the_row_is_told_now_and_then_only(
+    benchmark: Benchmark, owner: User, monkeypatch: pytest.MonkeyPatch, every: float, told: int
+) -> None:
+    monkeypatch.setattr(downloads, "TOLD_EVERY", every)
     _, pieces = begun(benchmark, owner)
     next(pieces)
     with CaptureQueriesContext(connection) as queries:
         list(pieces)
-    assert sum("UPDATE" in each["sql"] for each in queries) == 1  # at the end
+    assert sum("UPDATE" in each["sql"] for each in queries) == told
 
 
 def test_who_goes_away_has_cancelled(client: Client, benchmark: Benchmark, owner: User) -> None:
