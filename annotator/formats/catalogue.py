@@ -30,7 +30,7 @@ from annotator.formats import (
 )
 from annotator.formats.about import About
 from annotator.formats.gold import GoldDocument
-from annotator.formats.zipping import NamedFiles, zip_of
+from annotator.formats.zipping import NamedFiles, zip_made_of, zip_of
 from annotator.models import Benchmark
 from annotator.queries import native
 from annotator.queries.export import INCLUDE, count_documents, gold_documents
@@ -135,6 +135,10 @@ def _croissant(reading: Reading) -> Pieces:
     return zip_of(croissant.files(reading.documents, _about(reading.benchmark)))
 
 
+def _original_tool(reading: Reading) -> Pieces:
+    return zip_made_of(enumerate(reading.documents()), original_tool.files_of)
+
+
 _ALL: tuple[ExportFormat, ...] = (
     ExportFormat(
         name=factcheck_bench.NAME,
@@ -170,7 +174,7 @@ _ALL: tuple[ExportFormat, ...] = (
         description="What the three screens of the original annotation tool take and give, for going on there.",
         suffix=".zip",
         media_type=ZIP,
-        write=zipped(original_tool.files),
+        write=_original_tool,
     ),
     ExportFormat(
         name="csv",

@@ -15,7 +15,7 @@ from typing import Any
 
 from annotator.formats.ahead import ahead
 from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
-from annotator.formats.released import ABSENT, spelled
+from annotator.formats.released import ABSENT, spelled, spelled_all
 from annotator.vocabulary import Factuality, Importance, SentenceType, StanceLabel
 
 NAME = "factcheck-bench"
@@ -93,8 +93,7 @@ def line(document: GoldDocument) -> str:
 
 def render(document: GoldDocument) -> dict[str, Any]:
     """The document as the JSON object of its line. Stages that are not agreed give empty lists and "NA"."""
-    own = own_document(document)
-    values = {name: spelled(document.released, name, own[name]) for name in DOCUMENT_FIELDS[:-1]}
+    values = spelled_all(document.released, own_document(document))
     values["sentences"] = {
         spelled(sentence.released, "name", own_name(number)): _render_sentence(sentence, document)
         for number, sentence in enumerate(document.sentences, start=1)
@@ -103,8 +102,7 @@ def render(document: GoldDocument) -> dict[str, Any]:
 
 
 def _render_sentence(sentence: GoldSentence, document: GoldDocument) -> dict[str, Any]:
-    own = own_sentence(sentence, document)
-    values = {name: spelled(sentence.released, name, own[name]) for name in SENTENCE_FIELDS}
+    values = spelled_all(sentence.released, own_sentence(sentence, document))
     for name, items in claim_lists(sentence).items():
         there = document.verified or name not in _VERIFY_FIELDS
         # A whole list has a spelling of its own only where it does not go by the claims.
@@ -114,11 +112,8 @@ def _render_sentence(sentence: GoldSentence, document: GoldDocument) -> dict[str
 
 def claim_lists(sentence: GoldSentence) -> dict[str, list[Any]]:
     """The fields with one item a claim, spelled as released where the claim remembers it."""
-    owns = [own_claim(claim) for claim in sentence.claims]
-    return {
-        name: [spelled(claim.released, name, own[name]) for claim, own in zip(sentence.claims, owns, strict=True)]
-        for name in CLAIM_FIELDS
-    }
+    claims = [spelled_all(claim.released, own_claim(claim)) for claim in sentence.claims]
+    return {name: [claim[name] for claim in claims] for name in CLAIM_FIELDS}
 
 
 def _present(values: dict[str, Any]) -> dict[str, Any]:
@@ -162,8 +157,14 @@ def own_claim(claim: GoldClaim) -> dict[str, Any]:
         "claim_checkworthiness": claim.type,
         "if_automatic_evidence_enough_to_verify": _yes_no(claim.evidence_sufficient) if checked else NOT_APPLICABLE,
         "human_evidence": "\n\n".join(map(_added_evidence, claim.added)) or NOT_APPLICABLE,
-        "auto_evidence": [spelled(each.released, "auto_evidence", each.passage) for each in claim.retrieved],
-        "auto_evidence_url": [spelled(each.released, "auto_evidence_url", each.url) for each in claim.retrieved],
+        "auto_evidence": [
+            spelled(each.released, "auto_evidence", each.passage) if each.released else each.passage
+            for each in claim.retrieved
+        ],
+        "auto_evidence_url": [
+            spelled(each.released, "auto_evidence_url", each.url) if each.released else each.url
+            for each in claim.retrieved
+        ],
         "stance_claim_autoEvid": [STANCE.get(each.stance, "") for each in claim.retrieved] if checked else [],
         "if_claim_needs_edit": NEEDS_EDIT.get(claim.factuality, NOT_APPLICABLE) if checked else NOT_APPLICABLE,
         "claims_factuality_label": _truth(claim.is_true, "unknown"),

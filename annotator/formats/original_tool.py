@@ -11,21 +11,21 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from annotator.formats import factcheck_bench, factcheck_bench_reader
-from annotator.formats.ahead import ahead
 from annotator.formats.gold import GoldDocument
 from annotator.formats.incoming import FIELDS, hash_of, picked
 from annotator.formats.lines import MAX_LINE_BYTES, Line, json_object
 from annotator.formats.problems import BadRow, FileError, RowError
+from annotator.formats.quick_json import in_ascii, moved_in, object_of
 from annotator.formats.released import remember, spelled
-from annotator.formats.spool import Files
-from annotator.formats.writing import Documents, document_key, json_bytes, metadata_of, source_of
+from annotator.formats.writing import document_key, json_bytes, json_members, metadata_of, source_of
 
 NAME = "original-tool"
+INDENT = 4  # of the tool's files but one
 
 # The tool's names for the fields of the released format.
 FIELD_NAMES = {
@@ -76,35 +76,32 @@ _DERIVED = ("response_factuality", "sentence_factuality_label", "claims_factuali
 # --- writing --------------------------------------------------------------------------------------
 
 
-def files(documents: Documents) -> Files:
-    """The files of all documents, numbered from 0; a stage that is not agreed has no output."""
-    for written in ahead(enumerate(documents()), _files_of):
-        for name, text in written:
-            yield name, iter([text])
-
-
-def _files_of(numbered: list[tuple[int, GoldDocument]]) -> list[tuple[str, bytes]]:
-    """The files of some documents."""
+def files_of(numbered: Iterable[tuple[int, GoldDocument]]) -> list[tuple[str, bytes]]:
+    """The files of documents with their numbers, from 0; a stage that is not agreed has no output."""
     return [
         (f"{number}_{name}.json", text) for number, document in numbered for name, text in screens(document).items()
     ]
 
 
 def screens(document: GoldDocument) -> dict[str, bytes]:
-    """The texts of a document's files by the part of their names after the number."""
+    """The texts of a document's files by the part of their names after the number.
+
+    Most of a file stands in others, too, so each field of a sentence is made into JSON once.
+    """
     rendered = factcheck_bench.render(document)["sentences"]
     sentences = {name: _named(values) for name, values in rendered.items()}
+    members = {_json(name): json_members(values, indent=INDENT, depth=2) for name, values in sentences.items()}
     start = {"prompt": document.prompt, "response": document.response}
     found = {"screen1": _json(_screen_1(document))}
     if sentences:
         found["screen1_output"] = _json(_only(sentences, _SCREEN_1_OUTPUT), indent=2)
-        found["screen2"] = _json(_only(sentences, _SCREEN_2), ascii=True)
+        found["screen2"] = in_ascii(_object_of(members, _SCREEN_2))
     if document.verified:
-        found["screen2_output"] = _json(_only(sentences, _SCREEN_2_OUTPUT))
-        found["screen3"] = _json(start | {"sentences": _only(sentences, _SCREEN_3)})
+        found["screen2_output"] = _object_of(members, _SCREEN_2_OUTPUT)
+        found["screen3"] = _screen_3(start, _object_of(members, _SCREEN_3))
     if document.revised:
-        revised = {"revised_response": document.revised_response, "sentences": _only(sentences, _SCREEN_3_OUTPUT)}
-        found["screen3_output"] = _json(start | revised)
+        revised = start | {"revised_response": document.revised_response}
+        found["screen3_output"] = _screen_3(revised, _object_of(members, _SCREEN_3_OUTPUT))
     return found
 
 
@@ -119,6 +116,20 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _only(sentences: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
     return {key: {name: values[name] for name in fields if name in values} for key, values in sentences.items()}
+
+
+def _object_of(sentences: Mapping[bytes, Mapping[str, bytes]], fields: Sequence[str]) -> bytes:
+    """Some members of each sentence as JSON; the sentences' names are JSON already."""
+    found = [
+        name + b": " + object_of([members[field] for field in fields if field in members], indent=INDENT, depth=2)
+        for name, members in sentences.items()
+    ]
+    return object_of(found, indent=INDENT)
+
+
+def _screen_3(start: Mapping[str, Any], sentences: bytes) -> bytes:
+    members = [*json_members(start, indent=INDENT).values(), b'"sentences": ' + moved_in(sentences, indent=INDENT)]
+    return object_of(members, indent=INDENT)
 
 
 def _screen_1(document: GoldDocument) -> dict[str, Any]:
@@ -143,8 +154,8 @@ def _key(name: str) -> str:
     return f"{NAME}.{name}"
 
 
-def _json(value: Any, *, indent: int = 4, ascii: bool = False) -> bytes:
-    return json_bytes(value, indent=indent, ascii=ascii)
+def _json(value: Any, *, indent: int = INDENT) -> bytes:
+    return json_bytes(value, indent=indent)
 
 
 # --- reading --------------------------------------------------------------------------------------

@@ -60,15 +60,15 @@ def storable_json(value: Any) -> Any:
     return value
 
 
-def storable_text(value: Any, *, indent: int | None = None, ascii: bool = False) -> str:
+def storable_text(value: Any, *, indent: int | None = None) -> str:
     """``storable_json`` of a value as JSON text. Only odd values are looked through, since nearly none is."""
     try:
-        text = json.dumps(value, indent=indent, ensure_ascii=ascii, allow_nan=False)
+        text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
     except ValueError:  # a number beyond a double's range
         text = ""
-    # JSON writes NUL, and in ASCII a half of a pair, as an escape; a text that merely looks like one is no harm.
-    is_plain = "\\u0000" not in text and ("\\ud" not in text if ascii else _is_encodable(text))
-    return text if text and is_plain else json.dumps(storable_json(value), indent=indent, ensure_ascii=ascii)
+    # JSON writes NUL as an escape; a text that merely looks like one is no harm.
+    is_plain = "\\u0000" not in text and _is_encodable(text)
+    return text if text and is_plain else json.dumps(storable_json(value), indent=indent, ensure_ascii=False)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -95,6 +95,11 @@ def spelled(spellings: Mapping[str, Mapping[str, Any]], field: str, own: Any) ->
     if entry is None or not same(entry["stands_for"], own):
         return own
     return ABSENT if entry.get("absent") else entry["spelling"]
+
+
+def spelled_all(spellings: Mapping[str, Mapping[str, Any]], own: dict[str, Any]) -> dict[str, Any]:
+    """What to export for several fields. Most records remember nothing."""
+    return {name: spelled(spellings, name, value) for name, value in own.items()} if spellings else own
 
 
 def dump(spellings: Spellings) -> str:

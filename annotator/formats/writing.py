@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from annotator.formats import quick_json
 from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
-from annotator.formats.released import storable_text
+from annotator.formats.released import storable_json, storable_text
 from annotator.vocabulary import StanceLabel
 
 # Begins the documents anew each time it is called, so that several files can be written from them.
@@ -26,15 +26,25 @@ def json_lines(values: Iterable[Any]) -> bytes:
     return b"".join([json_bytes(value) + b"\n" for value in values])
 
 
-def json_bytes(value: Any, *, indent: int | None = None, ascii: bool = False) -> bytes:
+def json_bytes(value: Any, *, indent: int | None = None) -> bytes:
     """A value as JSON, as ``storable_text`` gives it, in UTF-8."""
     try:
-        found = quick_json.dumps(value, indent=indent, ascii=ascii)
+        found = quick_json.dumps(value, indent=indent)
     except ValueError:  # a number beyond a double's range, or half of a surrogate pair
         found = b""
     # NUL is written as an escape; a text that merely looks like one is no harm.
     is_plain = found and b"\\u0000" not in found
-    return found if is_plain else storable_text(value, indent=indent, ascii=ascii).encode()
+    return found if is_plain else storable_text(value, indent=indent).encode()
+
+
+def json_members(values: Mapping[str, Any], *, indent: int, depth: int = 1) -> dict[str, bytes]:
+    """Each member of an object as ``json_bytes`` would write it so deep in a document, for ``quick_json.object_of``."""
+    try:
+        found = quick_json.members(values, indent=indent, depth=depth)
+    except ValueError:
+        found = {}
+    is_plain = found and b"\\u0000" not in b"".join(found.values())
+    return found if is_plain else quick_json.members(storable_json(values), indent=indent, depth=depth)
 
 
 def document_key(document: GoldDocument) -> str:

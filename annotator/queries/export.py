@@ -231,7 +231,9 @@ class _Chunk:
         )
         by_key: dict[int, GoldEvidence] = {}
         for _, _, key, annotation, passage, url, spellings, *rest in self.evidence.get(pk, ()):
-            evidence = GoldEvidence(passage, url, self.stances.get(key, ""), load(spellings), *rest)
+            evidence = GoldEvidence(
+                passage, url, self.stances.get(key, ""), load(spellings) if spellings else {}, *rest
+            )
             by_key[key] = evidence
             (claim.retrieved if annotation is None else claim.added).append(evidence)
         if pk in self.verdicts:

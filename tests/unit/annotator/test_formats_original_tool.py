@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from annotator.formats import factcheck_bench, original_tool
-from annotator.formats.ahead import BATCH
 from annotator.formats.factcheck_bench_reader import parse
 from annotator.formats.gold import GoldDocument
 from annotator.formats.problems import BadRow, FileError
@@ -31,7 +29,7 @@ def zipped(files: Mapping[str, str | bytes]) -> io.BytesIO:
 
 
 def files(*documents: GoldDocument) -> dict[str, str]:
-    return {name: b"".join(text).decode() for name, text in original_tool.files(lambda: iter(documents))}
+    return {name: text.decode() for name, text in original_tool.files_of(enumerate(documents))}
 
 
 def read(found: Mapping[str, str | bytes]) -> list[GoldDocument | BadRow]:
@@ -182,21 +180,6 @@ def test_a_broken_file_is_named(name: str, text: str | bytes, said: str) -> None
 def test_a_file_that_is_too_long_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(original_tool, "MAX_LINE_BYTES", 10)
     assert "more than 16 MiB" in problem(files(gold_document()))
-
-
-def test_two_batches_of_documents_are_in_memory_at_a_time() -> None:
-    taken = 0
-
-    def documents() -> Iterator[GoldDocument]:
-        nonlocal taken
-        while True:
-            taken += 1
-            yield copy.deepcopy(gold_document())
-
-    found = original_tool.files(documents)
-    for _ in range(7):
-        next(found)
-    assert taken == 2 * BATCH
 
 
 def test_the_same_name_in_two_folders_is_never_mixed() -> None:
