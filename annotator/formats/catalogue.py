@@ -30,7 +30,8 @@ from annotator.formats import (
 )
 from annotator.formats.about import About
 from annotator.formats.gold import GoldDocument
-from annotator.formats.zipping import NamedFiles, zip_made_of, zip_of
+from annotator.formats.packing import zip_of_many
+from annotator.formats.zipping import NamedFiles, zip_of
 from annotator.models import Benchmark
 from annotator.queries import native
 from annotator.queries.export import INCLUDE, count_documents, gold_documents
@@ -136,7 +137,7 @@ def _croissant(reading: Reading) -> Pieces:
 
 
 def _original_tool(reading: Reading) -> Pieces:
-    return zip_made_of(enumerate(reading.documents()), original_tool.files_of)
+    return zip_of_many(original_tool.files(reading.documents))
 
 
 _ALL: tuple[ExportFormat, ...] = (

@@ -11,7 +11,7 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -22,7 +22,8 @@ from annotator.formats.lines import MAX_LINE_BYTES, Line, json_object
 from annotator.formats.problems import BadRow, FileError, RowError
 from annotator.formats.quick_json import in_ascii, moved_in, object_of
 from annotator.formats.released import remember, spelled
-from annotator.formats.writing import document_key, json_bytes, json_members, metadata_of, source_of
+from annotator.formats.spool import Files
+from annotator.formats.writing import Documents, document_key, json_bytes, json_members, metadata_of, source_of
 
 NAME = "original-tool"
 INDENT = 4  # of the tool's files but one
@@ -76,11 +77,11 @@ _DERIVED = ("response_factuality", "sentence_factuality_label", "claims_factuali
 # --- writing --------------------------------------------------------------------------------------
 
 
-def files_of(numbered: Iterable[tuple[int, GoldDocument]]) -> list[tuple[str, bytes]]:
-    """The files of documents with their numbers, from 0; a stage that is not agreed has no output."""
-    return [
-        (f"{number}_{name}.json", text) for number, document in numbered for name, text in screens(document).items()
-    ]
+def files(documents: Documents) -> Files:
+    """The files of all documents, numbered from 0; a stage that is not agreed has no output."""
+    for number, document in enumerate(documents()):
+        for name, text in screens(document).items():
+            yield f"{number}_{name}.json", iter([text])
 
 
 def screens(document: GoldDocument) -> dict[str, bytes]:

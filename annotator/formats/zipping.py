@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
-from typing import IO, Any, TypeVar, cast
+from typing import IO, cast
 
 from isal import isal_zlib
 
-from annotator.formats.ahead import BATCH, ahead
+from annotator.formats.ahead import ahead
 
 NamedFiles = Iterable[tuple[str, Iterable[str | bytes]]]
-Parts = list[tuple[str, bytes]]  # of files, those of one file one after the other
+Parts = Iterable[tuple[str, bytes]]  # of files with their names, those of one file one after the other
 
 PIECE = 64 * 1024  # bytes that go out at once
 LEVEL = 2  # of compression, 0 to 3: as small as zlib's 2 of 9, in a quarter of the time
 PARTS = 8  # of files, packed at once
 
-Item = TypeVar("Item")
+# What goes after a file whose length was not known before (the format's section 4.3.9): CRC and both lengths.
+_LENGTHS = struct.Struct("<4sLQQ")
+_LENGTHS_FOLLOW = 1 << 3  # the flag that says so
 
 
 def zip_of(files: NamedFiles) -> Iterator[bytes]:
     """A ZIP of named files, piece by piece; the same files give the same bytes on the same kind of processor. It is
     packed in a thread of its own: packing needs no lock of Python's for the most part."""
-    return zip_made_of(_parts(files), list, batch=PARTS)
-
-
-def zip_made_of(
-    items: Iterable[Item], parts_of: Callable[[list[Item]], Parts], *, batch: int = BATCH
-) -> Iterator[bytes]:
-    """A ZIP, as ``zip_of``, of what ``parts_of`` makes of each batch of items. It is called in the thread that packs,
-    which is the quickest way to many small files."""
-    archive = _Archive()
+    archive = Archive()
     try:
-        yield from filter(None, ahead(items, lambda read: archive.add(parts_of(read)), batch=batch))
+        yield from filter(None, ahead(parts_of(files), archive.add, batch=PARTS))
     finally:  # also where nobody wants the rest
         rest = archive.end()
     yield rest
 
 
-def _parts(files: NamedFiles) -> Iterator[tuple[str, bytes]]:
+def parts_of(files: NamedFiles) -> Iterator[tuple[str, bytes]]:
     """The parts of each file with its name; a file that has nothing in it has one part."""
     for name, parts in files:
         yield name, b""
@@ -48,60 +43,87 @@ def _parts(files: NamedFiles) -> Iterator[tuple[str, bytes]]:
             yield name, part.encode() if isinstance(part, str) else part
 
 
-class _Archive:
-    """A ZIP in the making, which never holds more than what was added last."""
+class Archive:
+    """A ZIP in the making, which never holds more than what was added last.
+
+    ``zipfile`` writes what stands around the files. It has no word for who packs them, so that is done here.
+    """
 
     def __init__(self) -> None:
         self._stream = _Outgoing()
-        self._zip = zipfile.ZipFile(cast("IO[bytes]", self._stream), "w", zipfile.ZIP_DEFLATED)
-        self._name, self._file = "", cast("IO[bytes] | None", None)
+        self._zip = zipfile.ZipFile(cast("IO[bytes]", self._stream), "w")
+        self._file: zipfile.ZipInfo | None = None
 
     def add(self, parts: Parts) -> bytes:
         """What can go out after these parts of files."""
         for name, part in parts:
-            if name != self._name:
-                self._finish()
-                self._begin(name)
-            if self._file is not None and part:
-                self._file.write(part)
+            file = self._file
+            if file is None or name != file.filename:
+                file = self._begin(name)
+            if part:
+                file.CRC = isal_zlib.crc32(part, file.CRC)
+                file.file_size += len(part)
+                self._write(file, self._packer.compress(part))
         return self._stream.take() if self._stream.waiting >= PIECE else b""
 
-    def _begin(self, name: str) -> None:
-        # How long it gets is not known before its end. Without a date of its own it has the earliest there is.
-        file: Any = self._zip.open(name, "w", force_zip64=True)
-        # Packed by somebody quicker, which zipfile has no word for. A test sees that it is so.
-        file._compressor = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
-        self._name, self._file = name, file
+    def _begin(self, name: str) -> zipfile.ZipInfo:
+        self._finish()
+        self._file = file = zipfile.ZipInfo(name)  # without a date of its own it has the earliest there is
+        file.compress_type = zipfile.ZIP_DEFLATED
+        file.external_attr = 0o644 << 16
+        file.flag_bits |= _LENGTHS_FOLLOW
+        file.CRC = file.file_size = file.compress_size = 0
+        file.header_offset = self._stream.position
+        self._stream.write(file.FileHeader(zip64=True))
+        self._packer = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
+        return file
+
+    def _write(self, file: zipfile.ZipInfo, packed: bytes) -> None:
+        file.compress_size += len(packed)
+        self._stream.write(packed)
 
     def _finish(self) -> None:
         if self._file is not None:
-            self._file.close()
-            self._zip.getinfo(self._name).external_attr = 0o644 << 16
+            file = self._file
+            self._write(file, self._packer.flush())
+            self._stream.write(_LENGTHS.pack(b"PK\x07\x08", file.CRC, file.compress_size, file.file_size))
+            self._zip.filelist.append(file)
 
     def end(self) -> bytes:
         """The rest, with the list of the files."""
         self._finish()
+        self._zip.start_dir = self._stream.position
         self._zip.close()
         return self._stream.take()
 
 
 class _Outgoing:
-    """What ``zipfile`` writes into where nothing can be sought: bytes wait here until they are taken on."""
+    """What a ZIP is written into where nothing can be sought: bytes wait here until they are taken on."""
 
     def __init__(self) -> None:
         self._bytes = BytesIO()
+        self._taken = 0
 
     @property
     def waiting(self) -> int:
         return self._bytes.tell()
 
+    @property
+    def position(self) -> int:
+        """How much has been written so far."""
+        return self._taken + self.waiting
+
     def write(self, data: bytes) -> int:
         return self._bytes.write(data)
+
+    def tell(self) -> int:
+        return self.position
 
     def flush(self) -> None:
         """Nothing to do: ``take`` empties it."""
 
     def take(self) -> bytes:
         data = self._bytes.getvalue()
+        self._taken += len(data)
         self._bytes = BytesIO()
         return data

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
 import zipfile
-import zlib
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from isal import isal_zlib
 
 from annotator.actions.benchmarks import create_benchmark
 from annotator.actions.imports import import_gold
-from annotator.formats import zipping
 from annotator.formats.catalogue import FORMATS, ExportFormat, Reading, format_named
-from annotator.formats.zipping import PARTS, PIECE, zip_made_of, zip_of
+from annotator.formats.zipping import PARTS, PIECE, zip_of
 from annotator.models import Benchmark
 from annotator.queries import export, native
 from tests.released import numbered
@@ -119,33 +115,6 @@ def test_pieces_go_out_while_few_parts_have_been_asked_for() -> None:
     assert len(asked) <= 2 * PARTS, "one batch is packed while the next is read"
     pieces.close()  # type: ignore[attr-defined]  # a download that was given up
     assert len(asked) <= 2 * PARTS
-
-
-def test_files_are_made_of_items_a_batch_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zipping, "PIECE", 1)
-    taken = []
-
-    def items() -> Any:
-        for number in itertools.count():
-            taken.append(number)
-            yield number
-
-    found = zip_made_of(items(), lambda read: [(f"{each}.txt", str(each).encode()) for each in read], batch=3)
-    next(found)
-    assert len(taken) == 2 * 3, "one batch is read while another is packed"
-    found.close()  # type: ignore[attr-defined]
-    content = b"".join(zip_made_of(range(7), lambda read: [(f"{each}.txt", str(each).encode()) for each in read]))
-    archive = zipfile.ZipFile(io.BytesIO(content))
-    assert {name: archive.read(name) for name in archive.namelist()} == {f"{n}.txt": b"%d" % n for n in range(7)}
-
-
-def test_a_zip_is_packed_by_the_quick_library() -> None:
-    """By way of an attribute of ``zipfile``'s own, which another version of Python may not have."""
-    content = b" ".join(b"word %d" % (number * number) for number in range(5_000))
-    [info] = zipfile.ZipFile(io.BytesIO(b"".join(zip_of([("a.txt", [content])])))).infolist()
-    packer = isal_zlib.compressobj(zipping.LEVEL, isal_zlib.DEFLATED, -15)
-    assert info.compress_size == len(packer.compress(content) + packer.flush())
-    assert info.compress_size not in {len(zlib.compress(content, level, -15)) for level in range(10)}
 
 
 def test_a_file_with_nothing_in_it_is_there() -> None:

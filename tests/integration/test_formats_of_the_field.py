@@ -98,8 +98,8 @@ def test_the_released_gold_validates_in_every_format(pilot: Benchmark, data_dir:
     known = json.loads((data_dir / "factcheck-bench.dev.statistics.json").read_text(encoding="utf-8"))
     assert counted["subtask3"] == sum(known["stance"]["all"].values())
     assert (counted["subtask4"], counted["subtask5"]) == (332, 47)
-    for name, text in original_tool.files_of(enumerate(gold_documents(pilot))):
-        check([json.loads(text)], "original-tool", name.split("_", 1)[1].removesuffix(".json"))
+    for name, text in original_tool.files(documents_of(pilot)):
+        check([json.loads(joined(text))], "original-tool", name.split("_", 1)[1].removesuffix(".json"))
     claims = json.loads("".join(averitec.lines(gold_documents(pilot))))
     check([claims], "averitec")
     assert len(claims) == 332
@@ -126,7 +126,7 @@ def test_the_original_tools_example_comes_back_from_the_database(pilot: Benchmar
     given = {path.name: path.read_text(encoding="utf-8") for path in (data_dir / "original-tool-example").iterdir()}
     report = import_gold(benchmark=pilot, source=io.BytesIO(zipped(given)), format="original-tool-screens")
     assert (report.imported, report.bad) == (1, 0)
-    assert {name: text.decode() for name, text in original_tool.files_of(enumerate(gold_documents(pilot)))} == given
+    assert {name: joined(text) for name, text in original_tool.files(documents_of(pilot))} == given
 
 
 def test_averitec_comes_back_from_the_database(pilot: Benchmark, data_dir: Path) -> None:
@@ -161,7 +161,7 @@ def test_answers_with_claims_come_back_from_the_database(
 def own_files(name: str, documents: Callable[[], Iterator[GoldDocument]]) -> bytes:
     """What Touchstone writes in a format, as one file that can be imported."""
     if name == "original-tool-screens":
-        return zipped({file: text.decode() for file, text in original_tool.files_of(enumerate(documents()))})
+        return zipped({file: joined(text) for file, text in original_tool.files(documents)})
     if name == "averitec-gold":
         return "".join(averitec.lines(documents())).encode()
     if name == "fastfact-gold":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ def zipped(files: Mapping[str, str | bytes]) -> io.BytesIO:
 
 
 def files(*documents: GoldDocument) -> dict[str, str]:
-    return {name: text.decode() for name, text in original_tool.files_of(enumerate(documents))}
+    return {name: b"".join(text).decode() for name, text in original_tool.files(lambda: iter(documents))}
 
 
 def read(found: Mapping[str, str | bytes]) -> list[GoldDocument | BadRow]:
@@ -180,6 +181,21 @@ def test_a_broken_file_is_named(name: str, text: str | bytes, said: str) -> None
 def test_a_file_that_is_too_long_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(original_tool, "MAX_LINE_BYTES", 10)
     assert "more than 16 MiB" in problem(files(gold_document()))
+
+
+def test_one_document_is_in_memory_at_a_time() -> None:
+    taken = 0
+
+    def documents() -> Iterator[GoldDocument]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield copy.deepcopy(gold_document())
+
+    found = original_tool.files(documents)
+    for _ in range(7):
+        next(found)
+    assert taken == 2, "six files of the first, one of the second"
 
 
 def test_the_same_name_in_two_folders_is_never_mixed() -> None:
