@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO, BinaryIO
 
-from annotator.formats.zipping import Archive, NamedFiles, parts_of
+from annotator.formats.zipping import Archive, NamedFiles, parts_of, quick
 
 BUFFER = 1 << 20  # bytes; in pipes that hold less the two processes wait for one another
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +91,7 @@ def _sent(stream: BinaryIO) -> Iterator[tuple[str, bytes]]:
 
 
 def main() -> None:
-    archive = Archive()
+    archive = Archive(quick)
     with open(0, "rb", BUFFER) as parts, open(1, "wb", 0) as out:
         for part in _sent(parts):
             if packed := archive.add([part]):

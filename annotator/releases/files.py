@@ -18,7 +18,7 @@ from annotator.formats.about import About
 from annotator.formats.catalogue import Reading
 from annotator.formats.dataset_card import CARD
 from annotator.formats.gold import GoldDocument
-from annotator.formats.zipping import zip_of
+from annotator.formats.zipping import portable, zip_of
 from annotator.models import Release
 from annotator.queries import native
 from annotator.releases import texts
@@ -171,7 +171,8 @@ def write_manifest(folder: Path) -> list[dict[str, Any]]:
 def pack(folder: Path, top: str) -> Iterator[bytes]:
     """The folder as a ZIP, below one folder ``top``: sorted and without dates, so that the same files give the same
     bytes."""
-    yield from zip_of((f"{top}/{path.relative_to(folder).as_posix()}", blocks_of(path)) for path in _paths(folder))
+    files = ((f"{top}/{path.relative_to(folder).as_posix()}", blocks_of(path)) for path in _paths(folder))
+    yield from zip_of(files, packer=portable)
 
 
 def hash_of(path: Path) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -274,6 +275,14 @@ def test_an_erratum_names_what_it_mends(benchmark):
     second = made(benchmark, version="1.0.1", is_erratum=True, mends=first, changelog="Document 3 had a wrong label.")
     assert second.is_erratum and list(first.mended_by.all()) == [second]
     assert "An erratum: it mends 1.0." in text(second, "CHANGELOG.md")
+
+
+def test_the_archive_is_packed_alike_on_every_processor(benchmark):
+    release = made(benchmark)
+    for info in archive(release).infolist():
+        packer = zlib.compressobj(2, zlib.DEFLATED, -zlib.MAX_WBITS)
+        packed = packer.compress(archive(release).read(info)) + packer.flush()
+        assert info.compress_size == len(packed), info.filename
 
 
 # --- what is refused ------------------------------------------------------------------------------
