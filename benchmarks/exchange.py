@@ -5,9 +5,10 @@ prompts until there are enough, 10,000 of them with about 73,000 claims and 367,
 as the commands do, on a private PostgreSQL that writes to the disk as in earnest. Each step is a process of its own:
 
 - wall: seconds from the first byte read to the last one written, without the start of Python and Django;
-- own CPU: seconds that this process computed, and database CPU: those of PostgreSQL's processes (blank where it runs
-  elsewhere): what the step costs on a quiet machine too;
-- memory: the most that the step's process held at any moment, Python and Django included (80 MB by themselves);
+- own CPU: seconds that this process computed, with those that it started, and database CPU: those of PostgreSQL's
+  processes (blank where it runs elsewhere): what the step costs on a quiet machine too;
+- memory: the most that the step's process held at any moment, Python and Django included (80 MB by themselves), and
+  the most that one it started held;
 - queries: statements sent to the database; rows that are copied in are no statements.
 
 Nothing is kept in a cache from one step to the next. Exports are counted and thrown away, not written to a disk.
