@@ -172,37 +172,25 @@ class _Chunk:
         self._runs()
 
     def _works(self) -> None:
-        rows = list(
-            Annotation.objects.filter(document__in=self.found, state=AnnotationState.SUBMITTED)
-            .select_related("guidelines")
-            .defer("guidelines__text")
-            .order_by("pk")
-        )
+        columns = ("kind", "pk", "document_id", "stage", "public_id", "person_id", "created_at", "submitted_at")
+        submitted = Annotation.objects.filter(document__in=self.found, state=AnnotationState.SUBMITTED).order_by("pk")
+        rows = list(submitted.values_list(*columns, "independent", "guidelines__number"))
         agreed: dict[int, set[str]] = {}
-        for row in rows:
-            if row.kind == AnnotationKind.CONSOLIDATED:
-                agreed.setdefault(row.document_id, set()).add(row.stage)
+        for kind, _, document, stage, *_ in rows:
+            if kind == AnnotationKind.CONSOLIDATED:
+                agreed.setdefault(document, set()).add(stage)
         self.over = {pk: set(takewhile(agreed.get(pk, set()).__contains__, STAGES)) for pk in self.found}
         works: dict[int, Work] = {}
-        for row in rows:
-            if row.stage not in self.over[row.document_id]:
+        for kind, pk, document, stage, public_id, person, began, ended, independent, guidelines in rows:
+            if stage not in self.over[document]:
                 continue
-            is_agreed = row.kind == AnnotationKind.CONSOLIDATED
-            works[row.pk] = Work(
-                row.public_id,
-                row.stage,
-                is_agreed,
-                self.people.key(row.person_id),
-                row.created_at,
-                row.submitted_at,
-                row.independent,
-                row.guidelines.number if row.guidelines else 0,
-            )
-            self.found[row.document_id].works.append(works[row.pk])
-            self.document_of[row.pk], self.ids[row.pk] = row.document_id, row.public_id
-            self.stage_of[row.pk] = row.stage
+            is_agreed = kind == AnnotationKind.CONSOLIDATED
+            person_key = self.people.key(person)
+            works[pk] = Work(public_id, stage, is_agreed, person_key, began, ended, independent, guidelines or 0)
+            self.found[document].works.append(works[pk])
+            self.document_of[pk], self.ids[pk], self.stage_of[pk] = document, public_id, stage
             if is_agreed:
-                self.agreed[row.pk] = row.stage
+                self.agreed[pk] = stage
         signed = SignOff.objects.filter(annotation__in=self.agreed).order_by("pk")
         for annotation, by, as_third in signed.values_list("annotation", "by", "as_third_rater"):
             works[annotation].signers.append((self.people.key(by), as_third))
@@ -274,10 +262,13 @@ class _Chunk:
 
     def _retrieved(self, standing: list[tuple[Any, ...]]) -> None:
         """Who retrieved a passage is a run."""
+        imports: dict[int, Named | None] = {}  # by annotation
         for annotation, claim, public_id, run, run_id, *values in standing:
             if run is not None:
                 self.runs[self.document_of[annotation]].add(run)
-            made_by = ("run", run_id) if run_id else self._import_of(annotation)
+            if annotation not in imports:
+                imports[annotation] = self._import_of(annotation)
+            made_by = ("run", run_id) if run_id else imports[annotation]
             labels = dict(zip(_RETRIEVED, values, strict=True))
             made_of = [("claim", self.named["claim"][claim])]
             self._add(annotation, Thing("evidence", public_id, labels, True, made_by, made_of))
