@@ -1,6 +1,6 @@
 """Writing documents in a thread while the next ones are read, so that nobody waits for the database with empty hands.
 
-The database answers, and a ZIP is packed, without Python's lock; meanwhile the thread writes.
+The database answers without Python's lock; meanwhile the thread writes.
 """
 
 from __future__ import annotations

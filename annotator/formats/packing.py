@@ -93,8 +93,8 @@ def _sent(stream: BinaryIO) -> Iterator[tuple[str, bytes]]:
 def main() -> None:
     archive = Archive(quick)
     with open(0, "rb", BUFFER) as parts, open(1, "wb", 0) as out:
-        for part in _sent(parts):
-            if packed := archive.add([part]):
+        for name, part in _sent(parts):
+            if packed := archive.add(name, part):
                 out.write(packed)
         out.write(archive.end())
 

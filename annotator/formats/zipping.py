@@ -1,4 +1,4 @@
-"""Several files as one ZIP, streamed: packed while the next parts are read and written."""
+"""Several files as one ZIP, streamed: what is packed goes out while the rest is still to be read and written."""
 
 from __future__ import annotations
 
@@ -11,13 +11,9 @@ from typing import IO, Protocol, cast
 
 from isal import isal_zlib
 
-from annotator.formats.ahead import ahead
-
 NamedFiles = Iterable[tuple[str, Iterable[str | bytes]]]
-Parts = Iterable[tuple[str, bytes]]  # of files with their names, those of one file one after the other
 
 PIECE = 64 * 1024  # bytes that go out at once
-PARTS = 8  # of files, packed at once
 
 # What goes after a file whose length was not known before (the format's section 4.3.9): CRC and both lengths.
 _LENGTHS = struct.Struct("<4sLQQ")
@@ -44,14 +40,12 @@ def portable() -> Packer:
 
 
 def zip_of(files: NamedFiles, packer: Callable[[], Packer] = quick) -> Iterator[bytes]:
-    """A ZIP of named files, piece by piece; the same files give the same bytes, by ``quick`` on the same processor. It
-    is packed in a thread of its own: packing needs no lock of Python's for the most part."""
+    """A ZIP of named files, piece by piece; the same files give the same bytes, by ``quick`` on the same processor."""
     archive = Archive(packer)
-    try:
-        yield from filter(None, ahead(parts_of(files), archive.add, batch=PARTS))
-    finally:  # also where nobody wants the rest
-        rest = archive.end()
-    yield rest
+    for name, part in parts_of(files):
+        if packed := archive.add(name, part):
+            yield packed
+    yield archive.end()
 
 
 def parts_of(files: NamedFiles) -> Iterator[tuple[str, bytes]]:
@@ -63,7 +57,7 @@ def parts_of(files: NamedFiles) -> Iterator[tuple[str, bytes]]:
 
 
 class Archive:
-    """A ZIP in the making, which never holds more than what was added last.
+    """A ZIP in the making, which holds little more than what was added last.
 
     ``zipfile`` writes what stands around the files. It has no word for who packs them, so that is done here.
     """
@@ -74,16 +68,15 @@ class Archive:
         self._zip = zipfile.ZipFile(cast("IO[bytes]", self._stream), "w")
         self._file: zipfile.ZipInfo | None = None
 
-    def add(self, parts: Parts) -> bytes:
-        """What can go out after these parts of files."""
-        for name, part in parts:
-            file = self._file
-            if file is None or name != file.filename:
-                file = self._begin(name)
-            if part:
-                file.CRC = isal_zlib.crc32(part, file.CRC)
-                file.file_size += len(part)
-                self._write(file, self._packer.compress(part))
+    def add(self, name: str, part: bytes) -> bytes:
+        """What can go out after this part of a file: the one that was added to last, or the next."""
+        file = self._file
+        if file is None or name != file.filename:
+            file = self._begin(name)
+        if part:
+            file.CRC = isal_zlib.crc32(part, file.CRC)
+            file.file_size += len(part)
+            self._write(file, self._packer.compress(part))
         return self._stream.take() if self._stream.waiting >= PIECE else b""
 
     def _begin(self, name: str) -> zipfile.ZipInfo:
@@ -93,7 +86,7 @@ class Archive:
         file.external_attr = 0o644 << 16
         file.flag_bits |= _LENGTHS_FOLLOW
         file.CRC = file.file_size = file.compress_size = 0
-        file.header_offset = self._stream.position
+        file.header_offset = self._stream.tell()
         self._stream.write(file.FileHeader(zip64=True))
         self._packer = self._new_packer()
         return file
@@ -112,7 +105,7 @@ class Archive:
     def end(self) -> bytes:
         """The rest, with the list of the files."""
         self._finish()
-        self._zip.start_dir = self._stream.position
+        self._zip.start_dir = self._stream.tell()
         self._zip.close()
         return self._stream.take()
 
@@ -128,16 +121,12 @@ class _Outgoing:
     def waiting(self) -> int:
         return self._bytes.tell()
 
-    @property
-    def position(self) -> int:
-        """How much has been written so far."""
-        return self._taken + self.waiting
-
     def write(self, data: bytes) -> int:
         return self._bytes.write(data)
 
     def tell(self) -> int:
-        return self.position
+        """How much has been written so far."""
+        return self._taken + self.waiting
 
     def flush(self) -> None:
         """Nothing to do: ``take`` empties it."""
