@@ -49,9 +49,9 @@ def zip_of_many(files: NamedFiles) -> Iterator[bytes]:
         while piece := packed.get():
             yield piece
         if packer.wait():
-            raise PackingError(f"The ZIP could not be packed: its process ended with {packer.returncode}.")
+            raise PackingError(f"the process that packs it ended with {packer.returncode}")
     except BrokenPipeError:
-        raise PackingError("The ZIP could not be packed: its process is gone.") from None
+        raise PackingError("the process that packs it is gone") from None
     finally:
         packer.kill()  # where nobody wants the rest; one that has ended already does not mind
         with contextlib.suppress(BrokenPipeError):

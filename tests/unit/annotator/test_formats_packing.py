@@ -79,7 +79,7 @@ def test_a_process_that_was_killed_is_told(packers: list[subprocess.Popen[bytes]
                 packers[0].wait()
             yield file
 
-    with pytest.raises(PackingError, match="could not be packed"):
+    with pytest.raises(PackingError, match="the process that packs it"):
         list(zip_of_many(killed()))
 
 
