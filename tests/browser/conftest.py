@@ -14,9 +14,15 @@ from annotator.models import User
 WCAG = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
 
 # What turns without end, as a sign that something is on its way, is not waited for; what is broken off is over.
+# It is still when for 150 ms no colour has changed and nothing was swapped: a script that runs after a swap may begin a
+# change a moment later. After 5 s axe sees what there is.
 STILL = """async () => {
-  const ending = document.getAnimations().filter(each => each.effect.getComputedTiming().endTime < Infinity);
-  await Promise.allSettled(ending.map(each => each.finished));
+  const changes = each => each.playState === 'running' && each.effect.getComputedTiming().endTime < Infinity;
+  const swaps = '.htmx-request, .htmx-swapping, .htmx-settling, .htmx-added';
+  for (let tick = 0, quiet = 0; tick < 200 && quiet < 6; tick++) {
+    await new Promise(done => setTimeout(done, 25));
+    quiet = document.getAnimations().some(changes) || document.querySelector(swaps) ? 0 : quiet + 1;
+  }
 }"""
 
 
