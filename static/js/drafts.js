@@ -39,6 +39,7 @@
       const behind = fieldsOf(form).filter((el) => typeof kept[el.name] === "string" && kept[el.name] !== el.value);
       for (const el of behind) el.value = kept[el.name];
       form.closest("details")?.setAttribute("open", "");
+      form.closest("[popover]")?.showPopover();
       form.dispatchEvent(new CustomEvent("touchstone:written", { bubbles: true })); // for diff.js
       if (behind.length && form.dataset.draftTold) ts.toast(form.dataset.draftTold);
     }

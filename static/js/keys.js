@@ -106,7 +106,7 @@
   function onKey(event) {
     if (event.defaultPrevented || event.isComposing || event.repeat) return;
     const el = event.target;
-    const form = event.key === "Enter" && (event.ctrlKey || event.metaKey) && el.closest?.("form[data-draft], .popover-body form");
+    const form = event.key === "Enter" && (event.ctrlKey || event.metaKey) && el.closest?.("form[data-draft], .popover form");
     if (form && !own.off) {
       event.preventDefault();
       form.requestSubmit();

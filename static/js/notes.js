@@ -36,13 +36,13 @@
     const open = event.target.closest("[data-open]");
     if (open) document.querySelector(open.dataset.open)?.showModal();
     // A press beside an open menu, or on one of its items, closes it.
-    for (const menu of document.querySelectorAll("details:is(.menu, .popover)[open]")) {
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
       if (!menu.contains(event.target) || event.target.closest(".menu-body a, .menu-body button")) menu.open = false;
     }
   });
 
   document.addEventListener("focusin", (event) => {
-    for (const menu of document.querySelectorAll("details:is(.menu, .popover)[open]")) menu.open = menu.contains(event.target);
+    for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = menu.contains(event.target);
   });
 
   document.addEventListener("keydown", (event) => {
@@ -51,26 +51,6 @@
     menu.open = false;
     menu.querySelector("summary").focus();
   });
-
-  // A popover opens upwards where there is no room below.
-  document.addEventListener(
-    "toggle",
-    (event) => {
-      const body = event.target.matches?.("details.popover") && event.target.querySelector(".popover-body");
-      if (!body) return;
-      event.target.classList.remove("up");
-      if (!event.target.open) return;
-      if (getComputedStyle(event.target).position === "static") {
-        window.touchstone.rows.reveal(body); // on a phone: as wide as its card, below the button
-        return;
-      }
-      const floor = document.querySelector(".foot.stuck")?.getBoundingClientRect().top ?? innerHeight;
-      const { height, bottom } = body.getBoundingClientRect();
-      const above = event.target.getBoundingClientRect().top - 60; // less the bar
-      event.target.classList.toggle("up", bottom > Math.min(floor, innerHeight) && above > height);
-    },
-    true,
-  );
 
   // What a key has just done, said in passing: one at a time, and gone by itself, as the key that undoes it stays.
   let passing = null;

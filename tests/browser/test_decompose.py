@@ -56,7 +56,7 @@ def test_a_missing_link_goes_to_its_choice_and_numbers_answer_there(
 ) -> None:
     page, document = opened(RESPONSE)
     second = Sentence.objects.filter(annotation__document=document).order_by("order")[1]
-    page.locator("#missing summary").click()
+    page.locator("#missing .missing-button").click()
     page.locator("#missing a", has_text="type of sentence 2").click()
     choice = page.locator(f"#sentence-{second.public_id}-type")
     expect(choice.locator("input").first).to_be_focused()
@@ -64,7 +64,7 @@ def test_a_missing_link_goes_to_its_choice_and_numbers_answer_there(
     wait_until_saved(page)
     second.refresh_from_db()
     assert second.type == "opinion"
-    page.locator("#missing summary").click()
+    page.locator("#missing .missing-button").click()
     page.locator("#missing a", has_text="importance of sentence 2").click()
     page.keyboard.press("3")
     wait_until_saved(page)

@@ -163,7 +163,7 @@ def discard(of_ada: Page, of_cleo: Page, document: Document, ada: User, ben: Use
             save(sentences_of(annotation)[0], "importance", "less", ben)
         submit(annotation, by=person)
     of_ada.goto(f"/d/{document.public_id}/agree/decompose/")
-    of_ada.locator("#ask-whole summary").click()
+    of_ada.locator("[popovertarget=ask-whole]").click()
     of_ada.locator("#ask-whole textarea").fill("We read it differently each time.")
     of_ada.get_by_role("button", name="Ask about the whole").click()
     expect(of_ada.locator("#talk")).to_contain_text("asked the third rater")

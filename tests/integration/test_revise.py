@@ -474,7 +474,7 @@ def test_merging_again_asks_first_and_undo_brings_the_text_back(
     post_save(signed_in, response, "text", "My own answer.")
     post_save(signed_in, row, "text", "Ada wrote.")
     page = load(signed_in, document)
-    question = one(page, "#answer-state details")
+    question = one(page, "#answer-state .popover")
     assert "Undo" in question.get_text()
     assert one(page, "[hx-post$='merge-again/']") in question.select("button"), "only behind the question"
     page = soup_of(change_answer(signed_in, document, "merge-again").content)
@@ -494,7 +494,7 @@ def test_a_text_equal_to_the_statements_follows_again_without_a_question(
 ) -> None:
     merged = merged_response(annotation)
     page = soup_of(post_save(signed_in, annotation.response_revision, "text", merged).content)
-    assert not page.select("#answer-state details")
+    assert not page.select("#answer-state .popover")
     assert one(page, "[hx-post$='merge-again/']").get_text() == "Follow the statements again"
 
 
