@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from annotator.actions import jobs, making_releases, notices, releases, team
+from annotator.core.actions import notices
+from annotator.exchange.actions import import_jobs, making_releases, releases
+from annotator.team.actions import team
 
 
-@shared_task(name=jobs.RUN_IMPORT)
+@shared_task(name=import_jobs.RUN_IMPORT)
 def run_import(job_id: int) -> None:
     """Work an uploaded file off."""
-    jobs.run_import(job_id)
+    import_jobs.run_import(job_id)
 
 
 @shared_task(name="annotator.resume_imports")
@@ -19,12 +21,12 @@ def resume_imports(alone: bool = False) -> int:
 
     ``alone``: there is no other worker, so what is marked as running was lost with the last one.
     """
-    begin, perhaps_lost = jobs.resume_imports(alone=alone)
+    begin, perhaps_lost = import_jobs.resume_imports(alone=alone)
     for job_id in begin:
         run_import.delay(job_id)
     for job_id in perhaps_lost:
         # If its worker lives, the import is over or claimed by then, and this does nothing.
-        run_import.apply_async((job_id,), countdown=jobs.LOST_AFTER.total_seconds() + 5)
+        run_import.apply_async((job_id,), countdown=import_jobs.LOST_AFTER.total_seconds() + 5)
     return len(begin) + len(perhaps_lost)
 
 

@@ -4,41 +4,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotator.screens import (
-    agreement,
-    answers,
-    automation,
-    batches,
-    benchmarks,
-    consolidate,
-    costs,
-    decompose,
-    documents,
-    exports,
-    guidelines,
-    imports,
-    invitation,
-    notices,
-    overview,
-    practice,
-    prefill_quality,
-    prompts,
-    release_form,
-    releases,
-    revise,
-    run_form,
-    runs,
-    saving,
-    score,
-    scores,
-    statistics,
-    suggesters,
-    team,
-    tokens,
-    verify,
-    webhooks,
-    work,
-)
+from annotator.exchange.screens import exports, imports, release_form, releases
+from annotator.home.screens import benchmarks, documents, overview, work
+from annotator.integrations.screens import tokens, webhooks
+from annotator.leaderboard.screens import answers, score, scores
+from annotator.measures.screens import agreement, automation, practice, statistics, suggestion_quality
+from annotator.stages.screens import adjudicate, decompose, revise, saving, verify
+from annotator.suggestions.screens import costs, prompts, run_form, runs, suggesters
+from annotator.team.screens import batches, guidelines, invitation, notices, team
 
 urlpatterns = [
     path("", work.home, name="home"),
@@ -101,7 +74,7 @@ urlpatterns = [
     path("b/<slug:slug>/runs/costs/", costs.show, name="run-costs"),
     path("b/<slug:slug>/runs/<str:run_id>/", runs.show, name="run"),
     path("b/<slug:slug>/runs/<str:run_id>/<str:what>/", runs.change, name="run-change"),
-    path("b/<slug:slug>/suggestions/quality/", prefill_quality.show, name="prefill-quality"),
+    path("b/<slug:slug>/suggestions/quality/", suggestion_quality.show, name="prefill-quality"),
     path("b/<slug:slug>/automation/", automation.show, name="automation"),
     path("b/<slug:slug>/prompts/", prompts.index, name="prompts"),
     path("b/<slug:slug>/prompts/<str:strategy>/<str:step>/", prompts.show, name="prompt"),
@@ -137,8 +110,8 @@ urlpatterns = [
     path("d/<str:public_id>/revise/<str:what>/", revise.change_response, name="revise-response"),
     path("d/<str:public_id>/revise/sentence/<str:row_id>/<str:what>/", revise.change_sentence, name="revise-sentence"),
     # what several people settle together
-    path("d/<str:public_id>/agree/<str:stage>/", consolidate.show, name="agree"),
-    path("d/<str:public_id>/agree/<str:stage>/<str:what>/", consolidate.change, name="agree-change"),
+    path("d/<str:public_id>/agree/<str:stage>/", adjudicate.show, name="agree"),
+    path("d/<str:public_id>/agree/<str:stage>/<str:what>/", adjudicate.change, name="agree-change"),
     # what all three do alike
     path("save/<str:key>/", saving.save, name="save"),
     path("history/<str:key>/<str:field>/", saving.history, name="history"),

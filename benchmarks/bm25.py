@@ -36,8 +36,8 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from pipeline.metrics.text import words  # noqa: E402
-from pipeline.steps.queries import query_for  # noqa: E402
-from pipeline.steps.rerank import PassageIndex  # noqa: E402
+from pipeline.retrieval.corpus_ranking import PassageIndex  # noqa: E402
+from pipeline.retrieval.queries import query_for  # noqa: E402
 from pipeline.suggestions import Page  # noqa: E402
 
 DATA = Path(os.environ.get("TOUCHSTONE_DATA", ROOT.parent / "shared" / "data"))

@@ -111,9 +111,9 @@ IMPORTANCE = {"yes": "most", "intermediate": "intermediate", "no": "less"}
 
 def seed(gold: list[dict[str, Any]]) -> list[Any]:
     """Documents whose suggestions are the gold sentences and claims. No strategy: nothing else is suggested."""
-    from annotator.actions.proposals import propose_sentences
-    from annotator.models import Benchmark, Document, Guidelines, Membership, User
-    from annotator.vocabulary import Role
+    from annotator.core.models import Benchmark, Document, Guidelines, Membership, User
+    from annotator.core.vocabulary import Role
+    from annotator.suggestions.actions.proposals import propose_sentences
 
     person = User.objects.create_user("robot", password=PASSWORD, display_name="Robot")
     benchmark = Benchmark.objects.create(
@@ -139,7 +139,7 @@ def seed(gold: list[dict[str, Any]]) -> list[Any]:
 
 def gold_sentences(line: dict[str, Any]) -> list[Any]:
     """The gold sentences of a line as suggestions."""
-    from annotator.actions.proposals import ProposedClaim, ProposedSentence
+    from annotator.suggestions.actions.proposals import ProposedClaim, ProposedSentence
 
     found = []
     position = 0
@@ -190,9 +190,9 @@ def gold_claims(line: dict[str, Any]) -> list[dict[str, Any]]:
 
 def put_evidence(document: Any, wanted: list[dict[str, Any]]) -> None:
     """Store the gold passages for the agreed claims, as a retrieval would have."""
-    from annotator.actions.proposals import ProposedPassage, propose_evidence
-    from annotator.models import Claim
-    from annotator.vocabulary import AnnotationKind
+    from annotator.core.models import Claim
+    from annotator.core.vocabulary import AnnotationKind
+    from annotator.suggestions.actions.proposals import ProposedPassage, propose_evidence
 
     claims = [
         claim
@@ -263,7 +263,7 @@ def verify(robot: Robot, address: str, claims: list[dict[str, Any]]) -> None:
 
 def passages_in_sight(page: Any) -> list[int]:
     """The gold places of the passages in the order of the cards (passages of one page stand together)."""
-    from annotator.models import Stance
+    from annotator.core.models import Stance
 
     ids = page.locator("article.ev[data-record]").evaluate_all("cards => cards.map(card => card.dataset.record)")
     ids = [each.removeprefix("stance:") for each in ids]
@@ -397,8 +397,8 @@ def play(address: str, gold: list[dict[str, Any]]) -> list[Count]:
             counts.append(one_document(Robot(page), address, document, line))
             print(f"document {counts[-1].document}: {counts[-1].total}", file=sys.stderr)
         browser.close()
-    from annotator.formats.factcheck_bench import render
-    from annotator.queries.export import gold_documents
+    from annotator.exchange.formats.factcheck_bench import render
+    from annotator.exchange.queries.export import gold_documents
 
     exported = [render(document) for document in gold_documents(documents[0].benchmark)]
     for count, given, line in zip(counts, exported, gold, strict=True):

@@ -94,8 +94,8 @@ class Result:
 
 def steps() -> dict[str, Callable[[argparse.Namespace], tuple[int, int]]]:
     """The steps in their order. Each returns how many documents it dealt with, and bytes where there is a file."""
-    from annotator.evaluation.tasks import Task
-    from annotator.formats.catalogue import FORMATS
+    from annotator.exchange.formats.catalogue import FORMATS
+    from annotator.leaderboard.scoring.tasks import Task
 
     found: dict[str, Callable[[argparse.Namespace], tuple[int, int]]] = {
         "import": _import,
@@ -110,8 +110,8 @@ def steps() -> dict[str, Callable[[argparse.Namespace], tuple[int, int]]]:
 
 
 def _import(options: argparse.Namespace) -> tuple[int, int]:
-    from annotator.actions.benchmarks import create_benchmark
-    from annotator.actions.imports import import_gold
+    from annotator.core.actions.benchmarks import create_benchmark
+    from annotator.exchange.actions.imports import import_gold
 
     benchmark = create_benchmark(slug=SLUG, name="Measured")
     report = import_gold(benchmark=benchmark, source=Path(options.file))
@@ -121,8 +121,8 @@ def _import(options: argparse.Namespace) -> tuple[int, int]:
 
 
 def _import_again(options: argparse.Namespace) -> tuple[int, int]:
-    from annotator.actions.imports import import_gold
-    from annotator.models import Benchmark
+    from annotator.core.models import Benchmark
+    from annotator.exchange.actions.imports import import_gold
 
     report = import_gold(benchmark=Benchmark.objects.get(slug=SLUG), source=Path(options.file))
     if report.unchanged != options.documents:
@@ -131,8 +131,8 @@ def _import_again(options: argparse.Namespace) -> tuple[int, int]:
 
 
 def _export(name: str) -> tuple[int, int]:
-    from annotator.formats.catalogue import Reading, format_named
-    from annotator.models import Benchmark
+    from annotator.core.models import Benchmark
+    from annotator.exchange.formats.catalogue import Reading, format_named
 
     format = format_named(name)
     if missing := format.missing():

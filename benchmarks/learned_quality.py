@@ -22,7 +22,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from annotator.vocabulary import ClaimType, SentenceType, StanceLabel, SuggesterKind  # noqa: E402
+from annotator.core.vocabulary import ClaimType, SentenceType, StanceLabel, SuggesterKind  # noqa: E402
 from pipeline.learned.evaluation import THREE_LABELS, Quality, cross_validate  # noqa: E402
 from pipeline.learned.examples import (  # noqa: E402
     ExampleClaim,

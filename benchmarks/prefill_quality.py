@@ -26,13 +26,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from pipeline.claims.decompose import decompose  # noqa: E402
 from pipeline.metrics.alignment import PrecisionRecall, align, match_score  # noqa: E402
 from pipeline.metrics.classification import classify  # noqa: E402
 from pipeline.metrics.decomposition import SAME, apart_in_order, pair_sentences, same_cuts  # noqa: E402
 from pipeline.metrics.text import edit_distance  # noqa: E402
-from pipeline.steps.decompose import decompose  # noqa: E402
-from pipeline.steps.queries import query_for  # noqa: E402
-from pipeline.steps.rerank import PER_CLAIM, PassageIndex  # noqa: E402
+from pipeline.retrieval.corpus_ranking import PER_CLAIM, PassageIndex  # noqa: E402
+from pipeline.retrieval.queries import query_for  # noqa: E402
 from pipeline.suggestions import Page, SuggestedSentence  # noqa: E402
 
 UNSEEN = range(22, 34)

@@ -51,9 +51,9 @@ from pipeline.clients.http import open_client  # noqa: E402
 from pipeline.clients.limiter import shared_limiter  # noqa: E402
 from pipeline.clients.local_models import LocalRanker  # noqa: E402
 from pipeline.clients.rerank import RerankRanker  # noqa: E402
-from pipeline.steps.queries import query_for  # noqa: E402
-from pipeline.steps.ranking import MOST_BY_MEANING, Ranked, fused, lexical_scores  # noqa: E402
-from pipeline.steps.rerank import stems  # noqa: E402
+from pipeline.retrieval.corpus_ranking import stems  # noqa: E402
+from pipeline.retrieval.queries import query_for  # noqa: E402
+from pipeline.retrieval.ranking import MOST_BY_MEANING, Ranked, fused, lexical_scores  # noqa: E402
 
 POOLS = ("corpus", "document", "judged")
 DIMENSIONS = (50, 200)

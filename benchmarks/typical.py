@@ -11,24 +11,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from annotator.actions import consolidate
-from annotator.actions.annotate import open_annotation
-from annotator.actions.decompose import take_over_sentence
-from annotator.actions.proposals import (
+from annotator.core.models import Annotation, Batch, Claim, Document, Tally, User
+from annotator.core.models.base import Record
+from annotator.core.vocabulary import (
+    AnnotationKind,
+    ClaimType,
+    Factuality,
+    Importance,
+    SentenceType,
+    Stage,
+    StanceLabel,
+)
+from annotator.stages.actions import adjudicate
+from annotator.stages.actions.annotate import open_annotation
+from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.saving import save_field
+from annotator.stages.actions.submit import submit
+from annotator.stages.queries.adjudication import board_of
+from annotator.stages.queries.decomposition import present_claims, sentences_of
+from annotator.stages.queries.verification import claims_to_verify
+from annotator.suggestions.actions.proposals import (
     ProposedClaim,
     ProposedPassage,
     ProposedSentence,
     propose_evidence,
     propose_sentences,
 )
-from annotator.actions.saving import save_field
-from annotator.actions.submit import submit
-from annotator.models import Annotation, Batch, Claim, Document, Tally, User
-from annotator.models.base import Record
-from annotator.queries.consolidation import board_of
-from annotator.queries.decomposition import present_claims, sentences_of
-from annotator.queries.verification import claims_to_verify
-from annotator.vocabulary import AnnotationKind, ClaimType, Factuality, Importance, SentenceType, Stage, StanceLabel
 
 ROOT = Path(__file__).resolve().parent.parent
 SENTENCES, CLAIMS_A_SENTENCE, PASSAGES_A_CLAIM = 5, 3, 5
@@ -225,9 +233,9 @@ def _settle(document: Document, stage: Stage, pair: Pair) -> None:
     for item in board_of(document, stage).comparison.items:
         for row in item.fields:
             if row.is_open:
-                consolidate.decide(document, stage, row.key, by=pair.one, choice=0)
+                adjudicate.decide(document, stage, row.key, by=pair.one, choice=0)
     for person in (*pair, pair.third) if stage == Stage.VERIFY else pair:
-        consolidate.sign(document, stage, by=person)
+        adjudicate.sign(document, stage, by=person)
     document.refresh_from_db()
 
 

@@ -118,7 +118,7 @@ class Browser:
         from django.conf import settings
         from django.test import Client
 
-        from annotator.models import User
+        from annotator.core.models import User
 
         if username not in self.cookies:
             signed_in = Client()

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from django.db import connection, models
 from django.utils import timezone
 
-from annotator.actions import groups as group_actions
-from annotator.actions.benchmarks import create_benchmark
-from annotator.models import (
+from annotator.core.actions.benchmarks import create_benchmark
+from annotator.core.models import (
     Activity,
     Annotation,
     Batch,
@@ -39,7 +38,7 @@ from annotator.models import (
     User,
     Verdict,
 )
-from annotator.vocabulary import (
+from annotator.core.vocabulary import (
     STAGES,
     AnnotationKind,
     AnnotationState,
@@ -51,6 +50,7 @@ from annotator.vocabulary import (
     Seat,
     Stage,
 )
+from annotator.team.actions import groups as group_actions
 from benchmarks import typical
 from benchmarks.typical import MODELS, SOURCES, Pair, Texts
 

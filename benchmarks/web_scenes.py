@@ -8,8 +8,8 @@ from typing import Any
 
 from django.urls import NoReverseMatch, reverse
 
-from annotator.models import Annotation, Claim, Document, Stance
-from annotator.vocabulary import AnnotationState
+from annotator.core.models import Annotation, Claim, Document, Stance
+from annotator.core.vocabulary import AnnotationState
 from benchmarks import web_data
 from benchmarks.web_client import Ask, Scene
 

@@ -1,7 +1,7 @@
 """The one Celery app. Its settings, each with its reason, are the CELERY_* names in config/settings.py.
 
 Tasks are in pipeline/tasks.py and annotator/tasks.py. The annotator enqueues by name after the commit
-(`annotator.actions.status.after_commit`), so it needs no import from the pipeline.
+(`annotator.core.actions.status.after_commit`), so it needs no import from the pipeline.
 """
 
 from __future__ import annotations

@@ -11,6 +11,6 @@ urlpatterns = [
     path("sign-in/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("sign-out/", LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
-    path("api/v1/", include("annotator.api.urls")),
+    path("api/v1/", include("annotator.api_urls")),
     path("", include("annotator.urls")),
 ]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.vocabulary import Stage
+from annotator.core.vocabulary import Stage
 from pipeline import strategies
 from pipeline.clients.assemble import ServiceSettings, described, problems
 from pipeline.prompts import BadPromptError, Prompt, check_wording, shipped

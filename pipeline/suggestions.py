@@ -1,7 +1,8 @@
 """What the machines are given and what they hand over: typed, immutable, without Django.
 
 A strategy turns a document into a ``Decomposition``, a claim into a ``Verification`` and a checked document into a
-``SuggestedRevision``. Labels are members of ``annotator.vocabulary``; ``None`` means that the strategy has no opinion.
+``SuggestedRevision``. Labels are members of ``annotator.core.vocabulary``; ``None`` means that the strategy has no
+opinion.
 """
 
 from __future__ import annotations
@@ -10,14 +11,7 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from annotator.vocabulary import (
-    ClaimType,
-    Factuality,
-    Importance,
-    NotWorthReason,
-    SentenceType,
-    StanceLabel,
-)
+from annotator.core.vocabulary import ClaimType, Factuality, Importance, NotWorthReason, SentenceType, StanceLabel
 from pipeline.clients.base import FetchedPage
 
 

@@ -1,4 +1,4 @@
-"""The pipeline's Celery tasks: thin, named, ids in. What they do is in ``pipeline.runs``."""
+"""The pipeline's Celery tasks: thin, named, ids in. What they do is in ``pipeline.runs.coordinator``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 from celery import current_app, shared_task
 
-from annotator.actions.pages import FETCH_PAGE, forgotten_pages
-from annotator.actions.webhooks import SEND, forget_old, order_due
-from annotator.models import PipelineRun
-from pipeline import added_pages, learned_runs, runs, webhooks
+from annotator.core.models import PipelineRun
+from annotator.integrations.actions.webhooks import SEND, forget_old, order_due
+from annotator.stages.actions.pages import FETCH_PAGE, forgotten_pages
+from pipeline.runs import added_pages, coordinator, suggesters, webhooks
 
 AT_ONCE = 20
 
@@ -20,26 +20,26 @@ def advance_run(run_id: int) -> int:
     run = PipelineRun.objects.filter(pk=run_id).first()
     if run is None:
         return 0
-    items = runs.begin(run)
+    items = coordinator.begin(run)
     # A few documents are somebody waiting at a screen: they do not queue up behind a whole benchmark.
     queue = "touchstone" if len(items) <= AT_ONCE else "touchstone-bulk"
     for item_id in items:
         prefill_item.apply_async((item_id,), queue=queue)
     if not items:
-        runs.finish_run_if_done(run_id)
+        coordinator.finish_run_if_done(run_id)
     return len(items)
 
 
 @shared_task(name="pipeline.prefill_item")
 def prefill_item(item_id: int) -> None:
     """Make the suggestions of one document."""
-    runs.prefill_item(item_id)
+    coordinator.prefill_item(item_id)
 
 
 @shared_task(name="pipeline.pick_up_runs")
 def pick_up_runs() -> int:
     """Begin runs that wait for any worker, every few seconds. Returns how many."""
-    ids = list(runs.waiting_runs())
+    ids = list(coordinator.waiting_runs())
     for run_id in ids:
         advance_run.delay(run_id)
     return len(ids)
@@ -48,13 +48,13 @@ def pick_up_runs() -> int:
 @shared_task(name="pipeline.train_suggesters")
 def train_suggesters(benchmark_id: int) -> int:
     """Train what can be learned from a benchmark's gold. Returns how many suggesters were made."""
-    return learned_runs.train_suggesters(benchmark_id)
+    return suggesters.train_suggesters(benchmark_id)
 
 
 @shared_task(name="pipeline.learn_where_gold_has_grown")
 def learn_where_gold_has_grown() -> int:
     """Train anew where the gold has grown by enough, every few minutes. Returns for how many benchmarks."""
-    ids = learned_runs.benchmarks_to_train()
+    ids = suggesters.benchmarks_to_train()
     for benchmark_id in ids:
         train_suggesters.apply_async((benchmark_id,), queue="touchstone-bulk")
     return len(ids)
@@ -68,10 +68,10 @@ def resume_runs(alone: bool = False) -> int:
     broker has forgotten them: then the queue is empty. ``alone``: there is no other worker, so what is marked as
     running was lost with the last one, and so was the queue.
     """
-    runs.close_cancelled(alone=alone)
-    lost = runs.release_lost(alone=alone)
+    coordinator.close_cancelled(alone=alone)
+    lost = coordinator.release_lost(alone=alone)
     if alone or _queues_are_empty():
-        ids = list(runs.unfinished_runs())
+        ids = list(coordinator.unfinished_runs())
         for run_id in ids:
             advance_run.delay(run_id)
         return len(ids)

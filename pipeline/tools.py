@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pipeline.clients.base import Chat, Pages, Ranker, Search
 from pipeline.prompts import Prompt
-from pipeline.steps.rerank import PassageIndex
+from pipeline.retrieval.corpus_ranking import PassageIndex
 
 
 class MissingServiceError(Exception):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from annotator.actions import consolidate
-from annotator.actions.annotate import open_annotation
-from annotator.actions.decompose import take_over_sentence
-from annotator.actions.submit import submit
-from annotator.models import Annotation, Claim, Document, User
-from annotator.queries.consolidation import board_of
-from annotator.queries.decomposition import sentences_of
-from annotator.vocabulary import Stage
+from annotator.core.models import Annotation, Claim, Document, User
+from annotator.core.vocabulary import Stage
+from annotator.stages.actions import adjudicate
+from annotator.stages.actions.annotate import open_annotation
+from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.submit import submit
+from annotator.stages.queries.adjudication import board_of
+from annotator.stages.queries.decomposition import sentences_of
 from tests.factories import retrieve, save, verified
 
 
@@ -54,9 +54,9 @@ def settle(document: Document, people: Sequence[User], decisions: Sequence[dict[
     stage = Stage(document.stage)
     given = list(decisions)
     while rows := [row for row in board_of(document, stage).comparison.rows if row.is_open]:
-        consolidate.decide(document, stage, rows[0].key, by=people[0], **(given.pop(0) if given else {"choice": 0}))
+        adjudicate.decide(document, stage, rows[0].key, by=people[0], **(given.pop(0) if given else {"choice": 0}))
     for person in people:
-        consolidate.sign(document, stage, by=person)
+        adjudicate.sign(document, stage, by=person)
     document.refresh_from_db()
     return document
 
@@ -73,6 +73,6 @@ def at_revise(document: Document, owner: User, ada: User, ben: User) -> Document
 def signed_by(document: Document, *people: User) -> Document:
     """The document after these people signed its stage."""
     for person in people:
-        consolidate.sign(document, Stage(document.stage), by=person)
+        adjudicate.sign(document, Stage(document.stage), by=person)
     document.refresh_from_db()
     return document

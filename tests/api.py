@@ -9,15 +9,17 @@ from typing import Any
 from django.test import Client
 from django.utils import timezone
 
-from annotator.actions.annotate import open_annotation
-from annotator.actions.groups import create_group
-from annotator.actions.notices import tell
-from annotator.actions.team import invite
-from annotator.actions.webhooks import add_webhook, send_test
-from annotator.models import Annotation, Batch, Benchmark, Document, Evaluation, ImportJob, Release, User
-from annotator.queries.consolidation import board_of
-from annotator.queries.verification import claims_to_verify
-from annotator.vocabulary import NoticeKind, ReleaseState, Role, Stage, Task
+from annotator.core.actions.notices import tell
+from annotator.core.models import Annotation, Batch, Benchmark, Document, User
+from annotator.core.vocabulary import NoticeKind, ReleaseState, Role, Stage, Task
+from annotator.exchange.models import ImportJob, Release
+from annotator.integrations.actions.webhooks import add_webhook, send_test
+from annotator.leaderboard.models import Evaluation
+from annotator.stages.actions.annotate import open_annotation
+from annotator.stages.queries.adjudication import board_of
+from annotator.stages.queries.verification import claims_to_verify
+from annotator.team.actions.groups import create_group
+from annotator.team.actions.team import invite
 from tests.factories import (
     BenchmarkFactory,
     DocumentFactory,

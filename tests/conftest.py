@@ -2,8 +2,8 @@
 
 Where a test lies says what it may do:
 
-unit, guards            no sockets at all (PostgreSQL's own library is not held back)
-integration, contract   this machine only
+guards                  no sockets at all (PostgreSQL's own library is not held back)
+<area>, contract        this machine only
 browser                 this machine only, with the system's Chromium; every test is marked `browser`
 """
 
@@ -24,6 +24,7 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Request, WebErro
 from psycopg import sql
 
 from tests import services
+from tests.team_fixtures import ada, at_verify, ben, benchmark, cleo, document, owner  # noqa: F401
 
 # Playwright runs an event loop in the tests' thread, in which Django would refuse the database.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
@@ -40,7 +41,7 @@ LOOPBACK = ["127.0.0.1", "::1"]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         folder = item.path.relative_to(TESTS).parts[0]
-        if folder in {"unit", "guards"}:
+        if folder == "guards":
             item.add_marker(pytest.mark.disable_socket)
         else:
             item.add_marker(pytest.mark.allow_hosts(LOOPBACK))
@@ -100,7 +101,7 @@ def postgres_url() -> Iterator[str]:
 def no_index_of_another_test() -> Iterator[None]:
     """A corpus of the next test may have the same key and revision."""
     yield
-    from pipeline import services
+    from pipeline.runs import services
 
     services._built_index.cache_clear()
 

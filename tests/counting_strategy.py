@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from annotator.vocabulary import Factuality, Stage, StanceLabel
+from annotator.core.vocabulary import Factuality, Stage, StanceLabel
+from pipeline.claims.decompose import decompose
 from pipeline.clients.base import ChatRequest, Message, PageRequest, SearchRequest
-from pipeline.steps.decompose import decompose
 from pipeline.strategies import STRATEGIES
 from pipeline.strategies.base import Parameters, Service, Strategy
 from pipeline.suggestions import (

@@ -8,13 +8,7 @@ from typing import Any
 
 import factory
 
-from annotator.actions.annotate import open_annotation
-from annotator.actions.decompose import take_over_sentence
-from annotator.actions.runs import start_run
-from annotator.actions.saving import save_field
-from annotator.actions.submit import submit
-from annotator.actions.verify import add_operation
-from annotator.models import (
+from annotator.core.models import (
     Annotation,
     Benchmark,
     Corpus,
@@ -25,10 +19,16 @@ from annotator.models import (
     User,
     Verdict,
 )
-from annotator.models.base import Record
-from annotator.queries.decomposition import sentences_of
-from annotator.queries.verification import claims_to_verify
-from annotator.vocabulary import EditKind, Factuality, Role, Stage, StanceLabel
+from annotator.core.models.base import Record
+from annotator.core.vocabulary import EditKind, Factuality, Role, Stage, StanceLabel
+from annotator.stages.actions.annotate import open_annotation
+from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.saving import save_field
+from annotator.stages.actions.submit import submit
+from annotator.stages.actions.verify import add_operation
+from annotator.stages.queries.decomposition import sentences_of
+from annotator.stages.queries.verification import claims_to_verify
+from annotator.suggestions.actions.runs import start_run
 
 PROMPT = "Who was Ada Lovelace?"
 RESPONSE = (
@@ -115,22 +115,22 @@ def with_corpus(benchmark: Benchmark, *texts: str) -> Corpus:
 
 def prefill(document: Document) -> Document:
     """Run the offline strategy over the document (tasks run at once in tests, but only after a commit)."""
-    from pipeline import runs
+    from pipeline.runs import coordinator
 
     run = start_run(benchmark=document.benchmark, stage=Stage.DECOMPOSE, documents=[document.pk], by=None)
     assert run is not None
-    for item_id in runs.begin(run):
-        runs.prefill_item(item_id)
+    for item_id in coordinator.begin(run):
+        coordinator.prefill_item(item_id)
     document.refresh_from_db()
     return document
 
 
 def retrieve(document: Document) -> Document:
     """Work off the retrieval that waits for the document."""
-    from pipeline import runs
+    from pipeline.runs import coordinator
 
     for item in document.run_items.filter(state="queued"):
-        runs.prefill_item(item.pk)
+        coordinator.prefill_item(item.pk)
     document.refresh_from_db()
     return document
 

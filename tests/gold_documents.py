@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from annotator.edits import from_texts
-from annotator.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
-from annotator.vocabulary import ClaimType, Factuality, Importance, SentenceType, StanceLabel
+from annotator.core.texts.edits import from_texts
+from annotator.core.vocabulary import ClaimType, Factuality, Importance, SentenceType, StanceLabel
+from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 
 TRUE = "Ada Lovelace wrote notes on an engine."
 CONTESTED = "Ada Lovelace was the first programmer."

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotator.formats import factcheck_bench
-from annotator.models import Benchmark
-from annotator.queries.export import gold_documents
+from annotator.core.models import Benchmark
+from annotator.exchange.formats import factcheck_bench
+from annotator.exchange.queries.export import gold_documents
 
 RESPONSE = "Ada Lovelace wrote notes on an engine in 1842. She built it herself. I hope this helps."
 

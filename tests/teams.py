@@ -11,16 +11,9 @@ from bs4 import BeautifulSoup, Tag
 from django.db import close_old_connections, connections
 from django.test import Client
 
-from annotator.actions import groups as group_actions
-from annotator.models import (
-    Batch,
-    Benchmark,
-    Document,
-    Group,
-    Membership,
-    User,
-)
-from annotator.vocabulary import Role, Seat
+from annotator.core.models import Batch, Benchmark, Document, Group, Membership, User
+from annotator.core.vocabulary import Role, Seat
+from annotator.team.actions import groups as group_actions
 from tests.factories import documents, member, prefill
 
 

@@ -6,9 +6,9 @@ import argparse
 
 from django.core.management.base import CommandError, OutputWrapper
 
-from annotator.actions.benchmarks import create_benchmark
-from annotator.actions.imports import PROBLEMS_KEPT, ImportReport
-from annotator.models import Benchmark
+from annotator.core.actions.benchmarks import create_benchmark
+from annotator.core.models import Benchmark
+from annotator.exchange.actions.imports import PROBLEMS_KEPT, ImportReport
 
 
 def add_benchmark_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from django.core.management.base import CommandError
 
-from annotator.models import Benchmark
+from annotator.core.models import Benchmark
 
 MOST_NAMED = 20
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from celery import Celery, current_app, signals
 
-from annotator.models import PipelineRun
+from annotator.core.models import PipelineRun
 
 
 @contextmanager

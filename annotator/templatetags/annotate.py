@@ -8,7 +8,7 @@ from typing import Any
 
 from django import template
 
-from annotator.vocabulary import Factuality, Labelled, StanceLabel
+from annotator.core.vocabulary import Factuality, Labelled, StanceLabel
 
 register = template.Library()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django import template
 
-from annotator.models import Benchmark, User
-from annotator.queries.guidelines import News, news_for
+from annotator.core.models import Benchmark, User
+from annotator.core.queries.guidelines import News, news_for
 
 register = template.Library()
 

@@ -29,7 +29,7 @@ from pipeline.clients.base import (
     ServiceError,
     Usage,
 )
-from pipeline.clients.ledger import Answer, Hold, Kind, Meter, Store
+from pipeline.clients.cost_meter import Answer, Hold, Kind, Meter, Store
 from pipeline.clients.pages import Absence
 
 _NOTHING = Usage()

@@ -20,9 +20,9 @@ from pipeline.clients.accounted import Account, AccountedChat, AccountedPages, A
 from pipeline.clients.addresses import Allowed, Resolver, resolve
 from pipeline.clients.base import Chat, FetchedPage, PageRequest, Ranker, Search
 from pipeline.clients.chat import OpenAIChat, Prices
+from pipeline.clients.cost_meter import Meter, Store
 from pipeline.clients.embeddings import EmbeddingsRanker
 from pipeline.clients.http import Patience, open_client
-from pipeline.clients.ledger import Meter, Store
 from pipeline.clients.limiter import Limiter, shared_limiter
 from pipeline.clients.local_models import LocalRanker
 from pipeline.clients.pages import Absence, HttpPages, PageLimits, open_pages
@@ -32,7 +32,7 @@ from pipeline.clients.search_corpus import CorpusSearch
 from pipeline.clients.search_mediawiki import MediaWikiSearch
 from pipeline.clients.search_searxng import SearxngSearch
 from pipeline.clients.search_serper import SerperSearch
-from pipeline.steps.rerank import PassageIndex
+from pipeline.retrieval.corpus_ranking import PassageIndex
 
 PROVIDERS = ("serper", "brave", "searxng", "mediawiki", "corpus")
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from pipeline.clients.base import SearchRequest, SearchResult
-from pipeline.steps.rerank import PassageIndex
+from pipeline.retrieval.corpus_ranking import PassageIndex
 
 # With a date limit some of the best passages fall away: so many times more are looked at.
 _MORE = 5

@@ -13,7 +13,7 @@ from statistics import mean, pstdev
 
 import numpy as np
 
-from annotator.vocabulary import SuggesterKind
+from annotator.core.vocabulary import SuggesterKind
 from pipeline.learned.examples import ExampleDocument
 from pipeline.learned.fitting import evening_shift, group_folds, macro_f1
 from pipeline.learned.linear import chosen

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotator.vocabulary import ClaimType, SentenceType, StanceLabel
+from annotator.core.vocabulary import ClaimType, SentenceType, StanceLabel
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 
 from nltk.stem import PorterStemmer
 
-from pipeline.steps.lexicon import FUNCTION_WORDS, word_set
+from pipeline.claims.lexicon import FUNCTION_WORDS, word_set
 
 # Named numbers of one thing.
 Row = dict[str, float]

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from pipeline.claims.lexicon import MODALS, word_set
 from pipeline.learned.examples import ExampleClaim, ExampleDocument, ExamplePassage
 from pipeline.learned.reading import Rarity, Row, Sentence, Text, character_grams, read, stem_of
-from pipeline.steps.lexicon import MODALS, word_set
 
 _CONTRAST = word_set("however but although though myth instead contrary unlike actually false incorrect rather whereas")
 _HEDGES = word_set("may might could perhaps possibly probably likely some sometimes suggests seems unclear unknown")

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 import re
 
-from annotator.vocabulary import ClaimType, SentenceType
+from annotator.core.vocabulary import ClaimType, SentenceType
+from pipeline.checkworthiness.heuristics import Weights, claim_labels, sentence_type
+from pipeline.claims.lexicon import MODALS, word_set
 from pipeline.learned.examples import ExampleDocument
 from pipeline.learned.reading import NEGATIONS, Row, read
-from pipeline.steps.checkworthy import Weights, claim_labels, sentence_type
-from pipeline.steps.lexicon import MODALS, word_set
 
 _FIRST_PERSON = word_set("i i'm i'd me my we our us")
 _SECOND_PERSON = word_set("you your yours yourself")

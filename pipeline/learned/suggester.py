@@ -14,7 +14,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from annotator.vocabulary import ClaimType, SentenceType, StanceLabel, SuggesterKind
+from annotator.core.vocabulary import ClaimType, SentenceType, StanceLabel, SuggesterKind
 from pipeline.learned.examples import ExampleDocument
 from pipeline.learned.fitting import Fitted, fit
 from pipeline.learned.linear import LinearModel, Numbers

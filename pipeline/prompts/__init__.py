@@ -3,8 +3,8 @@
 A file begins with lines ``key: value`` (``version`` counts the wordings, ``purpose`` is one sentence for the person who
 reads it on the Prompts page), then turns, each under a line ``=== system ===``, ``=== user ===`` or
 ``=== assistant ===``: pairs of user and assistant before the last user turn are the few-shot examples. ``{{ name }}``
-is replaced by a field. A benchmark may carry wordings of its own (``annotator.models.PromptVersion``); a run's plan
-freezes the texts that it uses.
+is replaced by a field. A benchmark may carry wordings of its own (``annotator.core.models.PromptVersion``); a run's
+plan freezes the texts that it uses.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from annotator.vocabulary import Stage
+from annotator.core.vocabulary import Stage
 from pipeline.suggestions import (
     CheckedClaim,
     ClaimText,

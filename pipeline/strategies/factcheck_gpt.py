@@ -10,19 +10,17 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from annotator.vocabulary import Factuality, SentenceType, Stage
-from pipeline.steps.decompose_by_model import decompose_by_model
-from pipeline.steps.evidence import Reach, evidence_for
-from pipeline.steps.labels_by_model import Labeller
-from pipeline.steps.passages import SENTENCE_LENGTH, STRIDE, WINDOW
-from pipeline.steps.queries_by_model import queries_by_model
-from pipeline.steps.rerank import PER_CLAIM
-from pipeline.steps.revise_by_model import revise_by_model
-from pipeline.steps.rules_of_response import Rules
-from pipeline.steps.stance_by_model import with_stance
-from pipeline.steps.tally import Tally
-from pipeline.steps.together import both, together
-from pipeline.steps.verdict_by_model import verdict_by_model, verdict_by_stances
+from annotator.core.vocabulary import Factuality, SentenceType, Stage
+from pipeline.checkworthiness.by_model import Labeller
+from pipeline.claims.by_model import decompose_by_model
+from pipeline.claims.fallback import Rules
+from pipeline.notes import Tally
+from pipeline.retrieval.corpus_ranking import PER_CLAIM
+from pipeline.retrieval.evidence import Reach, evidence_for
+from pipeline.retrieval.passages import SENTENCE_LENGTH, STRIDE, WINDOW
+from pipeline.retrieval.queries_by_model import queries_by_model
+from pipeline.revision.by_model import revise_by_model
+from pipeline.stance.by_model import with_stance
 from pipeline.strategies.base import Parameters, Service, Strategy
 from pipeline.suggestions import (
     CheckedClaim,
@@ -34,7 +32,9 @@ from pipeline.suggestions import (
     SuggestedVerdict,
     Verification,
 )
+from pipeline.together import both, together
 from pipeline.tools import Tools
+from pipeline.verdict.by_model import verdict_by_model, verdict_by_stances
 
 
 class FactcheckGptParameters(Parameters):

@@ -7,22 +7,22 @@ from typing import ClassVar
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from annotator.vocabulary import Stage
-from pipeline.steps.chunks import WHOLE, chunks, number_of_chunks
-from pipeline.steps.claim_places import places_of
-from pipeline.steps.claims_on_sentences import Extracted, with_claims
-from pipeline.steps.decompose import decompose
-from pipeline.steps.evidence_verdict import evidence_verdict, known_verdict
-from pipeline.steps.hits import hits
-from pipeline.steps.judged_claims import judged_claims
-from pipeline.steps.page_chunks import LENGTH, OVERLAP
-from pipeline.steps.page_evidence import Cut, page_evidence
-from pipeline.steps.sentences import split_sentences
-from pipeline.steps.tally import Tally
-from pipeline.steps.together import together
+from annotator.core.vocabulary import Stage
+from pipeline.claims.decompose import decompose
+from pipeline.claims.judged import judged_claims
+from pipeline.claims.on_sentences import Extracted, with_claims
+from pipeline.claims.places import places_of
+from pipeline.notes import Tally
+from pipeline.retrieval.hits import hits
+from pipeline.retrieval.page_chunks import LENGTH, OVERLAP
+from pipeline.retrieval.page_evidence import Cut, page_evidence
+from pipeline.sentences.boundaries import split_sentences
+from pipeline.sentences.chunks import WHOLE, chunks, number_of_chunks
 from pipeline.strategies.base import Parameters, Service, Strategy
 from pipeline.suggestions import ClaimText, Decomposition, DocumentText, SuggestedSentence, Verification
+from pipeline.together import together
 from pipeline.tools import Tools
+from pipeline.verdict.from_evidence import evidence_verdict, known_verdict
 
 _NO_QUESTION = "(There is none: the text speaks for itself.)"
 

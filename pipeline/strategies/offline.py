@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from pipeline.steps.decompose import decompose
-from pipeline.steps.queries import query_for
-from pipeline.steps.rerank import PER_CLAIM
+from pipeline.claims.decompose import decompose
+from pipeline.retrieval.corpus_ranking import PER_CLAIM
+from pipeline.retrieval.queries import query_for
 from pipeline.strategies.base import Parameters, Strategy
 from pipeline.suggestions import ClaimText, Decomposition, DocumentText, Verification
 from pipeline.tools import Tools

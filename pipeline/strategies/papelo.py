@@ -7,14 +7,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from annotator.vocabulary import Stage
-from pipeline.steps.chain_verdict import chain_verdict
-from pipeline.steps.decompose import decompose
-from pipeline.steps.look_up import Found, Reach, look_up
-from pipeline.steps.questions import about, first_question, is_among, next_question, rephrasings
-from pipeline.steps.snippet_window import SENTENCES, SHARE
-from pipeline.steps.tally import Tally
-from pipeline.steps.together import together
+from annotator.core.vocabulary import Stage
+from pipeline.claims.decompose import decompose
+from pipeline.notes import Tally
+from pipeline.retrieval.look_up import Found, Reach, look_up
+from pipeline.retrieval.questions import about, first_question, is_among, next_question, rephrasings
+from pipeline.retrieval.snippet_window import SENTENCES, SHARE
 from pipeline.strategies.base import Parameters, Service, Strategy
 from pipeline.suggestions import (
     ClaimText,
@@ -24,7 +22,9 @@ from pipeline.suggestions import (
     RetrievedEvidence,
     Verification,
 )
+from pipeline.together import together
 from pipeline.tools import Tools
+from pipeline.verdict.chain import chain_verdict
 
 
 class PapeloParameters(Parameters):

@@ -7,20 +7,20 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from annotator.vocabulary import Stage
-from pipeline.steps.claims_on_sentences import Extracted, with_claims
-from pipeline.steps.decompose import decompose
-from pipeline.steps.hits import hits
-from pipeline.steps.rerank import content_hash
-from pipeline.steps.results_verdict import results_verdict
-from pipeline.steps.sentences import split_sentences
-from pipeline.steps.tally import Tally
-from pipeline.steps.together import together
-from pipeline.steps.verifiable_claims import verifiable_claims
-from pipeline.steps.windows import AFTER, BEFORE, windows
+from annotator.core.vocabulary import Stage
+from pipeline.claims.decompose import decompose
+from pipeline.claims.on_sentences import Extracted, with_claims
+from pipeline.claims.verifiable import verifiable_claims
+from pipeline.notes import Tally
+from pipeline.retrieval.corpus_ranking import content_hash
+from pipeline.retrieval.hits import hits
+from pipeline.sentences.boundaries import split_sentences
+from pipeline.sentences.windows import AFTER, BEFORE, windows
 from pipeline.strategies.base import Parameters, Service, Strategy
 from pipeline.suggestions import ClaimText, Decomposition, DocumentText, RetrievedEvidence, Verification
+from pipeline.together import together
 from pipeline.tools import Tools
+from pipeline.verdict.from_results import results_verdict
 
 
 class VeriScoreParameters(Parameters):

@@ -9,14 +9,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotator.actions import consolidate
-from annotator.actions.annotate import open_annotation
-from annotator.actions.decompose import take_over_sentence
-from annotator.actions.submit import submit
-from annotator.models import Annotation, Claim, Document, User
-from annotator.queries.consolidation import board_of
-from annotator.queries.decomposition import sentences_of
-from annotator.vocabulary import Role, Stage
+from annotator.core.models import Annotation, Claim, Document, User
+from annotator.core.vocabulary import Role, Stage
+from annotator.stages.actions import adjudicate
+from annotator.stages.actions.annotate import open_annotation
+from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.submit import submit
+from annotator.stages.queries.adjudication import board_of
+from annotator.stages.queries.decomposition import sentences_of
 from tests.browser.conftest import check_axe
 from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill, save
 
@@ -156,7 +156,7 @@ def test_a_choice_that_came_too_late_stands_beside_the_others(
     other.context.set_offline(True)  # nothing comes in
     item = board_of(document, Stage.DECOMPOSE).comparison.item_of(first.removeprefix("row-"))
     assert item is not None
-    consolidate.decide(document, Stage.DECOMPOSE, item.fields[0].key, by=people[0], choice=0)
+    adjudicate.decide(document, Stage.DECOMPOSE, item.fields[0].key, by=people[0], choice=0)
     other.evaluate("document.getElementById('news').remove()")
     other.context.set_offline(False)
     expect(other.locator("#offline-banner")).to_be_hidden(timeout=20_000)

@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotator.actions.annotate import open_annotation
-from annotator.models import Document, Sentence, User
-from annotator.vocabulary import Stage
+from annotator.core.models import Document, Sentence, User
+from annotator.core.vocabulary import Stage
+from annotator.stages.actions.annotate import open_annotation
 from tests.browser.conftest import wait_until_saved
 from tests.factories import RESPONSE, BenchmarkFactory, DocumentFactory, member, prefill
 

@@ -15,16 +15,18 @@ from django.urls import reverse
 from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
-from annotator.actions.evaluations import Wanted, score_upload
-from annotator.actions.making_releases import make_release
-from annotator.actions.releases import Wish, start_release
-from annotator.actions.team import invite
-from annotator.evaluation.tasks import Options
-from annotator.models import Benchmark, Document, Evaluation, Invitation, PipelineRun, Release, User
-from annotator.queries.evaluation import gold_items
-from annotator.releases.splits import Shares
+from annotator.core.models import Benchmark, Document, Invitation, PipelineRun, User
+from annotator.core.vocabulary import Role, Task
+from annotator.exchange.actions.making_releases import make_release
+from annotator.exchange.actions.releases import Wish, start_release
+from annotator.exchange.models import Release
+from annotator.exchange.releases.splits import Shares
+from annotator.leaderboard.actions.evaluations import Wanted, score_upload
+from annotator.leaderboard.models import Evaluation
+from annotator.leaderboard.queries.gold_items import gold_items
+from annotator.leaderboard.scoring.tasks import Options
+from annotator.team.actions.team import invite
 from annotator.urls import urlpatterns
-from annotator.vocabulary import Role, Task
 from tests.browser.conftest import check_axe
 
 pytestmark = pytest.mark.django_db(transaction=True)

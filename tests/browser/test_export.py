@@ -10,9 +10,9 @@ from django.conf import settings
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotator.actions.imports import import_gold
-from annotator.models import Download
-from annotator.vocabulary import Role, RunState
+from annotator.core.vocabulary import Role, RunState
+from annotator.exchange.actions.imports import import_gold
+from annotator.exchange.models import Download
 from tests.browser.conftest import check_axe
 from tests.factories import BenchmarkFactory, member
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotator.actions.annotate import open_annotation
-from annotator.actions.guidelines import publish_guidelines
-from annotator.models import Sentence
-from annotator.vocabulary import Role, Stage
+from annotator.core.actions.guidelines import publish_guidelines
+from annotator.core.models import Sentence
+from annotator.core.vocabulary import Role, Stage
+from annotator.stages.actions.annotate import open_annotation
 from tests.browser.conftest import check_axe, wait_until_saved
 from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill
 

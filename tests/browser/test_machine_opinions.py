@@ -8,8 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotator.actions.annotate import open_annotation
-from annotator.models import (
+from annotator.core.models import (
     Document,
     PipelineRun,
     RevisionSuggestion,
@@ -18,8 +17,9 @@ from annotator.models import (
     User,
     VerdictSuggestion,
 )
-from annotator.queries.verification import claims_to_verify
-from annotator.vocabulary import Factuality, Stage, StanceLabel
+from annotator.core.vocabulary import Factuality, Stage, StanceLabel
+from annotator.stages.actions.annotate import open_annotation
+from annotator.stages.queries.verification import claims_to_verify
 from tests.browser.conftest import check_axe, wait_until_saved
 from tests.factories import PAGE, BenchmarkFactory, DocumentFactory, decomposed, member, prefill, verified, with_corpus
 

@@ -13,10 +13,10 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotator.actions.imports import import_documents
-from annotator.actions.runs import start_run
-from annotator.models import Document, User
-from annotator.vocabulary import Role, Stage
+from annotator.core.models import Document, User
+from annotator.core.vocabulary import Role, Stage
+from annotator.exchange.actions.imports import import_documents
+from annotator.suggestions.actions.runs import start_run
 from tests.browser.conftest import check_axe, wait_until_saved
 from tests.factories import BenchmarkFactory, member, with_corpus
 

@@ -6,18 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotator.actions.annotate import open_annotation
-from annotator.models import Claim, Document, User
-from annotator.vocabulary import Removal, Stage
+from annotator.core.models import Claim, Document, User
+from annotator.core.vocabulary import Removal, Stage
+from annotator.stages.actions.annotate import open_annotation
 from tests.browser.conftest import check_axe, wait_until_saved
 from tests.factories import RESPONSE, BenchmarkFactory, DocumentFactory, decomposed, member, prefill, retrieve
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SIZES = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
+SIZES: tuple[ViewportSize, ...] = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def press_on_text(page: Page, button: Locator) -> Locator:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["wide", "narrow"])
-def test_a_press_on_the_text_of_a_popover_keeps_it_open(decompose: tuple[Page, Document], size: dict[str, int]) -> None:
+def test_a_press_on_the_text_of_a_popover_keeps_it_open(decompose: tuple[Page, Document], size: ViewportSize) -> None:
     page, _ = decompose
     page.set_viewport_size(size)
     for button in page.locator("[popovertarget]:visible:not([popovertarget=answer])").all():
@@ -94,7 +94,7 @@ def test_a_press_elsewhere_closes_a_popover(decompose: tuple[Page, Document]) ->
 
 @pytest.mark.parametrize("size", SIZES, ids=["wide", "narrow"])
 def test_the_popovers_of_verify_take_a_press_and_a_reason(
-    person: User, sign_in: Callable[[User], Page], live_server: LiveServer, size: dict[str, int]
+    person: User, sign_in: Callable[[User], Page], live_server: LiveServer, size: ViewportSize
 ) -> None:
     document = prefill(DocumentFactory(benchmark=person.memberships.get().benchmark, response=RESPONSE))
     decomposed(document, person)

@@ -16,9 +16,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotator.actions.imports import import_documents
-from annotator.models import Document, User
-from annotator.vocabulary import Role
+from annotator.core.models import Document, User
+from annotator.core.vocabulary import Role
+from annotator.exchange.actions.imports import import_documents
 from tests.browser.conftest import check_axe, wait_until_saved
 from tests.factories import BenchmarkFactory, member
 from tests.fakes.chat import FakeChat

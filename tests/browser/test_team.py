@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotator import rules
-from annotator.models import Group, User
-from annotator.vocabulary import Role, Seat
+from annotator.core import rules
+from annotator.core.models import Group, User
+from annotator.core.vocabulary import Role, Seat
 from tests.browser.conftest import check_axe
 from tests.factories import BenchmarkFactory, member
 

@@ -12,14 +12,14 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotator.actions.annotate import open_annotation
-from annotator.actions.decompose import take_over_sentence
-from annotator.actions.imports import import_documents
-from annotator.actions.runs import start_run
-from annotator.actions.submit import submit
-from annotator.models import Benchmark, Document, User
-from annotator.queries.decomposition import sentences_of
-from annotator.vocabulary import Phase, Role, Stage
+from annotator.core.models import Benchmark, Document, User
+from annotator.core.vocabulary import Phase, Role, Stage
+from annotator.exchange.actions.imports import import_documents
+from annotator.stages.actions.annotate import open_annotation
+from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.submit import submit
+from annotator.stages.queries.decomposition import sentences_of
+from annotator.suggestions.actions.runs import start_run
 from tests.browser.conftest import check_axe, wait_until_saved
 from tests.factories import BenchmarkFactory, member, save, with_corpus
 

@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.config import SchemathesisConfig
 
-from annotator.actions.tokens import create_token
-from annotator.vocabulary import Scope
+from annotator.core.vocabulary import Scope
+from annotator.integrations.actions.tokens import create_token
 from tests.api import Scene, scene
 
 pytestmark = pytest.mark.django_db

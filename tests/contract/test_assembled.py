@@ -21,7 +21,7 @@ from pipeline.clients.base import (
     RankRequest,
     SearchRequest,
 )
-from pipeline.clients.ledger import Kind, MemoryMeter, MemoryStore
+from pipeline.clients.cost_meter import Kind, MemoryMeter, MemoryStore
 from pipeline.clients.pages import Absence
 from tests.fakes.chat import FakeChat, FakeEmbeddings
 from tests.fakes.search import FakeSerper, Hit

@@ -15,9 +15,10 @@ from django.apps import apps
 from drf_spectacular.generators import SchemaGenerator
 from jsonschema import Draft202012Validator
 
-from annotator.actions.tokens import create_token
-from annotator.models import ApiToken, Membership, User
-from annotator.vocabulary import Role, Scope
+from annotator.core.models import Membership, User
+from annotator.core.vocabulary import Role, Scope
+from annotator.integrations.actions.tokens import create_token
+from annotator.integrations.models import ApiToken
 from tests.api import ROOT, SECRET_PROMPT, SECRET_WORK, Api, Scene, scene
 from tests.factories import BenchmarkFactory, UserFactory, member
 

@@ -12,8 +12,8 @@ from django.apps import apps
 from django.db import connection
 from django.db.models import Model
 
-from annotator.actions.imported_rows import COLUMNS
-from annotator.models import ReleaseDocument
+from annotator.exchange.actions.imported_rows import COLUMNS
+from annotator.exchange.models import ReleaseDocument
 
 pytestmark = pytest.mark.django_db
 

@@ -20,14 +20,16 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from annotator.actions.annotate import open_annotation
-from annotator.actions.groups import create_group
-from annotator.actions.notices import tell
-from annotator.actions.team import invite
-from annotator.actions.tokens import create_token
-from annotator.actions.webhooks import add_webhook, send_test
-from annotator.models import Activity, Annotation, Batch, Benchmark, Document, Evaluation, ImportJob, Release, User
-from annotator.vocabulary import NoticeKind, ReleaseState, Role, Stage, Task
+from annotator.core.actions.notices import tell
+from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, User
+from annotator.core.vocabulary import NoticeKind, ReleaseState, Role, Stage, Task
+from annotator.exchange.models import ImportJob, Release
+from annotator.integrations.actions.tokens import create_token
+from annotator.integrations.actions.webhooks import add_webhook, send_test
+from annotator.leaderboard.models import Evaluation
+from annotator.stages.actions.annotate import open_annotation
+from annotator.team.actions.groups import create_group
+from annotator.team.actions.team import invite
 from tests.factories import (
     BenchmarkFactory,
     DocumentFactory,
@@ -89,11 +91,11 @@ POST_ONLY = {
     "webhook-change",
     "webhook-redeliver",
 }
-# The team is an admin's too; tests/integration/test_team.py says who may do what there.
+# The team is an admin's too; tests/team/test_team.py says who may do what there.
 TEAM = {name for name in POST_ONLY if name.startswith("team-")}
-# So are batches: tests/integration/test_batches.py.
+# So are batches: tests/team/test_batches.py.
 BATCHES = {name for name in POST_ONLY if name.startswith("batch")}
-# And webhooks: tests/integration/test_webhooks_page.py.
+# And webhooks: tests/integrations/test_webhooks_page.py.
 WEBHOOKS = {name for name in POST_ONLY if name.startswith("webhook-")}
 # Addresses of the app without a benchmark in them: each signed-in person has their own.
 OWN = {

@@ -9,12 +9,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.agreement.report import Report
-from annotator.agreement.tables import as_json
+from annotator.core.models import Benchmark
+from annotator.core.vocabulary import STAGES, DisagreementReason
 from annotator.management.named import benchmark_named, unknown
-from annotator.models import Benchmark
-from annotator.queries.agreement import Filter, Settled, agreement_of, members_of, people_in, settled_of
-from annotator.vocabulary import STAGES, DisagreementReason
+from annotator.measures.agreement.report import Report
+from annotator.measures.agreement.tables import as_json
+from annotator.measures.queries.agreement import Filter, Settled, agreement_of, members_of, people_in, settled_of
 from pipeline.metrics.agreement import Estimate
 
 YES_NO = ("yes", "no")

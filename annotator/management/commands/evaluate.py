@@ -10,20 +10,20 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.evaluation.items import Gold, Item
-from annotator.evaluation.joining import KINDS, Joined
-from annotator.evaluation.label_sets import Undetermined
-from annotator.evaluation.report import SEED, Scorer, told
-from annotator.evaluation.semantic import SemanticError, semantic_scores
-from annotator.evaluation.tasks import Level, Options, Task, measure_of
-from annotator.evaluation.texts import SAME_CLAIM
-from annotator.formats import predictions
-from annotator.formats.problems import FileError
+from annotator.core.file_problems import FileError
+from annotator.core.models import Benchmark
+from annotator.leaderboard.predictions import predictions
+from annotator.leaderboard.queries.gold_items import gold_items
+from annotator.leaderboard.queries.scoring import FORMATS, NoGoldError, heading, joined_of, scorer_of
+from annotator.leaderboard.scoring.items import Gold, Item
+from annotator.leaderboard.scoring.joining import KINDS, Joined
+from annotator.leaderboard.scoring.label_sets import Undetermined
+from annotator.leaderboard.scoring.report import SEED, Scorer, told
+from annotator.leaderboard.scoring.semantic import SemanticError, semantic_scores
+from annotator.leaderboard.scoring.tasks import Level, Options, Task, measure_of
+from annotator.leaderboard.scoring.texts import SAME_CLAIM
 from annotator.management.named import benchmark_named
-from annotator.models import Benchmark
-from annotator.queries.evaluation import gold_items
-from annotator.queries.scoring import FORMATS, NoGoldError, heading, joined_of, scorer_of
-from annotator.queries.statistics import wholesale
+from annotator.measures.queries.statistics import wholesale
 from pipeline.metrics.agreement import RESAMPLES
 
 TOLD = 20  # problems in words, on the screen

@@ -9,13 +9,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.models import Benchmark, User
 from annotator.management.named import benchmark_named, unknown
-from annotator.models import Benchmark, User
-from annotator.prefill_quality.handling import THINGS, Done, Handled
-from annotator.prefill_quality.measures import FASTFACT, STEPS, THRESHOLD
-from annotator.prefill_quality.report import Column, Report, as_json, people_in
-from annotator.queries.prefill_quality import quality_of, shared_runs
-from annotator.queries.runs import strategy_label
+from annotator.measures.queries.suggestion_quality import quality_of, shared_runs
+from annotator.measures.suggestion_quality.handling import THINGS, Done, Handled
+from annotator.measures.suggestion_quality.measures import FASTFACT, STEPS, THRESHOLD
+from annotator.measures.suggestion_quality.report import Column, Report, as_json, people_in
+from annotator.suggestions.queries.runs import strategy_label
 
 
 class Command(BaseCommand):

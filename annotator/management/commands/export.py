@@ -12,9 +12,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.formats.catalogue import FORMATS, Reading, format_named
+from annotator.exchange.formats.catalogue import FORMATS, Reading, format_named
+from annotator.exchange.queries.export import INCLUDE
 from annotator.management.named import benchmark_named
-from annotator.queries.export import INCLUDE
 
 
 class Command(BaseCommand):

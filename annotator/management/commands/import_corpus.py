@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.actions.corpora import create_corpus, import_corpus, use_corpus
-from annotator.formats.problems import FileError
+from annotator.core.file_problems import FileError
+from annotator.core.models import Corpus
+from annotator.exchange.actions.corpora import create_corpus, import_corpus, use_corpus
 from annotator.management.importing import find_benchmark, tell
-from annotator.models import Corpus
 
 
 class Command(BaseCommand):

@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from annotator.actions.imports import import_documents
-from annotator.actions.jobs import prefill_after_import
-from annotator.formats.documents import FORMATS
-from annotator.formats.problems import FileError
+from annotator.core.file_problems import FileError
+from annotator.exchange.actions.import_jobs import prefill_after_import
+from annotator.exchange.actions.imports import import_documents
+from annotator.exchange.formats.documents import FORMATS
 from annotator.management.importing import add_benchmark_arguments, find_benchmark, tell
 from annotator.management.working import work_off
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.actions.import_native import import_native
-from annotator.actions.imports import import_gold
-from annotator.formats.gold_readers import GOLD, GOLD_READERS
-from annotator.formats.problems import FileError
-from annotator.formats.touchstone import NAME as NATIVE
-from annotator.formats.touchstone_reader import is_native_file
+from annotator.core.file_problems import FileError
+from annotator.exchange.actions.import_native import import_native
+from annotator.exchange.actions.imports import import_gold
+from annotator.exchange.formats.gold_readers import GOLD, GOLD_READERS
+from annotator.exchange.native.touchstone import NAME as NATIVE
+from annotator.exchange.native.touchstone_reader import is_native_file
 from annotator.management.importing import add_benchmark_arguments, find_benchmark, tell
 
 

@@ -13,10 +13,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from annotator.management import demo, demo_pair
+from annotator.core.models import Benchmark, User
+from annotator.home import demo, demo_pair
 from annotator.management.working import work_off
-from annotator.models import Benchmark, User
-from annotator.queries.runs import OPEN_STATES
+from annotator.suggestions.queries.runs import OPEN_STATES
 
 # Log-in, name, what the person is.
 PEOPLE = (

@@ -7,15 +7,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.actions.fields import BadValueError
-from annotator.actions.jobs import get_suggestions
-from annotator.actions.plans import Wish
+from annotator.core.actions.fields import BadValueError
+from annotator.core.models import Benchmark, PipelineRun
+from annotator.core.rules import NotAllowedError
+from annotator.core.vocabulary import Stage
+from annotator.exchange.actions.import_jobs import get_suggestions
 from annotator.management.named import benchmark_named
 from annotator.management.working import work_off
-from annotator.models import Benchmark, PipelineRun
-from annotator.queries.runs import progress_of, runs_of
-from annotator.rules import NotAllowedError
-from annotator.vocabulary import Stage
+from annotator.suggestions.actions.plans import Wish
+from annotator.suggestions.queries.runs import progress_of, runs_of
 
 
 class Command(BaseCommand):

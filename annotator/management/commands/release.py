@@ -8,15 +8,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotator.actions.fields import BadValueError
-from annotator.actions.making_releases import make_release
-from annotator.actions.releases import Wish, start_release
+from annotator.core.actions.fields import BadValueError
+from annotator.core.models import Benchmark
+from annotator.core.vocabulary import GroupedBy, ReleaseState
+from annotator.exchange.actions.making_releases import make_release
+from annotator.exchange.actions.releases import Wish, start_release
+from annotator.exchange.models import Release
+from annotator.exchange.queries.releases import latest_release, mended_by, ready_releases, releases_of
+from annotator.exchange.releases.splits import Shares, SplitError
+from annotator.exchange.releases.texts import LICENCES
 from annotator.management.named import benchmark_named, unknown
-from annotator.models import Benchmark, Release
-from annotator.queries.releases import latest_release, mended_by, ready_releases, releases_of
-from annotator.releases.splits import Shares, SplitError
-from annotator.releases.texts import LICENCES
-from annotator.vocabulary import GroupedBy, ReleaseState
 
 SHARES = "80/10/10"
 

@@ -11,13 +11,13 @@ from typing import Any, BinaryIO, TypeVar
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.evaluation.answer_scores import Metric, ScoreError, score_answers
-from annotator.formats.answers import AnswerRow, CheckedRow, answers, checked_claims
-from annotator.formats.problems import BadRow, FileError, Problem
+from annotator.core.file_problems import BadRow, FileError, Problem
+from annotator.core.models import Benchmark
+from annotator.exchange.formats.answers import AnswerRow, CheckedRow, answers, checked_claims
+from annotator.leaderboard.queries.answers import gold_answers, judging_runs, run_answers
+from annotator.leaderboard.scoring.answer_scores import Metric, ScoreError, score_answers
 from annotator.management.named import benchmark_named, unknown
-from annotator.models import Benchmark
-from annotator.queries.answers import gold_answers, judging_runs, run_answers
-from annotator.queries.statistics import wholesale
+from annotator.measures.queries.statistics import wholesale
 from pipeline.metrics.agreement import mean_estimate
 from pipeline.metrics.averitec import THRESHOLD, Checked, averitec_score
 from pipeline.metrics.f1_at_k import GAMMA

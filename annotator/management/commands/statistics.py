@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotator.management.named import benchmark_named, unknown
-from annotator.queries.statistics import sources_of, statistics_of
-from annotator.statistics.figures import Rule
-from annotator.statistics.report import Report, SourceCount, as_json
-from annotator.statistics.tables import TABLES, table_of
+from annotator.measures.queries.statistics import sources_of, statistics_of
+from annotator.measures.statistics.figures import Rule
+from annotator.measures.statistics.report import Report, SourceCount, as_json
+from annotator.measures.statistics.tables import TABLES, table_of
 
 
 class Command(BaseCommand):

@@ -1,0 +1,79 @@
+"""Setting up a benchmark, and its protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError
+from annotator.core.actions.locking import lock_benchmark
+from annotator.core.actions.recorder import Action
+from annotator.core.models import Benchmark, Corpus, Guidelines, Membership, User
+from annotator.core.vocabulary import Role
+
+DEFAULT_GUIDELINES = Path("fixtures") / "guidelines" / "default.md"
+MAX_PEOPLE = 9  # for each document
+MAX_PRACTICE = 50  # documents of a newcomer
+
+
+def create_benchmark(
+    *,
+    slug: str,
+    name: str,
+    by: User | None = None,
+    strategy: str = "offline",
+    corpus: Corpus | None = None,
+    overlap: int = 1,
+) -> Benchmark:
+    """A new benchmark with the default guidelines as their first version; ``by`` becomes its owner.
+
+    Raises IntegrityError when the slug is taken.
+    """
+    with transaction.atomic():
+        benchmark = Benchmark.objects.create(slug=slug, name=name, strategy=strategy, corpus=corpus, overlap=overlap)
+        default = Path(settings.BASE_DIR) / DEFAULT_GUIDELINES
+        if default.is_file():
+            Guidelines.objects.create(
+                benchmark=benchmark, number=1, text=default.read_text(encoding="utf-8"), created_by=by
+            )
+        if by is not None:
+            Membership.objects.create(benchmark=benchmark, user=by, role=Role.OWNER)
+        Action(name="create-benchmark", by=by, benchmark=benchmark, reason=f"{name} ({slug})").write()
+    return benchmark
+
+
+def change_protocol(
+    benchmark: Benchmark, *, overlap: int, third_rater_at_verify: bool, practice_documents: int, by: User
+) -> None:
+    """Change how the benchmark works: people per document (Factcheck-Bench section 3.2 asks two), whether the third
+    rater signs every verify stage, and on how many gold documents a newcomer practises.
+
+    Raises NotAllowedError for others than owners, and for another overlap once somebody has begun a document;
+    BadValueError for numbers out of range.
+    """
+    if not 1 <= overlap <= MAX_PEOPLE:
+        raise BadValueError(f"Between 1 and {MAX_PEOPLE} people label a document.")
+    if not 0 <= practice_documents <= MAX_PRACTICE:
+        raise BadValueError(f"A newcomer practises on at most {MAX_PRACTICE} documents; 0 means none.")
+    new = {
+        "overlap": overlap,
+        "third_rater_at_verify": third_rater_at_verify,
+        "practice_documents": practice_documents,
+    }
+    with transaction.atomic():
+        rules.check_change_protocol(by, benchmark)
+        benchmark = lock_benchmark(benchmark.pk)
+        if overlap != benchmark.overlap:
+            rules.check_change_overlap(benchmark)
+        action = Action(name="change-protocol", by=by, benchmark=benchmark)
+        for name, value in new.items():
+            before = getattr(benchmark, name)
+            if before != value:
+                record = f"benchmark:{benchmark.public_id}"
+                action.changes.append({"record": record, "field": name, "before": before, "after": value})
+                setattr(benchmark, name, value)
+        benchmark.save(update_fields=list(new))
+        action.write()

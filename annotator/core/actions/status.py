@@ -1,0 +1,63 @@
+"""Setting a document's stage and phase from its facts, and what begins when they change."""
+
+from __future__ import annotations
+
+from annotator.core import workflow
+from annotator.core.actions.recorder import Action
+from annotator.core.models import Document, RunItem
+from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Stage, WebhookEvent
+from annotator.integrations.actions.webhooks import announce
+from annotator.suggestions.queries.runs import OPEN_STATES
+
+
+def facts_of(document: Document, *, discarded: bool) -> workflow.Facts:
+    """The facts that the status follows from, read in two queries."""
+    rows = list(document.annotations.filter(state=AnnotationState.SUBMITTED).values_list("stage", "kind", "person_id"))
+    agreed = frozenset(Stage(stage) for stage, kind, _ in rows if kind == AnnotationKind.CONSOLIDATED)
+    stage = workflow.current_stage(agreed)
+    submitted = sum(1 for row_stage, kind, _ in rows if row_stage == stage and kind == AnnotationKind.INDIVIDUAL)
+    # A person's search for more passages of one claim holds nobody up.
+    prefilling = RunItem.objects.filter(
+        document=document, run__stage=stage, state__in=OPEN_STATES, run__plan__again__isnull=True
+    ).exists()
+    return workflow.Facts(
+        agreed=agreed,
+        submitted=submitted,
+        overlap=document.people_needed,
+        prefilling=prefilling,
+        discarded=discarded,
+    )
+
+
+def update_status(document: Document, action: Action | None = None, *, discarded: bool | None = None) -> None:
+    """Derive the status anew and save it. The caller holds the document's lock and writes the action."""
+    before = workflow.Status(Stage(document.stage), Phase(document.phase))
+    if discarded is None:
+        discarded = document.phase == Phase.DISCARDED
+    after = workflow.derive(facts_of(document, discarded=discarded))
+    workflow.check_move(before, after)
+    if before == after:
+        return
+    if action is not None:
+        action.set(document, stage=after.stage.value, phase=after.phase.value)
+    else:
+        document.stage, document.phase = after.stage.value, after.phase.value
+        document.version += 1
+        document.save(update_fields=["stage", "phase", "version"])
+    if document.twin_of_id is None:  # copies that measure people are no documents of the benchmark
+        _announce(document, before, after)
+
+
+def _announce(document: Document, before: workflow.Status, after: workflow.Status) -> None:
+    """Tell webhooks which stages were agreed by the change, and what became of the document."""
+    about = {"document": document.public_id, "external_id": document.external_id}
+    if after.phase == Phase.DISCARDED:
+        announce(document.benchmark, WebhookEvent.DOCUMENT_DISCARDED, about)
+        return
+    is_gold = after.phase == Phase.AGREED
+    if before.phase != Phase.DISCARDED:
+        reached = len(STAGES) if is_gold else STAGES.index(after.stage)
+        for stage in STAGES[STAGES.index(before.stage) : reached]:
+            announce(document.benchmark, WebhookEvent.DOCUMENT_AGREED, about | {"stage": stage.value})
+    if is_gold:
+        announce(document.benchmark, WebhookEvent.DOCUMENT_GOLD, about)

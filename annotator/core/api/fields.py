@@ -1,0 +1,126 @@
+"""What serializers of the API are made of: words of the vocabularies, people, and types taken at their word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.validators import MinLengthValidator, RegexValidator
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from annotator.core.actions.fields import MAX_RESPONSE, MAX_TEXT
+from annotator.core.vocabulary import Labelled
+
+
+def word(words: type[Labelled], *, may_be_blank: bool = False, **options: Any) -> serializers.ChoiceField:
+    """A field that holds a word of a vocabulary; "" where that is allowed: not decided."""
+    # With the names of the members, by which the description knows the vocabulary again (ENUM_NAME_OVERRIDES).
+    return serializers.ChoiceField([(each.value, each.name) for each in words], allow_blank=may_be_blank, **options)
+
+
+def text(*, most: int = MAX_TEXT, **options: Any) -> serializers.CharField:
+    """A text as typed: outer space is kept."""
+    return serializers.CharField(max_length=most, trim_whitespace=False, **options)
+
+
+# What is more than outer space, which has characters that are no \\s everywhere. Read once from left to right.
+SOMETHING = r"^[\s\u001c-\u001f\u0085]*[^\s\u001c-\u001f\u0085\u0000][^\u0000]*$"
+
+
+class Input(serializers.Serializer):
+    """What a body or a query holds. In JSON a value of another type is refused rather than read as if it were right:
+    "3" is no number and 3 is no text."""
+
+    JSON_TYPES: tuple[tuple[type[serializers.Field], tuple[type, ...]], ...] = (
+        (serializers.BooleanField, (bool,)),
+        (serializers.CharField, (str,)),
+        (serializers.IntegerField, (int,)),
+        (serializers.FloatField, (int, float)),
+        (serializers.ChoiceField, (str,)),
+        (serializers.DateField, (str,)),
+    )
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """The fields; those that must not be blank say so in the description, too."""
+        fields = super().get_fields()
+        for field in fields.values():
+            if isinstance(field, serializers.CharField) and not field.allow_blank:
+                field.validators.append(RegexValidator(SOMETHING) if field.trim_whitespace else MinLengthValidator(1))
+        return fields
+
+    def to_internal_value(self, data: Any) -> Any:
+        request: Request | None = self.context.get("request")
+        is_json = request is not None and request.method != "GET" and (request.content_type or "").endswith("json")
+        if is_json and isinstance(data, Mapping):
+            data = {name: self._whole(name, value) for name, value in data.items()}
+            wrong = {name: [sentence] for name, sentence in self._wrong_types(data)}
+            if wrong:
+                raise serializers.ValidationError(wrong)
+        return super().to_internal_value(data)
+
+    def _whole(self, name: str, value: Any) -> Any:
+        """3.0 is a whole number, too."""
+        is_whole = isinstance(value, float) and value.is_integer()
+        return int(value) if is_whole and isinstance(self.fields.get(name), serializers.IntegerField) else value
+
+    def _wrong_types(self, data: Mapping[str, Any]) -> list[tuple[str, str]]:
+        wrong = []
+        for name, field in self.fields.items():
+            value = data.get(name)
+            expected = next((types for kind, types in self.JSON_TYPES if isinstance(field, kind)), None)
+            if value is None or expected is None:
+                continue
+            is_number_by_name_only = isinstance(value, bool) and bool not in expected
+            if not isinstance(value, expected) or is_number_by_name_only:
+                wrong.append((name, f"This should be {' or '.join(each.__name__ for each in expected)} in JSON."))
+            elif isinstance(field, serializers.CharField) and len(str(value)) > (field.max_length or len(str(value))):
+                # As the description says it: outer space counts, though it is not kept.
+                wrong.append((name, f"This has more than {field.max_length} characters."))
+        return wrong
+
+
+class PersonSerializer(serializers.Serializer):
+    """Somebody, by user name and by the name that others read."""
+
+    username = serializers.CharField()
+    name = serializers.CharField(source="__str__")
+
+
+class ReasonInput(Input):
+    """Why: one or two sentences that are kept with what was done."""
+
+    reason = text(most=500)
+
+
+class ActiveInput(Input):
+    """How long the person was active over it; at most an hour is believed."""
+
+    active_seconds = serializers.IntegerField(min_value=0, max_value=3600, default=0)
+
+
+class AtInput(ActiveInput):
+    """Where a text is cut: the number of code points before the cut."""
+
+    at = serializers.IntegerField(min_value=0, max_value=MAX_RESPONSE)
+
+
+@extend_schema_field({})
+class AnyValue(serializers.JSONField):
+    """Any JSON, null too: what it is depends on the field, the strategy or the figure."""
+
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        return (True, None) if data is None else super().validate_empty_values(data)
+
+
+@extend_schema_field({"type": "string", "format": "binary", "minLength": 1})
+class Upload(serializers.FileField):
+    """A file in a form, which is not empty."""
+
+
+class RecordSerializer(serializers.Serializer):
+    """What all records share: ``version`` is what If-Match names."""
+
+    id = serializers.CharField(source="public_id")
+    version = serializers.IntegerField()

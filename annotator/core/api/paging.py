@@ -1,0 +1,98 @@
+"""Pages by key: an opaque cursor, stable while rows come and go."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from drf_spectacular.utils import inline_serializer
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound
+from rest_framework.pagination import Cursor, CursorPagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotator.core.api.fields import Input
+from annotator.core.queries.documents import DocumentPage
+
+SIZE, MOST = 50, 200
+
+
+class PageInput(Input):
+    """Which page, and how long."""
+
+    cursor = serializers.CharField(
+        allow_blank=True, default="", max_length=500, help_text="From next or previous of another page."
+    )
+    size = serializers.IntegerField(required=False, min_value=1, max_value=MOST, help_text=f"Rows a page; {SIZE}.")
+
+
+class Pages(CursorPagination):
+    """Pages of a query set in the order of one column."""
+
+    page_size, max_page_size, page_size_query_param, cursor_query_param = SIZE, MOST, "size", "cursor"
+    invalid_cursor_message = "This cursor leads nowhere: begin without one."
+
+    def cut(self, rows: Any, request: Request, view: Any, *, order: str = "-pk") -> list[Any]:
+        """One page of the rows. Raises NotFound for a cursor that is none of ours."""
+        self.ordering = (order,)
+        try:
+            return cast(list[Any], self.paginate_queryset(rows, request, view))
+        except (ValueError, OverflowError):
+            raise NotFound(self.invalid_cursor_message) from None
+
+    def decode_cursor(self, request: Request) -> Cursor | None:
+        """What the cursor names; None for the first page, where it is blank. Raises NotFound for one that names no
+        row."""
+        if not request.query_params.get(self.cursor_query_param):
+            return None
+        cursor = super().decode_cursor(request)
+        if cursor is not None and cursor.position is None:
+            raise NotFound(self.invalid_cursor_message)
+        return cursor
+
+    def get_ordering(self, request: Request, queryset: Any, view: Any) -> tuple[str, ...]:
+        return cast(tuple[str, ...], self.ordering)
+
+    def answer(self, found: Any) -> Response:
+        """The page's rows, as their serializer gives them, between the links to its neighbours."""
+        return self.get_paginated_response(found)
+
+    def get_paginated_response(self, data: Any) -> Response:
+        return Response({"next": self.get_next_link(), "previous": self.get_previous_link(), "results": data})
+
+
+class DocumentPages(Pages):
+    """The same for documents, whose query pages by itself (a copy stands in the place of its gold)."""
+
+    found: DocumentPage
+
+    def keys(self, request: Request) -> tuple[int, int]:
+        """The keys after and before which the page stands; 0: none. Raises NotFound."""
+        self.base_url = request.build_absolute_uri()
+        cursor = self.decode_cursor(request)
+        if cursor is None:
+            return 0, 0
+        position = str(cursor.position or "")
+        if not position.isdecimal() or len(position) > 18:
+            raise NotFound(self.invalid_cursor_message)
+        key = int(position)
+        return (0, key) if cursor.reverse else (key, 0)
+
+    def get_next_link(self) -> str | None:
+        return self.encode_cursor(Cursor(0, False, self.found.after)) if self.found.after else None
+
+    def get_previous_link(self) -> str | None:
+        return self.encode_cursor(Cursor(0, True, self.found.before)) if self.found.before else None
+
+
+def paged(row: type[serializers.Serializer]) -> serializers.Serializer:
+    """The description of a page of such rows."""
+    name = row.__name__.removesuffix("Serializer")
+    return inline_serializer(
+        f"{name}Page",
+        {
+            "next": serializers.URLField(allow_null=True),
+            "previous": serializers.URLField(allow_null=True),
+            "results": row(many=True),
+        },
+    )

@@ -1,0 +1,164 @@
+"""Every refusal of the API as application/problem+json (RFC 9457): what is wrong, where, and what to do.
+
+``type`` is a word of ours as a URN, the same for the same kind of refusal; ``detail`` is the sentence that a person
+reads. ``errors`` names fields; the conflict of two versions carries both (``current`` and ``yours``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.core.signals import got_request_exception
+from django.db import IntegrityError
+from django.http import Http404
+from rest_framework import exceptions, status
+from rest_framework.response import Response
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError
+from annotator.core.file_problems import FileError
+from annotator.core.record_keys import RecordGoneError
+from annotator.stages.actions.saving import NothingToUndoError
+from annotator.stages.actions.submit import IncompleteError
+
+logger = logging.getLogger(__name__)
+
+CONTENT_TYPE = "application/problem+json"
+NOT_HERE = "There is nothing at this address, or it is not for you. Addresses end with a slash."
+NOBODY = "Nobody is signed in: send a token in the header, “Authorization: Bearer ts_…”."
+WRONG_METHOD = "This address does not take this method: the header Allow names those that it takes."
+
+# Our words for kinds of refusals; other statuses are told by their number alone (RFC 9457, "about:blank").
+KINDS: dict[int, str] = {
+    status.HTTP_400_BAD_REQUEST: "bad-request",
+    status.HTTP_401_UNAUTHORIZED: "not-signed-in",
+    status.HTTP_403_FORBIDDEN: "not-allowed",
+    status.HTTP_404_NOT_FOUND: "not-found",
+    status.HTTP_409_CONFLICT: "conflict",
+    status.HTTP_412_PRECONDITION_FAILED: "stale-version",
+    status.HTTP_422_UNPROCESSABLE_ENTITY: "bad-value",
+    status.HTTP_428_PRECONDITION_REQUIRED: "version-missing",
+    status.HTTP_429_TOO_MANY_REQUESTS: "too-many-requests",
+}
+
+
+class StaleVersionError(exceptions.APIException):
+    """412: somebody was faster. Nothing was written; both values are in the answer."""
+
+    status_code = status.HTTP_412_PRECONDITION_FAILED
+
+    def __init__(self, detail: str, *, current: Any, yours: Any, version: int) -> None:
+        super().__init__(detail)
+        self.extra = {"current": current, "yours": yours, "version": version}
+
+
+class VersionMissingError(exceptions.APIException):
+    """428: a write that needs If-Match came without it."""
+
+    status_code = status.HTTP_428_PRECONDITION_REQUIRED
+    default_detail = 'Say which version you saw: send its ETag in If-Match, for example If-Match: "3".'
+
+
+class ConflictError(exceptions.APIException):
+    """409: the request does not fit the state of things."""
+
+    status_code = status.HTTP_409_CONFLICT
+
+
+def answer_problem(error: Exception, context: Mapping[str, Any]) -> Response:
+    """REST framework's exception handler."""
+    request = context["request"]
+    code, detail, extra, headers = _told(error)
+    if code == status.HTTP_500_INTERNAL_SERVER_ERROR:
+        logger.exception("The API failed at %s %s", request.method, request.path, exc_info=error)
+        got_request_exception.send(sender=None, request=request)  # as Django does: tests and error mails hear of it
+    return Response(problem(code, detail, request.path, extra), status=code, headers=headers, content_type=CONTENT_TYPE)
+
+
+def problem(code: int, detail: str, instance: str, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The members of a problem. ``instance`` is the address that was asked."""
+    kind = KINDS.get(code)
+    return {
+        "type": f"urn:touchstone:problem:{kind}" if kind else "about:blank",
+        "title": HTTPStatus(code).phrase,
+        "status": code,
+        "detail": detail,
+        "instance": instance,
+        **(extra or {}),
+    }
+
+
+def _told(error: Exception) -> tuple[int, str, dict[str, Any], dict[str, str]]:
+    """Status, sentence, further members and headers for an exception."""
+    if isinstance(error, exceptions.APIException):
+        return _of_framework(error)
+    if isinstance(error, Http404):
+        return status.HTTP_404_NOT_FOUND, NOT_HERE, {}, {}
+    if isinstance(error, rules.NotAllowedError | DjangoPermissionDenied):
+        return status.HTTP_403_FORBIDDEN, str(error) or "This is not allowed.", {}, {}
+    if isinstance(error, IncompleteError):
+        missing = [{"text": each.text, "row": each.row} for each in error.missing]
+        return status.HTTP_422_UNPROCESSABLE_ENTITY, str(error), {"missing": missing}, {}
+    if isinstance(error, BadValueError | FileError):
+        return status.HTTP_422_UNPROCESSABLE_ENTITY, str(error), {}, {}
+    if isinstance(error, NothingToUndoError):
+        return status.HTTP_409_CONFLICT, str(error), {}, {}
+    if isinstance(error, IntegrityError):
+        return status.HTTP_409_CONFLICT, "Somebody did the same at this moment. Look again, then send it again.", {}, {}
+    if isinstance(error, RecordGoneError):
+        return status.HTTP_404_NOT_FOUND, str(error), {}, {}
+    if isinstance(error, RequestDataTooBig):
+        return status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, "The body is too large: send it as a file upload.", {}, {}
+    if isinstance(error, SuspiciousOperation):
+        return status.HTTP_400_BAD_REQUEST, "The request could not be read.", {}, {}
+    sentence = "Something went wrong here, not with you. It was written down; try again later."
+    return status.HTTP_500_INTERNAL_SERVER_ERROR, sentence, {}, {}
+
+
+def _of_framework(error: exceptions.APIException) -> tuple[int, str, dict[str, Any], dict[str, str]]:
+    headers: dict[str, str] = {}
+    challenge = getattr(error, "auth_header", None)
+    if challenge:
+        headers["WWW-Authenticate"] = challenge
+    wait = getattr(error, "wait", None)
+    if wait:
+        headers["Retry-After"] = str(int(wait) + 1)
+    extra = dict(getattr(error, "extra", {}))
+    if isinstance(error, exceptions.ValidationError):
+        fields = by_field(error.detail)
+        return error.status_code, "Some fields cannot be taken as they are: see errors.", {"errors": fields}, headers
+    if isinstance(error, exceptions.NotAuthenticated):
+        return error.status_code, NOBODY, extra, headers
+    if isinstance(error, exceptions.MethodNotAllowed):
+        return error.status_code, WRONG_METHOD, extra, headers
+    return error.status_code, str(error.detail), extra, headers
+
+
+def _place(at: str, name: str | int) -> str:
+    """Where a field stands: its own name below the names of what holds it."""
+    if name == "non_field_errors":
+        return at
+    if isinstance(name, int):
+        return f"{at}[{name}]"
+    return f"{at}.{name}" if at else name
+
+
+def by_field(detail: Any, at: str = "") -> dict[str, list[str]]:
+    """Nested errors of a serializer as one list of sentences a field: "documents[2].response". What concerns the body
+    as a whole stands under ""."""
+    if isinstance(detail, Mapping):
+        found: dict[str, list[str]] = {}
+        for name, each in detail.items():
+            found |= by_field(each, _place(at, name))
+        return found
+    if isinstance(detail, list) and any(isinstance(each, Mapping | list) for each in detail):
+        found = {}
+        for number, each in enumerate(detail):
+            found |= by_field(each, f"{at}[{number}]") if each else {}
+        return found
+    return {at: [str(each) for each in (detail if isinstance(detail, list) else [detail])]}

@@ -1,0 +1,207 @@
+"""The description of the API (OpenAPI 3.1): how views describe themselves, and what holds for all of them.
+
+Each view says its name, a sentence, its body and its answer (``operation``); the hook below adds to every operation
+the refusals that can come, and an example made of the fields' examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from drf_spectacular.authentication import SessionScheme as _SessionScheme
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+
+from annotator.core.api.examples import example_of
+from annotator.core.api.problems import CONTENT_TYPE, problem
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# For refusals, in the words of who gets them.
+REFUSALS: dict[int, str] = {
+    400: "The request could not be read, or some fields cannot be taken as they are (errors).",
+    401: "Nobody is signed in, or the token does not hold.",
+    403: "You may not do this; the detail says why and who can help.",
+    404: "There is nothing at this address, or it is not for you.",
+    406: "The answer comes in another form than Accept asks for.",
+    409: "It does not fit the state of things: done already, or at the same moment by somebody else.",
+    412: "Somebody was faster: current is what stands now, yours is what you sent. Nothing was written.",
+    413: "The body is too large.",
+    415: "The body comes in a form that is not read here.",
+    422: "A value that is well formed and cannot be taken; the detail says why.",
+    428: "If-Match is missing: say which version you saw.",
+    429: "Too many requests; Retry-After says when to go on.",
+}
+
+PROBLEM: dict[str, Any] = {
+    "type": "object",
+    "description": "A refusal (RFC 9457).",
+    "required": ["type", "title", "status", "detail", "instance"],
+    "properties": {
+        "type": {"type": "string", "description": "The kind of refusal."},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "The sentence that a person reads."},
+        "instance": {"type": "string", "description": "The address that was asked."},
+        "errors": {
+            "type": "object",
+            "description": "By field, what is wrong with it.",
+            "additionalProperties": {"type": "array", "items": {"type": "string"}},
+        },
+        "missing": {
+            "type": "array",
+            "description": "What must be answered before a stage is submitted, and the row where it is asked.",
+            "items": {
+                "type": "object",
+                "required": ["text", "row"],
+                "properties": {"text": {"type": "string"}, "row": {"type": "string"}},
+            },
+        },
+        "current": {"description": "412: the value that stands now."},
+        "yours": {"description": "412: the value that you sent."},
+        "version": {"type": "integer", "description": "412: the version that stands now."},
+    },
+}
+
+NO_NULL = r"^[^\u0000]*$"
+
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    {"type": "string", "pattern": '^"[0-9]{1,9}"$'},
+    OpenApiParameter.HEADER,
+    required=True,
+    description="The version that you saw: the ETag of what you read, or its version in quotation marks.",
+)
+
+
+def operation(
+    name: str,
+    summary: str,
+    tag: str,
+    *,
+    answer: Any = None,
+    status: int | None = None,
+    body: Any = None,
+    query: Any = None,
+    needs_version: bool = False,
+) -> Callable[[F], F]:
+    """Describes one method of a view. Without an ``answer`` it answers 204 with nothing."""
+    parameters = [each for each in (query, IF_MATCH if needs_version else None) if each is not None]
+    code = status or (200 if answer is not None else 204)
+    return extend_schema(
+        operation_id=name,
+        summary=summary,
+        tags=[tag],
+        parameters=parameters,
+        request=body,
+        responses={code: answer},
+    )
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    """How a token is sent."""
+
+    target_class = "annotator.integrations.api.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
+        return {"type": "http", "scheme": "bearer", "description": "A token of yours, with the scopes that it needs."}
+
+
+class SessionScheme(_SessionScheme):
+    """The session of the pages."""
+
+    target_class = "annotator.core.api.base.Session"
+    name = "session"
+
+
+# --- what holds for every operation ---------------------------------------------------------------
+
+
+def complete(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    """Postprocessing hook: refusals and examples, for every operation."""
+    schemas: dict[str, Any] = result["components"]["schemas"]
+    schemas["Problem"] = PROBLEM
+    seen: set[str] = set()
+    result["components"]["responses"] = {_name_of(code): _refusal(code) for code in REFUSALS}
+    for path, item in result["paths"].items():
+        for method, found in item.items():
+            _add_refusals(found, path, method)
+            _add_examples(found, schemas)
+            for sent in _sent(found):
+                _forbid_null(sent, schemas, seen)
+    return result
+
+
+def _sent(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The schemas of what comes with a request: in the query and in the body."""
+    query = [each["schema"] for each in found.get("parameters", []) if each["in"] == "query"]
+    return query + [media["schema"] for media in found.get("requestBody", {}).get("content", {}).values()]
+
+
+def _forbid_null(schema: dict[str, Any], schemas: Mapping[str, Any], seen: set[str]) -> None:
+    """Say that no text that is sent holds a null character, which serializers refuse and do not describe."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    if name and name not in seen:
+        seen.add(name)
+        _forbid_null(schemas[name], schemas, seen)
+    is_text = "string" in schema.get("type", ())
+    if is_text and not {"format", "enum", "const", "pattern"} & set(schema):
+        schema["pattern"] = NO_NULL
+    within = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    for each in [*within, *(each for word in ("oneOf", "anyOf", "allOf") for each in schema.get(word, ()))]:
+        if isinstance(each, dict):
+            _forbid_null(each, schemas, seen)
+
+
+def _add_refusals(found: dict[str, Any], path: str, method: str) -> None:
+    """The refusals that this operation can come to."""
+    names = {each["name"]: each["in"] for each in found.get("parameters", [])}
+    has_body = "requestBody" in found
+    codes = {401, 403, 406, 429}
+    if "path" in names.values() or "cursor" in names:
+        codes.add(404)
+    if has_body or "query" in names.values() or "If-Match" in names:
+        codes.add(400)
+    if any("application/zip" in answer.get("content", {}) for answer in found["responses"].values()):
+        codes.add(409)  # a file that is not ready, or no longer what it was
+    if method != "get":
+        codes |= {400, 404, 409, 415, 422}
+    if has_body:
+        codes.add(413)
+    if "If-Match" in names:
+        codes |= {412, 428}
+    for code in sorted(codes):
+        found["responses"].setdefault(str(code), {"$ref": f"#/components/responses/{_name_of(code)}"})
+    found["responses"] = dict(sorted(found["responses"].items()))
+
+
+def _name_of(code: int) -> str:
+    return HTTPStatus(code).phrase.title().replace(" ", "").replace("-", "")
+
+
+def _refusal(code: int) -> dict[str, Any]:
+    example = problem(code, REFUSALS[code], "/api/v1/documents/h7w2n5t8c3ra/")
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {
+        "description": f"{HTTPStatus(code).phrase}. {REFUSALS[code]}",
+        "content": {CONTENT_TYPE: {"schema": schema, "example": example}},
+    }
+
+
+def _add_examples(found: dict[str, Any], schemas: Mapping[str, Any]) -> None:
+    """An example beside each JSON body and each good answer."""
+    for code, answer in found["responses"].items():
+        if code.startswith("2"):
+            for media in answer.get("content", {}).values():
+                _add_example(media, schemas)
+    for form, media in found.get("requestBody", {}).get("content", {}).items():
+        if form == "application/json":
+            _add_example(media, schemas)
+
+
+def _add_example(media: dict[str, Any], schemas: Mapping[str, Any]) -> None:
+    if "schema" in media and "examples" not in media:
+        media["example"] = example_of(media["schema"], schemas)

@@ -1,0 +1,47 @@
+"""Labels that follow from the factuality of claims; never stored, always derived.
+
+Two rules for a document stand side by side, since the release and the paper disagree:
+the released field ``response_factuality`` goes by its sentences, the paper's own count (61 false, 31 true, 2 without
+a label; Factcheck-Bench section 3.3) by its claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from annotator.core.vocabulary import Factuality, SentenceType
+
+
+def claim_is_true(factuality: str) -> bool | None:
+    """True, False, or None where nothing or "not enough evidence" was decided."""
+    if factuality == Factuality.TRUE:
+        return True
+    return False if factuality == Factuality.FALSE else None
+
+
+def sentence_is_true(sentence_type: str, claims: Iterable[bool | None]) -> bool | None:
+    """None unless the sentence is checkworthy and has claims; then True only if every claim is true.
+
+    ``claims`` holds one ``claim_is_true`` for each of its claims, opinions included: an undecided claim makes the
+    sentence false, as in the release.
+    """
+    labels = list(claims)
+    if sentence_type != SentenceType.CHECKWORTHY or not labels:
+        return None
+    return all(label is True for label in labels)
+
+
+def document_is_true(sentences: Iterable[bool | None]) -> bool | None:
+    """The released rule: False if a sentence is false, else True if one is true, else None."""
+    labels = list(sentences)
+    if False in labels:
+        return False
+    return True if True in labels else None
+
+
+def document_is_true_by_claims(factual_claims: Iterable[bool | None]) -> bool | None:
+    """The paper's rule, over factual claims: False if one is false or undecided, True if all are true, else None."""
+    labels = list(factual_claims)
+    if any(label is not True for label in labels):
+        return False
+    return True if labels else None

@@ -1,0 +1,234 @@
+"""Files read line by line: never more than one line in memory, and each bad line named."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NoReturn, TypeVar
+
+from annotator.core.file_problems import BadRow, FileError, RowError, bad_row
+
+# The longest line that is taken in, in bytes: a hundred times the longest answer of the field's benchmarks.
+# A longer one is skipped in pieces, so that it never lies in memory as a whole.
+MAX_LINE_BYTES = 16 * 1024 * 1024
+_SKIP_BYTES = 1024 * 1024
+# How deep lists and objects may lie in one another. Whatever goes over a value later does so one call a level.
+MAX_DEPTH = 100
+_PIECE_BYTES = 64 * 1024
+
+_UTF8_MARK = b"\xef\xbb\xbf"
+_SAVE_AS_UTF8 = "Save the file as UTF-8 (in Excel: “CSV UTF-8”) and import it again."
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line; ``offset`` is the byte at which it starts in the file."""
+
+    number: int
+    offset: int
+    raw: bytes
+
+    def text(self) -> str:
+        """Raises ``RowError`` that names the first byte that is not UTF-8."""
+        try:
+            return self.raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            byte = self.raw[error.start]
+            raise RowError(
+                (
+                    "",
+                    f"byte {error.start + 1} of the line (byte {self.offset + error.start + 1} of the file, "
+                    f"0x{byte:02X}) is not UTF-8. {_SAVE_AS_UTF8}",
+                )
+            ) from None
+
+
+def check_encoding(stream: BinaryIO) -> None:
+    """Raises ``FileError`` for an empty file and for one in UTF-16 or UTF-32; leaves the stream at its start."""
+    stream.seek(0)
+    head = stream.read(4)
+    stream.seek(0)
+    if not head:
+        raise FileError("The file is empty.")
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in head:
+        raise FileError(f"The file is in UTF-16 or UTF-32, or is no text at all. {_SAVE_AS_UTF8}")
+
+
+def read_lines(stream: BinaryIO, *, whole: bool = False) -> Iterator[Line | BadRow]:
+    """The lines from the start of the stream; one longer than ``MAX_LINE_BYTES`` becomes a ``BadRow``.
+
+    Blank lines and line breaks are left out, unless ``whole``. Raises ``FileError`` as ``check_encoding``.
+    """
+    check_encoding(stream)
+    limit = MAX_LINE_BYTES
+    number, offset = 0, 0
+    while raw := stream.readline(limit + 1):
+        number += 1
+        start, offset = offset, offset + len(raw)
+        if len(raw) > limit and not raw.endswith(b"\n"):
+            while more := stream.readline(_SKIP_BYTES):
+                offset += len(more)
+                if more.endswith(b"\n"):
+                    break
+            yield bad_row(
+                number,
+                f"the line has {_size(offset - start)}, more than the {_size(limit)} that a line may have. "
+                "It was skipped: shorten or split it.",
+            )
+            continue
+        if number == 1 and raw.startswith(_UTF8_MARK):
+            start, raw = len(_UTF8_MARK), raw[len(_UTF8_MARK) :]
+        if whole:
+            yield Line(number, start, raw)
+        elif raw.strip():
+            yield Line(number, start, raw.rstrip(b"\r\n"))
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**20:.1f} MiB" if count >= 2**20 else f"{count:,} bytes"
+
+
+def json_value(text: str) -> Any:
+    """The value of a JSON text. Raises ``RowError`` with the place where it stops being JSON, or for a value that is
+    nested too deep."""
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, character {error.colno}" if error.lineno > 1 else f"character {error.colno}"
+        what = error.msg.removesuffix(" at")  # "Unterminated string starting at"
+        raise RowError(("", f"not JSON: {what} at {place}.")) from None
+    except (ValueError, RecursionError) as error:
+        raise RowError(("", f"not JSON that can be read: {error}.")) from None
+    if is_too_deep(value):
+        raise RowError(("", TOO_DEEP))
+    return value
+
+
+TOO_DEEP = f"lists and objects lie more than {MAX_DEPTH} deep in one another."
+
+
+def is_too_deep(value: Any) -> bool:
+    """Does a JSON value have more than ``MAX_DEPTH`` levels?"""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, list | dict)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return any(isinstance(each, list | dict) for each in level)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not allowed in JSON")
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """As ``json_value``, for a line that must hold one object."""
+    value = json_value(text)
+    if isinstance(value, list):
+        raise RowError(("", "a JSON list: write one object a line instead, for instance with jq -c '.[]'."))
+    if not isinstance(value, dict):
+        raise RowError(("", f"a JSON object is needed, here stands {kind_of(value)}."))
+    return value
+
+
+def read_objects(stream: BinaryIO, parse: Callable[[dict[str, Any], int], Row]) -> Iterator[Row | BadRow]:
+    """One object a line, through ``parse(object, line number)``, which may raise ``RowError``."""
+    for line in read_lines(stream):
+        if isinstance(line, BadRow):
+            yield line
+            continue
+        try:
+            yield parse(json_object(line.text()), line.number)
+        except RowError as error:
+            yield error.at(line.number)
+
+
+def read_list(stream: BinaryIO) -> Iterator[Any]:
+    """The items of a file that is one JSON list, one in memory at a time.
+
+    Raises ``FileError`` where the list breaks off, is no JSON, or an item is longer than ``MAX_LINE_BYTES``: what comes
+    after it cannot be told apart.
+    """
+    check_encoding(stream)
+    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    utf8 = codecs.getincrementaldecoder("utf-8-sig")()
+    text, number, at_end = "", 0, False
+
+    def broken(why: str) -> FileError:
+        after = f"after item {number}" if number else "at its beginning"
+        return FileError(f"The file is a JSON list that ends too early or is broken {after}: {why}.")
+
+    def more() -> str:
+        """The text with another piece; pieces grow with what is waiting, so that long items are not tried too often."""
+        nonlocal at_end
+        raw = stream.read(max(_PIECE_BYTES, len(text)))
+        at_end = not raw
+        try:
+            return text + utf8.decode(raw, at_end)
+        except UnicodeDecodeError:
+            raise broken(f"there is a byte that is not UTF-8. {_SAVE_AS_UTF8}".rstrip(".")) from None
+
+    def is_all() -> bool:
+        """Whether an item has all the text that it may get."""
+        return at_end or len(text) > MAX_LINE_BYTES
+
+    def next_sign() -> str:
+        """The text from its next character on that is no space."""
+        nonlocal text
+        while not (text := text.lstrip()):
+            text = more()
+            if at_end:
+                raise broken("a closing bracket is missing")
+        return text
+
+    expected = "["
+    while next_sign()[0] == expected:
+        text = text[1:]
+        if expected == "[" and next_sign()[0] == "]":
+            break
+        next_sign()
+        while True:
+            try:
+                item, end = decoder.raw_decode(text)
+                # A number that is not ended could go on in the next piece.
+                if is_all() or text[end : end + 1] in (",", "]", " ", "\t", "\r", "\n"):
+                    break
+            except json.JSONDecodeError as error:
+                if is_all():
+                    raise broken(error.msg) from None
+            except (ValueError, RecursionError) as error:
+                raise broken(str(error)) from None
+            text = more()
+        text, number, expected = text[end:], number + 1, ","
+        if is_too_deep(item):
+            raise FileError(f"The file cannot be read: in item {number} of its list {TOO_DEEP}")
+        yield item
+    if next_sign()[0] != "]":
+        raise broken(f"“{text[0]}” stands where a comma or the closing bracket is needed")
+    text = text[1:]
+    while not text.strip() and not at_end:
+        text = more()
+    if text.strip():
+        raise broken("something stands after the closing bracket")
+
+
+def kind_of(value: Any) -> str:
+    """What a JSON value is, in a word or two for an error message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "a list" if isinstance(value, list) else "an object"

@@ -1,0 +1,87 @@
+"""The data of Touchstone that every area shares, one aggregate a file."""
+
+from annotator.core.models.activity import Activity, AppendOnlyError
+from annotator.core.models.batch import Batch
+from annotator.core.models.benchmark import Benchmark, Guidelines
+from annotator.core.models.consolidation import (
+    Comment,
+    Decision,
+    Question,
+    SignOff,
+    Tally,
+)
+from annotator.core.models.corpus import Corpus, CorpusPage
+from annotator.core.models.decomposition import Claim, Sentence
+from annotator.core.models.document import Annotation, Document, Flag, SentBack
+from annotator.core.models.evidence import Evidence, PageSnapshot, Stance
+from annotator.core.models.notice import Notice
+from annotator.core.models.people import (
+    Group,
+    GroupMember,
+    Invitation,
+    Membership,
+    User,
+)
+from annotator.core.models.revision import ClaimRevision, ResponseRevision, SentenceRevision
+from annotator.core.models.suggestion import (
+    CachedAnswer,
+    ClaimSuggestion,
+    PipelineRun,
+    PromptVersion,
+    RevisionSuggestion,
+    RunItem,
+    SentenceSuggestion,
+    StanceSuggestion,
+    StepUse,
+    VerdictSuggestion,
+)
+from annotator.core.models.verdict import EditOperation, RestsOn, Verdict
+from annotator.core.models.webhook import Webhook, WebhookDelivery
+
+__all__ = [
+    "Activity",
+    "Annotation",
+    "AppendOnlyError",
+    "Batch",
+    "Benchmark",
+    "CachedAnswer",
+    "Claim",
+    "ClaimRevision",
+    "ClaimSuggestion",
+    "Comment",
+    "Corpus",
+    "CorpusPage",
+    "Decision",
+    "Document",
+    "EditOperation",
+    "Evidence",
+    "Flag",
+    "Group",
+    "GroupMember",
+    "Guidelines",
+    "Invitation",
+    "Membership",
+    "Notice",
+    "PageSnapshot",
+    "PipelineRun",
+    "PromptVersion",
+    "Question",
+    "ResponseRevision",
+    "RestsOn",
+    "RevisionSuggestion",
+    "RunItem",
+    "SentBack",
+    "Sentence",
+    "SentenceRevision",
+    "SentenceSuggestion",
+    "SignOff",
+    "Stance",
+    "StanceSuggestion",
+    "StepUse",
+    "Tally",
+    "User",
+    "Verdict",
+    "VerdictSuggestion",
+    "Webhook",
+    "WebhookDelivery",
+]

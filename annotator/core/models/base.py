@@ -1,0 +1,108 @@
+"""What all records share: a public id, a version for the optimistic lock, and the constraint builders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from django.db import models
+from django.db.models import Q
+
+from annotator.core.vocabulary import Labelled, Origin
+
+ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # 32 signs without look-alikes, so that a byte maps evenly
+PUBLIC_ID_LENGTH = 12
+_SIGN_OF_BYTE = bytes(ord(ALPHABET[byte % len(ALPHABET)]) for byte in range(256))
+
+
+def new_public_id() -> str:
+    """Twelve characters without look-alikes (60 bits): safe in a URL, stable through export and import."""
+    return os.urandom(PUBLIC_ID_LENGTH).translate(_SIGN_OF_BYTE).decode("ascii")
+
+
+def new_public_ids(count: int) -> list[str]:
+    """As many public ids at once: the system is asked for random bytes once. In rising order, so that a database that
+    gets them together goes through its index page by page; that spares a tenth of an import."""
+    signs = os.urandom(PUBLIC_ID_LENGTH * count).translate(_SIGN_OF_BYTE).decode("ascii")
+    return sorted(signs[start : start + PUBLIC_ID_LENGTH] for start in range(0, len(signs), PUBLIC_ID_LENGTH))
+
+
+def choices(words: type[Labelled] | Iterable[Labelled]) -> list[tuple[str, str]]:
+    """Django choices of a vocabulary."""
+    return [(word.value, word.label) for word in words]
+
+
+class Record(models.Model):
+    """A row that people change: found by its public id, locked by its version. Each model names ``public_id_once()``
+    among its constraints.
+
+    ``version`` counts the saves of this record; a save carries the version that it saw
+    (see ``annotator.core.actions.recorder``).
+    """
+
+    public_id = models.CharField(max_length=32, default=new_public_id, editable=False)
+    version = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        abstract = True
+
+
+def public_id_once() -> models.UniqueConstraint:
+    """No public id is given twice. ``unique=True`` would say so too, but for a text PostgreSQL then keeps a second
+    index, for searches with LIKE: nobody makes them for public ids, and it slows down every import."""
+    return models.UniqueConstraint(fields=["public_id"], name="%(app_label)s_%(class)s_public_id_once")
+
+
+def where_given(field: str, *, name: str) -> models.Index:
+    """An index of a foreign key that is null in very many rows, without these: nobody looks for them by it, and each
+    would cost a write. The key itself has ``db_index=False``, as has one with which another index begins."""
+    return models.Index(fields=[field], condition=Q(**{f"{field}__isnull": False}), name=name)
+
+
+def one_of(field: str, words: type[Labelled], *, may_be_blank: bool = False) -> models.CheckConstraint:
+    """The field holds a word of the vocabulary (or nothing, where that is allowed)."""
+    values = [word.value for word in words] + ([""] if may_be_blank else [])
+    return models.CheckConstraint(
+        condition=Q(**{f"{field}__in": values}),
+        name=f"%(app_label)s_%(class)s_{field}_word",
+    )
+
+
+def label_with_origin(field: str) -> models.CheckConstraint:
+    """A label and its origin stand together: both there, or both blank (not decided yet)."""
+    blank = Q(**{field: "", f"{field}_origin": ""})
+    there = ~Q(**{field: ""}) & Q(**{f"{field}_origin__in": [origin.value for origin in Origin]})
+    return models.CheckConstraint(condition=blank | there, name=f"%(app_label)s_%(class)s_{field}_origin")
+
+
+def answer_with_origin(field: str) -> models.CheckConstraint:
+    """The same for a yes/no answer, where null means: not answered."""
+    blank = Q(**{f"{field}__isnull": True, f"{field}_origin": ""})
+    there = Q(**{f"{field}__isnull": False, f"{field}_origin__in": [origin.value for origin in Origin]})
+    return models.CheckConstraint(condition=blank | there, name=f"%(app_label)s_%(class)s_{field}_origin")
+
+
+def text_with_origin(field: str) -> models.CheckConstraint:
+    """A text may stand without an origin: then it is a suggestion that nobody has taken over yet."""
+    return models.CheckConstraint(
+        condition=Q(**{f"{field}_origin__in": ["", *[origin.value for origin in Origin]]}),
+        name=f"%(app_label)s_%(class)s_{field}_origin",
+    )
+
+
+class LabelField(models.CharField):
+    """A word of a vocabulary; blank means: not decided."""
+
+    def __init__(self, words: type[Labelled] | None = None, **options: object) -> None:
+        if words is not None:
+            options["choices"] = choices(words)
+        options.setdefault("max_length", 32)
+        options.setdefault("blank", True)
+        options.setdefault("default", "")
+        super().__init__(**options)  # type: ignore[arg-type]
+
+
+def origin_field() -> models.CharField[str, str]:
+    """How the field beside it came to its value; blank means: nobody has decided."""
+    return models.CharField(max_length=16, blank=True, default="", choices=choices(Origin))

@@ -1,0 +1,76 @@
+"""A benchmark: one annotation campaign, with its protocol and the versions of its guidelines."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotator.core.models.base import new_public_id
+
+
+class Benchmark(models.Model):
+    """One campaign. The protocol settings are columns: each is a question that screens ask."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    slug = models.SlugField(max_length=80, unique=True)
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    overlap = models.PositiveSmallIntegerField(
+        default=1, help_text="How many people label each document. 1 means: submitting agrees the stage."
+    )
+    third_rater_at_verify = models.BooleanField(
+        default=True, help_text="A third rater signs every verify stage too (the paper's rule); else on request alone."
+    )
+    practice_documents = models.PositiveSmallIntegerField(
+        default=0, help_text="How many gold documents a newcomer practises on before real work."
+    )
+    asks_reliable = models.BooleanField(default=True, help_text="Ask whether each source is reliable.")
+    asks_sufficient = models.BooleanField(default=True, help_text="Ask whether each passage decides alone.")
+    strategy = models.CharField(
+        max_length=40, blank=True, default="offline", help_text="Fills in suggestions. Blank: none."
+    )
+    parameters = models.JSONField(
+        default=dict, blank=True, help_text="Parameters of the strategy for runs that begin by themselves."
+    )
+    budget_tokens = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Of each run that begins by itself."
+    )
+    budget_money = models.FloatField(null=True, blank=True, help_text="The same, in the currency of the prices.")
+    learns = models.BooleanField(
+        default=True, help_text="Suggest stances and types learnt from this benchmark's gold, once there is enough."
+    )
+    corpus = models.ForeignKey("annotator.Corpus", models.SET_NULL, null=True, blank=True, related_name="benchmarks")
+
+    class Meta:
+        ordering: ClassVar = ["name"]
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(overlap__gte=1), name="annotator_benchmark_overlap_positive"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Guidelines(models.Model):
+    """One version of a benchmark's guidelines, in markdown. A change is a new version."""
+
+    benchmark = models.ForeignKey(Benchmark, models.CASCADE, related_name="guidelines")
+    number = models.PositiveIntegerField()
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "guidelines"
+        ordering: ClassVar = ["-number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["benchmark", "number"], name="annotator_guidelines_number_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}, guidelines {self.number}"

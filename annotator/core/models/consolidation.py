@@ -1,0 +1,125 @@
+"""What partners do together on a stage that both have submitted: decisions, comments, questions, signatures.
+
+All of it hangs on the agreed version (``Annotation`` of kind consolidated), which is open until it is closed.
+``key`` names one row of the comparison (see ``annotator.agreement``): it is made of the public ids of the rows
+compared, so it stays the same as long as both annotations stay as they were submitted.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotator.core.models.base import LabelField, Record, new_public_id, one_of, public_id_once
+from annotator.core.vocabulary import DisagreementReason
+
+
+class Decision(Record):
+    """How one difference was settled. ``choice`` is the number of the annotation taken over, from 0 in the order of
+    seats; null means: the new ``value``. ``is_final``: a third rater settled it, so partners cannot change it."""
+
+    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="decisions")
+    key = models.CharField(max_length=120)
+    choice = models.PositiveSmallIntegerField(null=True, blank=True)
+    value = models.JSONField(null=True, blank=True)
+    reason = LabelField(DisagreementReason)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="decisions")
+    is_settled = models.BooleanField(default=True)
+    is_final = models.BooleanField(default=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            public_id_once(),
+            models.UniqueConstraint(fields=["annotation", "key"], name="annotator_decision_once"),
+            one_of("reason", DisagreementReason, may_be_blank=True),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.value if self.choice is None else self.choice}"
+
+
+class Comment(models.Model):
+    """One line of the thread of a row; with a blank key, of the whole stage."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="comments")
+    key = models.CharField(max_length=120, blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="comments")
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.by}: {self.text[:60]}"
+
+
+class Question(models.Model):
+    """The third rater was asked: about one row, or with a blank key about the whole stage."""
+
+    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="questions")
+    key = models.CharField(max_length=120, blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="questions")
+    text = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    answered_at = models.DateTimeField(null=True, blank=True)
+    answered_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="answered_questions"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["annotation", "key"],
+                condition=Q(answered_at__isnull=True),
+                name="annotator_question_once_open",
+            ),
+            models.CheckConstraint(
+                condition=Q(answered_at__isnull=True, answered_by__isnull=True)
+                | Q(answered_at__isnull=False, answered_by__isnull=False),
+                name="annotator_question_answered_together",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.by} asks about {self.key or 'the stage'}"
+
+
+class SignOff(models.Model):
+    """Somebody agrees with the stage as it stands. A later change of a decision takes all signatures away."""
+
+    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="sign_offs")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="sign_offs")
+    as_third_rater = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["annotation", "by"], name="annotator_signoff_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.by} signs {self.annotation}"
+
+
+class Tally(models.Model):
+    """What the independent annotations of one document and stage had in common, counted when everybody had submitted
+    and nobody had seen the other's: what agreement is computed from. ``people``: primary keys in the order of seats.
+    Left out where somebody's work was not independent. ``data``: see ``annotator.stages.comparison.tally``."""
+
+    annotation = models.OneToOneField("annotator.Annotation", models.CASCADE, related_name="tally")
+    people = models.JSONField(default=list)
+    data = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+
+    def __str__(self) -> str:
+        return f"What {len(self.people)} people had in common, {self.annotation}"

@@ -1,0 +1,120 @@
+"""Steps 1 to 3: sentences and claims (Factcheck-Bench section 2)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotator.core.models.base import (
+    LabelField,
+    Record,
+    answer_with_origin,
+    choices,
+    label_with_origin,
+    one_of,
+    origin_field,
+    public_id_once,
+    text_with_origin,
+    where_given,
+)
+from annotator.core.vocabulary import ClaimType, Importance, NotWorthReason, Removal, SentenceType
+
+
+class Sentence(Record):
+    """A piece of the response within one annotation. Offsets count code points; null if it is no substring.
+
+    ``suggestion`` is what was shown; ``sources`` are the rows that an agreed row was made from.
+    ``removed`` keeps merged and undone rows: nothing is deleted.
+    """
+
+    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="sentences")
+    order = models.PositiveIntegerField()
+    text = models.TextField(blank=True)
+    start = models.PositiveIntegerField(null=True, blank=True)
+    end = models.PositiveIntegerField(null=True, blank=True)
+    decontext = models.TextField(blank=True)
+    decontext_origin = origin_field()
+    type = LabelField(SentenceType)
+    type_origin = origin_field()
+    importance = LabelField(Importance)
+    importance_origin = origin_field()
+    removed = models.CharField(max_length=16, blank=True, default="", choices=choices(Removal))
+    suggestion = models.ForeignKey(
+        "annotator.SentenceSuggestion", models.SET_NULL, null=True, blank=True, related_name="sentences", db_index=False
+    )
+    sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
+    released = models.TextField(blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["order", "id"]
+        indexes: ClassVar = [where_given("suggestion", name="annotator_sentence_suggestion")]
+        constraints: ClassVar = [
+            public_id_once(),
+            models.CheckConstraint(
+                condition=Q(start__isnull=True, end__isnull=True)
+                | Q(start__isnull=False, end__isnull=False, start__lte=F("end")),
+                name="annotator_sentence_offsets_together",
+            ),
+            text_with_origin("decontext"),
+            label_with_origin("type"),
+            label_with_origin("importance"),
+            one_of("type", SentenceType, may_be_blank=True),
+            one_of("importance", Importance, may_be_blank=True),
+            one_of("removed", Removal, may_be_blank=True),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.order}. {self.text[:60]}"
+
+
+class Claim(Record):
+    """One atomic, context-independent statement. Its type and whether it is worth checking are two questions
+    (appendix C.3)."""
+
+    sentence = models.ForeignKey(Sentence, models.CASCADE, related_name="claims")
+    order = models.PositiveIntegerField()
+    text = models.TextField(blank=True)
+    text_origin = origin_field()
+    type = LabelField(ClaimType)
+    type_origin = origin_field()
+    worth_checking = models.BooleanField(null=True, blank=True)
+    worth_checking_origin = origin_field()
+    not_worth_reason = LabelField(NotWorthReason)
+    importance = LabelField(Importance)
+    importance_origin = origin_field()
+    removed = models.CharField(max_length=16, blank=True, default="", choices=choices(Removal))
+    removed_note = models.TextField(blank=True)
+    suggestion = models.ForeignKey(
+        "annotator.ClaimSuggestion", models.SET_NULL, null=True, blank=True, related_name="claims", db_index=False
+    )
+    sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
+    released = models.TextField(blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["order", "id"]
+        indexes: ClassVar = [where_given("suggestion", name="annotator_claim_suggestion")]
+        constraints: ClassVar = [
+            public_id_once(),
+            text_with_origin("text"),
+            label_with_origin("type"),
+            answer_with_origin("worth_checking"),
+            label_with_origin("importance"),
+            one_of("type", ClaimType, may_be_blank=True),
+            one_of("importance", Importance, may_be_blank=True),
+            one_of("not_worth_reason", NotWorthReason, may_be_blank=True),
+            one_of("removed", Removal, may_be_blank=True),
+            models.CheckConstraint(
+                condition=Q(not_worth_reason="") | Q(worth_checking=False),
+                name="annotator_claim_reason_only_if_not_worth",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+    @property
+    def is_checked(self) -> bool:
+        """Goes on to the verify stage: factual, and not said to be not worth checking."""
+        return not self.removed and self.type == ClaimType.FACTUAL and self.worth_checking is not False

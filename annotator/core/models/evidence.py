@@ -1,0 +1,113 @@
+"""Steps 4 and 5: evidence and its stance (Factcheck-Bench section 2, appendix C.4 and C.5)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+from annotator.core.models.base import (
+    LabelField,
+    Record,
+    choices,
+    label_with_origin,
+    new_public_id,
+    one_of,
+    origin_field,
+    public_id_once,
+    where_given,
+)
+from annotator.core.vocabulary import Removal, StanceLabel
+
+
+class PageSnapshot(models.Model):
+    """The readable text of a page as it was when it was fetched; kept as long as evidence was cut from it."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    url = models.TextField()
+    title = models.TextField(blank=True)
+    site = models.CharField(max_length=255, blank=True)
+    published = models.DateField(null=True, blank=True)
+    text = models.TextField()
+    content_hash = models.CharField(max_length=64, help_text="SHA-256 of the text.")
+    retrieved_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["url", "content_hash"], name="annotator_pagesnapshot_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or self.url
+
+
+class Evidence(Record):
+    """A passage for an agreed claim. Without an annotation it was retrieved, and all share it; with one it was
+    added by that person (or, in the agreed version, taken over from one). Text is never a key: the same
+    passage may stand twice."""
+
+    claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="evidence")
+    annotation = models.ForeignKey(
+        "annotator.Annotation", models.CASCADE, null=True, blank=True, related_name="added_evidence", db_index=False
+    )
+    run = models.ForeignKey("annotator.PipelineRun", models.SET_NULL, null=True, blank=True, db_index=False)
+    order = models.PositiveIntegerField()
+    passage = models.TextField(blank=True)
+    url = models.TextField(blank=True)
+    title = models.TextField(blank=True)
+    site = models.CharField(max_length=255, blank=True)
+    published = models.DateField(null=True, blank=True)
+    query = models.TextField(blank=True)
+    retrieved_at = models.DateTimeField(null=True, blank=True)
+    content_hash = models.CharField(max_length=64, blank=True)
+    score = models.FloatField(null=True, blank=True)
+    snapshot = models.ForeignKey(
+        PageSnapshot, models.PROTECT, null=True, blank=True, related_name="evidence", db_index=False
+    )
+    page_problem = models.CharField(
+        max_length=200, blank=True, help_text="Why the page that a person added could not be kept."
+    )
+    removed = models.CharField(max_length=16, blank=True, default="", choices=choices(Removal))
+    sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
+    released = models.TextField(blank=True)
+
+    class Meta:
+        verbose_name_plural = "evidence"
+        ordering: ClassVar = ["order", "id"]
+        indexes: ClassVar = [
+            where_given("annotation", name="annotator_evidence_added"),
+            where_given("run", name="annotator_evidence_run"),
+            where_given("snapshot", name="annotator_evidence_snapshot"),
+        ]
+        constraints: ClassVar = [public_id_once(), one_of("removed", Removal, may_be_blank=True)]
+
+    def __str__(self) -> str:
+        return self.title or self.url or self.passage[:60]
+
+
+class Stance(Record):
+    """What one annotation says of one passage. Reliable and sufficient are asked by the protocol and never
+    required (null: not answered)."""
+
+    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="stances", db_index=False)
+    evidence = models.ForeignKey(Evidence, models.CASCADE, related_name="stances")
+    label = LabelField(StanceLabel)
+    label_origin = origin_field()
+    reliable = models.BooleanField(null=True, blank=True)
+    sufficient = models.BooleanField(null=True, blank=True)
+    suggestion = models.ForeignKey(
+        "annotator.StanceSuggestion", models.SET_NULL, null=True, blank=True, related_name="stances", db_index=False
+    )
+    sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
+
+    class Meta:
+        indexes: ClassVar = [where_given("suggestion", name="annotator_stance_suggestion")]
+        constraints: ClassVar = [
+            public_id_once(),
+            models.UniqueConstraint(fields=["annotation", "evidence"], name="annotator_stance_once"),
+            label_with_origin("label"),
+            one_of("label", StanceLabel, may_be_blank=True),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.evidence}: {self.label}"

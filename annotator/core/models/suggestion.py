@@ -1,0 +1,261 @@
+"""What the machines proposed: runs, their documents, and suggestions, which are shared and never changed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from annotator.core.models.base import LabelField, choices, new_public_id, one_of
+from annotator.core.vocabulary import (
+    ClaimType,
+    Factuality,
+    Importance,
+    NotWorthReason,
+    RunState,
+    SentenceType,
+    Stage,
+    StanceLabel,
+)
+
+
+class PipelineRun(models.Model):
+    """One run of a strategy over documents at a stage. The plan is frozen when the run is made; the rows, not
+    the broker, are the truth (ADR 0005)."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="runs")
+    stage = models.CharField(max_length=16, choices=choices(Stage))
+    strategy = models.CharField(max_length=40)
+    plan = models.JSONField(default=dict, blank=True)
+    state = models.CharField(max_length=16, choices=choices(RunState), default=RunState.QUEUED)
+    halted = models.TextField(blank=True, help_text="Why the run paused by itself; blank: it did not.")
+    budget_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    budget_money = models.FloatField(null=True, blank=True)
+    # Together with what calls under way may still cost, which their items name as reserved: so one conditional update
+    # keeps several workers together within the budget. ``annotator.suggestions.queries.costs`` tells the two apart.
+    spent_tokens = models.PositiveBigIntegerField(default=0)
+    spent_money = models.FloatField(default=0)
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [one_of("stage", Stage), one_of("state", RunState)]
+
+    def __str__(self) -> str:
+        return f"{self.strategy}, {self.stage}, {self.state}"
+
+
+class RunItem(models.Model):
+    """One document of a run: done once, whatever the broker delivers twice."""
+
+    run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="items")
+    document = models.ForeignKey("annotator.Document", models.CASCADE, related_name="run_items")
+    state = models.CharField(max_length=16, choices=choices(RunState), default=RunState.QUEUED)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    error = models.TextField(blank=True)
+    notes = models.JSONField(default=list, blank=True, help_text="[{step, text}]: what fell back to rules, and why.")
+    counts = models.JSONField(default=dict, blank=True, help_text="Quantities of the strategy's cost formula.")
+    reserved_tokens = models.PositiveBigIntegerField(default=0)
+    reserved_money = models.FloatField(default=0)
+    started_at = models.DateTimeField(null=True, blank=True)
+    seen_at = models.DateTimeField(
+        null=True, blank=True, help_text="Last sign of life of the worker that has it in hand."
+    )
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        indexes: ClassVar = [models.Index(fields=["run", "state"], name="annotator_runitem_progress")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "document"], name="annotator_runitem_once"),
+            one_of("state", RunState),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document}: {self.state}"
+
+
+class StepUse(models.Model):
+    """What one step of one document of a run has used so far: written as each call ends, so that nothing spent is
+    forgotten when a worker is killed. ``cached`` calls were answered from the store and cost nothing."""
+
+    item = models.ForeignKey(RunItem, models.CASCADE, related_name="uses")
+    step = models.CharField(max_length=40)
+    chats = models.PositiveIntegerField(default=0)
+    searches = models.PositiveIntegerField(default=0)
+    pages = models.PositiveIntegerField(default=0)
+    rankings = models.PositiveIntegerField(default=0)
+    cached = models.PositiveIntegerField(default=0)
+    prompt_tokens = models.PositiveBigIntegerField(default=0)
+    answer_tokens = models.PositiveBigIntegerField(default=0)
+    money = models.FloatField(default=0)
+    seconds = models.FloatField(default=0, help_text="Spent waiting for services.")
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["item", "step"], name="annotator_stepuse_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item}, {self.step}"
+
+
+class CachedAnswer(models.Model):
+    """What an outside service answered to a request, by the request's content: a repeated run costs nothing and gives
+    the same result."""
+
+    key = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the request.")
+    kind = models.CharField(max_length=16)
+    answer = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key[:12]}"
+
+
+class PromptVersion(models.Model):
+    """A benchmark's own wording of one of the pipeline's prompts. The newest counts; a blank text goes back to the one
+    that Touchstone ships."""
+
+    benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="prompts")
+    name = models.CharField(max_length=80)
+    number = models.PositiveIntegerField()
+    text = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["name", "-number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["benchmark", "name", "number"], name="annotator_promptversion_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}, wording {self.number}"
+
+
+class SentenceSuggestion(models.Model):
+    """A sentence as the pipeline split and labelled it."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="sentences")
+    document = models.ForeignKey("annotator.Document", models.CASCADE, related_name="sentence_suggestions")
+    order = models.PositiveIntegerField()
+    text = models.TextField()
+    start = models.PositiveIntegerField(null=True, blank=True)
+    end = models.PositiveIntegerField(null=True, blank=True)
+    decontext = models.TextField(blank=True)
+    type = LabelField(SentenceType)
+    importance = LabelField(Importance)
+    type_by = models.CharField(max_length=80, blank=True, help_text="Who gave the type, if not the run's strategy.")
+
+    class Meta:
+        ordering: ClassVar = ["order"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "document", "order"], name="annotator_sentencesuggestion_once"),
+            one_of("type", SentenceType, may_be_blank=True),
+            one_of("importance", Importance, may_be_blank=True),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+
+class ClaimSuggestion(models.Model):
+    """A claim as the pipeline decomposed and labelled it."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    sentence = models.ForeignKey(SentenceSuggestion, models.CASCADE, related_name="claims")
+    order = models.PositiveIntegerField()
+    text = models.TextField()
+    type = LabelField(ClaimType)
+    worth_checking = models.BooleanField(null=True, blank=True)
+    not_worth_reason = LabelField(NotWorthReason)
+    importance = LabelField(Importance)
+    type_by = models.CharField(max_length=80, blank=True, help_text="Who gave the type, if not the run's strategy.")
+    prejudgement = models.JSONField(
+        null=True, blank=True, help_text="{label, confidence, settled}: what a model says of it before any search."
+    )
+
+    class Meta:
+        ordering: ClassVar = ["order"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["sentence", "order"], name="annotator_claimsuggestion_once"),
+            one_of("type", ClaimType, may_be_blank=True),
+            one_of("not_worth_reason", NotWorthReason, may_be_blank=True),
+            one_of("importance", Importance, may_be_blank=True),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+
+class StanceSuggestion(models.Model):
+    """A stance as a strategy judged it; a person confirms each one alone."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="stances")
+    evidence = models.ForeignKey("annotator.Evidence", models.CASCADE, related_name="stance_suggestions")
+    label = LabelField(StanceLabel)
+    reason = models.TextField(blank=True)
+    by = models.CharField(max_length=80, blank=True, help_text="Who judged it, if not the run's strategy.")
+    probability = models.FloatField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "evidence"], name="annotator_stancesuggestion_once"),
+            one_of("label", StanceLabel),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.evidence}: {self.label}"
+
+
+class VerdictSuggestion(models.Model):
+    """What a strategy holds of a claim: shown as a hint, never as a choice already made (design: factuality is never
+    suggested as a choice)."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="verdicts")
+    claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="verdict_suggestions")
+    label = models.CharField(max_length=40, help_text="The strategy's own word.")
+    factuality = LabelField(Factuality)
+    reason = models.TextField(blank=True)
+    correction = models.TextField(null=True, blank=True, help_text="The mended claim; blank: delete it; null: none.")
+    probability = models.FloatField(null=True, blank=True)
+    chain = models.JSONField(
+        default=list, blank=True, help_text="[{question, query, answer, evidence}]: evidence by public id, or null."
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "claim"], name="annotator_verdictsuggestion_once"),
+            one_of("factuality", Factuality, may_be_blank=True),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.claim}: {self.label}"
+
+
+class RevisionSuggestion(models.Model):
+    """A response as a strategy mended it, with and without knowing the prompt (Factcheck-Bench section 4.4)."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="revisions")
+    document = models.ForeignKey("annotator.Document", models.CASCADE, related_name="revision_suggestions")
+    with_prompt = models.TextField(blank=True)
+    without_prompt = models.TextField(blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "document"], name="annotator_revisionsuggestion_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document}, revised"

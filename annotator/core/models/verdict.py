@@ -1,0 +1,129 @@
+"""Steps 6 and 7: the verdict on a claim and the typed edit that mends it (section 2, appendix C.6 and C.7)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotator.core.models.base import (
+    LabelField,
+    Record,
+    answer_with_origin,
+    choices,
+    label_with_origin,
+    new_public_id,
+    one_of,
+    origin_field,
+    public_id_once,
+    where_given,
+)
+from annotator.core.texts import edits
+from annotator.core.vocabulary import Confidence, EditKind, Factuality, Origin
+
+
+class Verdict(Record):
+    """What one annotation decides on one agreed claim. ``evidence_sufficient``: can the evidence that was
+    found automatically decide it? The operations mend the claim's text; the revised claim is derived."""
+
+    annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="verdicts", db_index=False)
+    claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="verdicts")
+    evidence_sufficient = models.BooleanField(null=True, blank=True)
+    evidence_sufficient_origin = origin_field()
+    factuality = LabelField(Factuality)
+    factuality_origin = origin_field()
+    reason = models.TextField(blank=True)
+    confidence = LabelField(Confidence)
+    suggestion = models.ForeignKey(
+        "annotator.VerdictSuggestion",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="verdicts",
+        db_index=False,
+        help_text="Whose correction the edit began as; blank: a person's own.",
+    )
+    rests_on = models.ManyToManyField("annotator.Evidence", through="annotator.RestsOn", related_name="verdicts")
+    sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
+
+    class Meta:
+        indexes: ClassVar = [where_given("suggestion", name="annotator_verdict_suggestion")]
+        constraints: ClassVar = [
+            public_id_once(),
+            models.UniqueConstraint(fields=["annotation", "claim"], name="annotator_verdict_once"),
+            answer_with_origin("evidence_sufficient"),
+            label_with_origin("factuality"),
+            one_of("factuality", Factuality, may_be_blank=True),
+            one_of("confidence", Confidence, may_be_blank=True),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.claim}: {self.factuality or 'open'}"
+
+    def edit(self) -> list[edits.Operation]:
+        """The operations in order, as pure data."""
+        return [
+            edits.Operation(kind=EditKind(op.kind), start=op.start, end=op.end, replacement=op.replacement)
+            for op in self.operations.all()
+        ]
+
+    def revised_claim(self) -> str:
+        """The claim's text after the edit; "" when it is deleted."""
+        return edits.apply(self.claim.text, self.edit())
+
+    @property
+    def correction_origin(self) -> str:
+        """How an edit came from a strategy's correction: accepted as it was, edited since; "" for one's own edit."""
+        if self.suggestion is None or not self.operations.all():
+            return ""
+        same = self.revised_claim() == self.suggestion.correction
+        return (Origin.ACCEPTED if same else Origin.EDITED).value
+
+
+class RestsOn(models.Model):
+    """The evidence that a verdict and its edit rest on, in the order in which a person named it."""
+
+    verdict = models.ForeignKey(Verdict, models.CASCADE, related_name="rests", db_index=False)
+    evidence = models.ForeignKey("annotator.Evidence", models.CASCADE, related_name="rests")
+    order = models.PositiveIntegerField()
+
+    class Meta:
+        ordering: ClassVar = ["order", "id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["verdict", "evidence"], name="annotator_restson_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.verdict} rests on {self.evidence}"
+
+
+class EditOperation(models.Model):
+    """One typed operation on the claim's text, by code point offsets, since X may occur twice."""
+
+    public_id = models.CharField(max_length=32, default=new_public_id, editable=False)
+    verdict = models.ForeignKey(Verdict, models.CASCADE, related_name="operations", db_index=False)
+    order = models.PositiveIntegerField()
+    kind = models.CharField(max_length=16, choices=choices(EditKind))
+    start = models.PositiveIntegerField(default=0)
+    end = models.PositiveIntegerField(default=0)
+    replacement = models.TextField(blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["order", "id"]
+        constraints: ClassVar = [
+            public_id_once(),
+            models.UniqueConstraint(fields=["verdict", "order"], name="annotator_editoperation_order_once"),
+            one_of("kind", EditKind),
+            models.CheckConstraint(
+                condition=Q(kind=EditKind.REPLACE) | Q(replacement=""),
+                name="annotator_editoperation_text_only_if_replace",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind=EditKind.DELETE_CLAIM) | Q(start__lte=F("end")),
+                name="annotator_editoperation_range",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.start}-{self.end}"

@@ -1,0 +1,94 @@
+"""Webhooks of a benchmark, and what is to be delivered to them."""
+
+from __future__ import annotations
+
+import secrets
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotator.core.models.base import choices, new_public_id, one_of
+from annotator.core.vocabulary import DeliveryState, WebhookEvent
+
+
+def new_secret() -> str:
+    """A secret that nobody can guess (256 bits)."""
+    return f"whsec_{secrets.token_urlsafe(32)}"
+
+
+class Webhook(models.Model):
+    """An address that is told what happens in a benchmark. ``secret`` signs each delivery, so it is kept as it is.
+
+    ``events`` holds words of ``vocabulary.WebhookEvent``. ``failing_since``: no delivery has come through since then;
+    ``told_at``: when the managers were told of that. Who is switched off says why in ``disabled_reason``.
+    """
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="webhooks")
+    url = models.CharField(max_length=500)
+    secret = models.CharField(max_length=100, default=new_secret, editable=False)
+    events = models.JSONField()
+    active = models.BooleanField(default=True)
+    disabled_reason = models.CharField(max_length=300, blank=True)
+    failing_since = models.DateTimeField(null=True, blank=True)
+    told_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="webhooks")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(active=False) | Q(disabled_reason=""), name="annotator_webhook_reason_only_if_off"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class WebhookDelivery(models.Model):
+    """One event for one webhook: the truth about what is still to be sent (ADR 0005).
+
+    ``public_id`` is the event's id, the same at every attempt. ``attempts`` counts those begun. A waiting delivery is
+    tried from ``next_attempt_at`` on; while a worker has it in hand that lies as far ahead as an attempt may take, so
+    what a killed worker had in hand comes again by itself.
+    """
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="deliveries")
+    event = models.CharField(max_length=32, choices=choices(WebhookEvent))
+    payload = models.JSONField()
+    state = models.CharField(max_length=16, choices=choices(DeliveryState), default=DeliveryState.WAITING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    next_attempt_at = models.DateTimeField()
+    response_status = models.PositiveSmallIntegerField(null=True, blank=True)
+    response_excerpt = models.TextField(blank=True)
+    problem = models.CharField(max_length=300, blank=True, help_text="Why the last attempt failed.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    delivered_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "webhook deliveries"
+        ordering: ClassVar = ["-id"]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["next_attempt_at"],
+                condition=Q(state=DeliveryState.WAITING),
+                name="annotator_delivery_due",
+            ),
+        ]
+        constraints: ClassVar = [
+            one_of("event", WebhookEvent),
+            one_of("state", DeliveryState),
+            models.CheckConstraint(
+                condition=Q(state=DeliveryState.DELIVERED, delivered_at__isnull=False)
+                | (~Q(state=DeliveryState.DELIVERED) & Q(delivered_at__isnull=True)),
+                name="annotator_delivery_delivered_at_together",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} to {self.webhook}"

@@ -1,0 +1,305 @@
+"""Documents to find and to read: lists, counted by one grouped query and paged by key, and what is agreed of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models.functions import Coalesce, Left
+
+from annotator.core.gold_copies import IS_GOLD, copies_for
+from annotator.core.models import (
+    Annotation,
+    Benchmark,
+    Claim,
+    Document,
+    EditOperation,
+    Flag,
+    ResponseRevision,
+    RunItem,
+    Sentence,
+    User,
+    Verdict,
+)
+from annotator.core.rules import ADMIN_ROLES, role_of
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Role, RunState, Stage
+
+PAGE = 50
+WORDS = 160  # characters of the prompt that a row shows
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a list is narrowed to; blank: everything."""
+
+    stage: str = ""
+    phase: str = ""
+    flagged: bool = False
+    search: str = ""
+    source: str = ""
+    model: str = ""
+    twins: bool = False
+
+    @property
+    def is_on(self) -> bool:
+        chosen = self.stage or self.phase or self.search or self.source or self.model
+        return bool(chosen or self.flagged or self.twins)
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The documents that a person finds in a list, and the column that orders them (a key of pages)."""
+
+    documents: QuerySet[Document]
+    key: str = "pk"
+
+
+def shelf_for(user: User, benchmark: Benchmark, *, twins: bool = False) -> Shelf:
+    """What a person finds in a benchmark (at most five queries). Owners and admins: the documents, or with ``twins``
+    the copies that measure people. Annotators: a copy that is mixed in stands in the place of its gold, unmarked."""
+    role = role_of(user, benchmark)
+    if role in ADMIN_ROLES or role == Role.RESEARCHER:
+        is_real = not (twins and role in ADMIN_ROLES)
+        return Shelf(Document.objects.filter(benchmark=benchmark, twin_of__isnull=is_real))
+    copies = copies_for(user, [benchmark.pk])
+    shown, hidden = copies.given, copies.hidden_gold
+    documents = Document.objects.filter(Q(twin_of__isnull=True) | Q(pk__in=shown), benchmark=benchmark)
+    documents = documents.exclude(IS_GOLD, pk__in=hidden)
+    return Shelf(documents.annotate(place=Coalesce("twin_of", "pk")), "place") if shown else Shelf(documents)
+
+
+@dataclass(slots=True)
+class DocumentPage:
+    """One page of a list: rows in order, and the keys that lead to the pages before and after (0: there is none)."""
+
+    rows: Sequence[Document] = ()
+    before: int = 0
+    after: int = 0
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many documents stand where: ``grouped`` by stage and phase, the rest summed from it."""
+
+    grouped: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        return sum(self.grouped.values())
+
+    def at_stage(self, stage: str) -> int:
+        """Documents that stand at a stage, the discarded ones left aside."""
+        return sum(n for (each, phase), n in self.grouped.items() if each == stage and phase != Phase.DISCARDED)
+
+    def in_phase(self, phase: str) -> int:
+        return sum(n for (_, each), n in self.grouped.items() if each == phase)
+
+    def at(self, stage: str, phase: str) -> int:
+        return self.grouped.get((stage, phase), 0)
+
+    @property
+    def gold(self) -> int:
+        return self.at(Stage.REVISE, Phase.AGREED)
+
+    @property
+    def discarded(self) -> int:
+        return self.in_phase(Phase.DISCARDED)
+
+
+def counts_of(benchmark: Benchmark, shelf: Shelf | None = None) -> Counts:
+    """Documents by stage and phase: of the benchmark, or those that a person finds in it (one query)."""
+    documents = shelf.documents if shelf else benchmark.documents.filter(twin_of__isnull=True)
+    rows = documents.order_by().values_list("stage", "phase").annotate(number=Count("*"))
+    return Counts({(stage, phase): number for stage, phase, number in rows})
+
+
+def _flagged() -> Exists:
+    return Exists(Flag.objects.filter(document=OuterRef("pk"), cleared_at__isnull=True))
+
+
+def _begun() -> Exists:
+    """Has anybody taken a place at the stage where the document stands? That may be known; what they do may not."""
+    return Exists(
+        Annotation.objects.filter(document=OuterRef("pk"), stage=OuterRef("stage"), kind=AnnotationKind.INDIVIDUAL)
+    )
+
+
+def matching(benchmark: Benchmark, narrowed: Filter, shelf: Shelf | None = None) -> QuerySet[Document]:
+    """The documents that a filter leaves: of the benchmark, or of those that a person finds in it. The search reads
+    prompt, response and id, never anybody's work."""
+    documents = shelf.documents if shelf else Document.objects.filter(benchmark=benchmark, twin_of__isnull=True)
+    if narrowed.stage:
+        documents = documents.filter(stage=narrowed.stage).exclude(phase=Phase.DISCARDED)
+    if narrowed.phase:
+        documents = documents.filter(phase=narrowed.phase)
+    if narrowed.flagged:
+        documents = documents.filter(_flagged())
+    if narrowed.source:
+        documents = documents.filter(source=narrowed.source)
+    if narrowed.model:
+        documents = documents.filter(model=narrowed.model)
+    if narrowed.search:
+        documents = documents.filter(
+            Q(prompt__icontains=narrowed.search)
+            | Q(response__icontains=narrowed.search)
+            | Q(twin_of__isnull=True, external_id__icontains=narrowed.search)
+            | Q(twin_of__external_id__icontains=narrowed.search)
+        )
+    return documents
+
+
+def page_of(
+    benchmark: Benchmark,
+    narrowed: Filter,
+    shelf: Shelf | None = None,
+    *,
+    after: int = 0,
+    before: int = 0,
+    size: int = PAGE,
+) -> DocumentPage:
+    """One page of documents, in the order of their import. ``after`` and ``before`` are keys from another page.
+
+    By key, not by number: page 2,000 of 100,000 documents costs what page 1 costs (one query).
+    """
+    key = shelf.key if shelf else "pk"
+    rows = (
+        matching(benchmark, narrowed, shelf)
+        .annotate(
+            first_words=Left("prompt", WORDS),
+            answer_words=Left("response", WORDS),
+            is_flagged=_flagged(),
+            is_begun=_begun(),
+        )
+        .defer("prompt", "response", "metadata", "released", "discard_reason")
+    )
+    if before:
+        found = list(rows.filter(**{f"{key}__lt": before}).order_by(f"-{key}")[: size + 1])
+        more = len(found) > size
+        found = found[:size][::-1]
+        keys = [getattr(row, key) for row in found]
+        return DocumentPage(found, before=keys[0] if found and more else 0, after=keys[-1] if found else 0)
+    found = list(rows.filter(**{f"{key}__gt": after}).order_by(key)[: size + 1])
+    more = len(found) > size
+    found = found[:size]
+    keys = [getattr(row, key) for row in found]
+    return DocumentPage(found, before=keys[0] if found and after else 0, after=keys[-1] if more else 0)
+
+
+# --- one document -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AgreedClaim:
+    """An agreed claim and, once verify is agreed, its verdict."""
+
+    number: str
+    claim: Claim
+    verdict: Verdict | None
+
+    @property
+    def factuality(self) -> str:
+        """The verdict's label; "" while there is none."""
+        return self.verdict.factuality if self.verdict else ""
+
+    @property
+    def revised(self) -> str | None:
+        """The mended claim; None where nothing is mended."""
+        if self.verdict is None or not self.verdict.edit():
+            return None
+        return self.verdict.revised_claim()
+
+
+@dataclass(slots=True)
+class AgreedSentence:
+    number: int
+    sentence: Sentence
+    claims: list[AgreedClaim] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Agreed:
+    """What is agreed of a document so far, to be read."""
+
+    stages: frozenset[Stage] = frozenset()
+    sentences: list[AgreedSentence] = field(default_factory=list)
+    revised_response: str | None = None
+
+    def count(self, factuality: str) -> int:
+        """Claims with this verdict."""
+        return sum(1 for row in self.sentences for each in row.claims if each.factuality == factuality)
+
+    @property
+    def claims(self) -> int:
+        return sum(len(row.claims) for row in self.sentences)
+
+
+def agreed_of(annotations: Iterable[Annotation]) -> Agreed:
+    """The agreed version among a document's annotations (five queries at most)."""
+    standing = {
+        Stage(row.stage): row
+        for row in annotations
+        if row.kind == AnnotationKind.CONSOLIDATED and row.state == AnnotationState.SUBMITTED
+    }
+    found = Agreed(stages=frozenset(standing))
+    decomposition, verification = standing.get(Stage.DECOMPOSE), standing.get(Stage.VERIFY)
+    revision = standing.get(Stage.REVISE)
+    verdicts: dict[int, Verdict] = {}
+    if verification is not None:
+        rows = verification.verdicts.select_related("claim").prefetch_related(
+            Prefetch("operations", EditOperation.objects.order_by("order"))
+        )
+        verdicts = {verdict.claim_id: verdict for verdict in rows}
+    if decomposition is not None:
+        present = Prefetch("claims", Claim.objects.filter(removed="").order_by("order", "pk"))
+        sentences = decomposition.sentences.filter(removed="").prefetch_related(present).order_by("order", "pk")
+        found.sentences = [
+            AgreedSentence(
+                number,
+                sentence,
+                [
+                    AgreedClaim(f"{number}.{position}", claim, verdicts.get(claim.pk))
+                    for position, claim in enumerate(sentence.claims.all(), start=1)
+                ],
+            )
+            for number, sentence in enumerate(sentences, start=1)
+        ]
+    if revision is not None:
+        response = ResponseRevision.objects.filter(annotation=revision).first()
+        found.revised_response = response.text if response else None
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilling:
+    """How far the run is that a document waits for. ``problem``: why the last one failed for this document."""
+
+    done: int = 0
+    total: int = 0
+    running: bool = False
+    paused: bool = False
+    problem: str = ""
+
+
+def prefilling_of(document: Document) -> Prefilling:
+    """The progress of the newest run for the document's stage (two queries)."""
+    item = (
+        RunItem.objects.filter(document=document, run__stage=document.stage)
+        .exclude(run__plan__has_key="again")  # a person's own search is part of their blind work
+        .select_related("run")
+        .order_by("-pk")
+        .first()
+    )
+    if item is None:
+        return Prefilling()
+    if document.phase != Phase.PREFILLING:
+        return Prefilling(problem=item.error if item.state == RunState.FAILED else "")
+    states = RunItem.objects.filter(run=item.run_id).aggregate(
+        total=Count("pk"), waiting=Count("pk", filter=Q(state__in=(RunState.QUEUED, RunState.RUNNING)))
+    )
+    return Prefilling(
+        done=states["total"] - states["waiting"],
+        total=states["total"],
+        running=item.state == RunState.RUNNING,
+        paused=item.run.state == RunState.PAUSED,
+    )

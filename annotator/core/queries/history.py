@@ -1,0 +1,307 @@
+"""The history of a field and of a document, read from the activity rows."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from annotator.core.models import Activity, Annotation, Claim, Document, Sentence, User
+from annotator.core.models.base import Record
+from annotator.core.record_keys import changes_of, key_of
+from annotator.core.visibility import sees_annotation
+from annotator.core.vocabulary import (
+    AnnotationKind,
+    AnnotationState,
+    DisagreementReason,
+    Factuality,
+    Handling,
+    Importance,
+    NotWorthReason,
+    Removal,
+    SentenceType,
+    Stage,
+    StanceLabel,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One state of a field: the value after an activity. ``first``: what stood there before any change."""
+
+    activity: Activity
+    value: Any
+    before: Any
+
+
+def versions_of(record: Record, annotation: Annotation, field: str) -> list[Version]:
+    """Every version of one field, newest first."""
+    activities = annotation.activities.select_related("by").order_by("-id")
+    return [
+        Version(activity, change["after"], change["before"])
+        for activity, change in changes_of(activities, key_of(record), field)
+    ]
+
+
+def activities_of(document: Document) -> QuerySet[Activity]:
+    """All activities of a document, newest first. Blindness is the caller's: pass through ``visibility``."""
+    rows = document.activities.select_related("by", "annotation__guidelines")
+    return rows.defer("annotation__guidelines__text").order_by("-id")
+
+
+# --- what a person may see ------------------------------------------------------------------------
+
+
+def visible_annotations(document: Document, user: User, annotations: Iterable[Annotation]) -> list[Annotation]:
+    """Those annotations of a document that a member of its benchmark may see (``visibility`` decides)."""
+    rows = list(annotations)
+    submitted = [row for row in rows if row.state == AnnotationState.SUBMITTED]
+    over = {row.stage for row in submitted if row.kind == AnnotationKind.CONSOLIDATED}
+    people = {
+        stage: sum(1 for row in submitted if row.stage == stage and row.kind == AnnotationKind.INDIVIDUAL)
+        for stage in Stage
+    }
+    return [
+        row
+        for row in rows
+        if sees_annotation(
+            is_own=row.person_id == user.pk,
+            phase=document.phase,
+            stage_is_over=row.stage in over,
+            everyone_submitted=people[Stage(row.stage)] >= document.people_needed,
+            is_member=True,
+        )
+    ]
+
+
+def visible_activities(document: Document, user: User, annotations: Iterable[Annotation]) -> QuerySet[Activity]:
+    """The activities of a document that a member may see, newest first: what happened to the document as a whole, one's
+    own work, and the work of others once they may be seen.
+
+    An activity whose annotation is gone (a place given back) was somebody's work too: only they see it.
+    """
+    seen = [row.pk for row in visible_annotations(document, user, annotations)]
+    of_document = Q(annotation__isnull=True) & ~Q(action="open")
+    return activities_of(document).filter(of_document | Q(by=user) | Q(annotation__in=seen))
+
+
+# --- in words -------------------------------------------------------------------------------------
+
+# What was done, as it reads after a name: "Ada Lovelace … the document".
+DONE: dict[str, str] = {
+    "open": "began",
+    "submit": "submitted",
+    "save": "changed",
+    "take-over": "took suggestions over",
+    "keep-text": "kept a sentence as it is",
+    "add-claim": "added a claim",
+    "remove-claim": "removed a claim",
+    "restore-claim": "restored a claim",
+    "split-claim": "split a claim",
+    "merge-claims": "merged two claims",
+    "move-claim": "moved a claim",
+    "split-sentence": "split a sentence",
+    "merge-sentences": "merged two sentences",
+    "add-evidence": "added evidence",
+    "remove-evidence": "removed evidence",
+    "add-edit": "added an edit",
+    "remove-edit": "removed an edit",
+    "rewrite-claim": "rewrote a claim",
+    "take-correction": "took a correction over",
+    "search-again": "searched again for evidence",
+    "rests-on": "changed what a verdict rests on",
+    "confirm-sentence": "confirmed a sentence",
+    "delete-sentence": "deleted a sentence",
+    "restore-sentence": "restored a sentence",
+    "take-answer": "took a suggested answer over",
+    "merge-again": "merged the answer again from its sentences",
+    "undo": "took a change back",
+    "redo": "made a change again",
+    "restore": "restored an earlier version",
+    "agree": "agreed",
+    "close-places": "gave up free extra places",
+    "decide": "settled a difference",
+    "comment": "commented",
+    "ask": "asked the third rater",
+    "answer": "answered a question",
+    "sign": "signed",
+    "unsign": "took a signature back",
+    "claim-changed": "asked for a verdict again",
+    "sentence-changed": "asked for a sentence again",
+    "discard": "discarded the document",
+    "bring-back": "brought the document back",
+    "reopen": "reopened a stage",
+    "take-back": "took work back",
+    "reopen-annotation": "reopened one person’s work",
+    "move-document": "moved the document",
+    "send-back": "sent a claim back",
+    "flag": "passed the document on",
+    "clear-flag": "cleared a flag",
+    "prefilled": "stored suggestions",
+    "prefill-failed": "could not make suggestions",
+    "import": "imported the document",
+}
+FIELD_WORDS: dict[str, str] = {
+    "decontext": "stand-alone text",
+    "worth_checking": "worth checking",
+    "not_worth_reason": "reason",
+    "evidence_sufficient": "can be decided",
+    "rests_on": "rests on",
+    "label": "stance",
+    "operations": "edit",
+    "follows_statements": "follows the sentences",
+}
+# Said by the line itself, or of no use to a reader.
+UNTOLD = {
+    "removed_note",
+    "order",
+    "start",
+    "end",
+    "submitted_at",
+    "only_sent_back",
+    "seat",
+    "independent",
+    "state",
+    "stage",
+    "phase",
+    "discard_reason",
+    "suggestion_id",
+}
+# Values that are words of a vocabulary, by field; a type of a sentence and of a claim share their words.
+VALUES: dict[str, dict[str, str]] = {
+    name: {word.value: word.label.lower() for word in words}
+    for name, words in {
+        "type": SentenceType,
+        "importance": Importance,
+        "not_worth_reason": NotWorthReason,
+        "label": StanceLabel,
+        "factuality": Factuality,
+        "handling": Handling,
+        "removed": Removal,
+    }.items()
+}
+VALUES["type"]["factual"] = "factual"
+LONGEST_VALUE = 90  # characters of a text that a line of the history shows
+
+
+@dataclass(slots=True)
+class Line:
+    """One line of a document's history; neighbouring changes of one person are folded into one line."""
+
+    at: dt.datetime
+    who: str
+    what: str
+    reason: str = ""
+    details: list[str] = field(default_factory=list)
+    independent: bool = True
+
+
+def lines_of(activities: Iterable[Activity]) -> list[Line]:
+    """A page of activities in words. Two queries for the texts that the changes are about, however many there are."""
+    rows = list(activities)
+    subjects = _subjects(rows)
+    lines: list[Line] = []
+    before: Activity | None = None
+    for row in rows:
+        details = _details(row, subjects)
+        folds = row.action == "save" and before is not None and before.action == "save"
+        if folds and before and (before.by_id, before.annotation_id) == (row.by_id, row.annotation_id):
+            lines[-1].details += details
+        else:
+            stage = Stage(row.annotation.stage).label.lower() if row.annotation else ""
+            lines.append(
+                Line(
+                    at=row.at,
+                    who=str(row.by) if row.by else "Touchstone",
+                    what=_what(row, stage),
+                    reason=row.reason if _says_why(row) else "",
+                    details=details,
+                    independent=row.annotation.independent if row.annotation else True,
+                )
+            )
+        before = row
+    for line in lines:
+        if line.what.startswith("changed"):
+            number = len(line.details)
+            line.what = line.what.replace("changed", f"changed {number} answer{'s' if number != 1 else ''}", 1)
+    return lines
+
+
+def _says_why(row: Activity) -> bool:
+    """Is the reason a person's own words, for others to read?"""
+    if row.annotation_id:
+        return row.action in ("take-back", "reopen-annotation")
+    return row.action not in ("open", "bring-back")
+
+
+def _what(row: Activity, stage: str) -> str:
+    done = DONE.get(row.action, row.action.replace("-", " "))
+    if row.action == "open" and row.annotation and row.annotation.guidelines:
+        return f"{done} {stage}, by version {row.annotation.guidelines.number} of the guidelines"
+    if row.action in ("open", "submit", "agree"):
+        return f"{done} {stage or row.reason.lower()}"
+    return f"{done} in {stage}" if stage else done
+
+
+def _subjects(rows: Iterable[Activity]) -> dict[str, str]:
+    """The first words of the sentences and claims that changes name, by record key."""
+    wanted: dict[str, set[str]] = {"sentence": set(), "claim": set()}
+    for row in rows:
+        for change in row.changes:
+            kind, _, public_id = change["record"].partition(":")
+            if kind in wanted:
+                wanted[kind].add(public_id)
+    found: dict[str, str] = {}
+    for kind, model in (("sentence", Sentence), ("claim", Claim)):
+        texts = model.objects.filter(public_id__in=wanted[kind]).values_list("public_id", "text")
+        found |= {f"{kind}:{public_id}": _short(text, 50) for public_id, text in texts}
+    return found
+
+
+def _details(row: Activity, subjects: dict[str, str]) -> list[str]:
+    details = []
+    for change in row.changes:
+        name = change["field"]
+        if name in UNTOLD or name.endswith("_origin"):
+            continue
+        kind = change["record"].partition(":")[0]
+        if kind == "decision":
+            details += _settled(name, change["after"], row.reason)
+            continue
+        subject = subjects.get(change["record"], "")
+        of = f" of {kind} “{subject}”" if subject else f" of the {kind.replace('-', ' ')}"
+        if name == "removed":
+            value = _value(name, change["after"])
+            details.append(f"{kind} “{subject}”: " + (f"removed ({value})" if change["after"] else "there again"))
+        elif name in ("operations", "rests_on", "sentence"):
+            details.append(f"{FIELD_WORDS.get(name, name)}{of}")
+        else:
+            details.append(f"{FIELD_WORDS.get(name, name)}{of}: {_value(name, change['after'])}")
+    return details
+
+
+def _settled(name: str, value: Any, label: str) -> list[str]:
+    """What a difference was settled as, and why it had come up; whose version was taken as a whole has no words."""
+    if name == "reason" and value:
+        return [f"because: {DisagreementReason(value).label.lower()}"]
+    if name != "value" or (isinstance(value, int) and not isinstance(value, bool)):
+        return []
+    return [f"{label.lower()}: {_value(name, '; '.join(value) if isinstance(value, list) else value)}"]
+
+
+def _value(name: str, value: Any) -> str:
+    """A stored value as a person reads it."""
+    if value is None or value == "":
+        return "taken back"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = str(value)
+    return VALUES.get(name, {}).get(text) or f"“{_short(text, LONGEST_VALUE)}”"
+
+
+def _short(text: str, length: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"

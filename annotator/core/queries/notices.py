@@ -1,0 +1,149 @@
+"""A person's notices: the list, how many are unread, where each leads, and whom an event concerns."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from annotator.core.gold_copies import check_may_begin
+from annotator.core.models import Annotation, Benchmark, Document, Flag, GroupMember, Membership, Notice, User
+from annotator.core.rules import allowed, check_take_place
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, NoticeKind, Phase, Seat, Stage
+from annotator.stages.queries.places import LONG_TEXTS
+
+SHOWN = 30  # notices on a page
+MOST_COUNTED = 100  # beyond it the figure in the bar says 99+
+MAIL = "mail"  # in User.preferences: false for who wants no mail
+MAILED_WITHIN = dt.timedelta(days=1)  # what is older is read in the application, if at all
+
+
+# --- one person's list ----------------------------------------------------------------------------
+
+
+def notices_of(user: User) -> QuerySet[Notice]:
+    """A person's notices, the newest first. A benchmark that they have left does not exist for them."""
+    rows = Notice.objects.filter(to=user)
+    if user.is_superuser:
+        return rows
+    memberships = Membership.objects.filter(user=user, active=True)
+    return rows.filter(Q(benchmark__isnull=True) | Q(benchmark__in=memberships.values("benchmark")))
+
+
+def unread_count(user: User) -> int:
+    """How many notices the person has not read, counted up to ``MOST_COUNTED``. One query."""
+    return notices_of(user).filter(read_at__isnull=True)[:MOST_COUNTED].count()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some notices of a person; ``older`` is the public id after which the next page begins, "" at the end."""
+
+    rows: list[Notice]
+    older: str
+
+
+def page_of(user: User, *, before: str = "") -> Page:
+    """The notices older than the one with this public id, or the newest. At most two queries."""
+    rows = with_places(notices_of(user))
+    if before:
+        rows = rows.filter(pk__lt=Notice.objects.filter(to=user, public_id=before).values("pk")[:1])
+    found = list(rows[: SHOWN + 1])
+    shown = found[:SHOWN]
+    return Page(shown, shown[-1].public_id if len(found) > SHOWN else "")
+
+
+def with_places(rows: QuerySet[Notice]) -> QuerySet[Notice]:
+    """The notices with what ``place_of`` reads, without the documents' texts."""
+    return rows.select_related("document", "benchmark").defer(*(f"document__{name}" for name in LONG_TEXTS))
+
+
+def place_of(notice: Notice) -> str:
+    """The address at which a notice is dealt with, as the document stands now."""
+    document = notice.document
+    if notice.kind == NoticeKind.WEBHOOK and notice.benchmark is not None:
+        return reverse("webhooks", args=[notice.benchmark.slug])
+    if notice.kind == NoticeKind.HALTED and notice.benchmark is not None:
+        return reverse("runs", args=[notice.benchmark.slug])
+    if document is None:
+        return reverse("home")
+    is_here = bool(notice.stage) and notice.stage == document.stage
+    if is_here and document.phase == Phase.CONSOLIDATING:
+        return reverse("agree", args=[document.public_id, notice.stage])
+    is_work = notice.kind in (NoticeKind.PARTNER_FINISHED, NoticeKind.RETURNED)
+    if is_here and is_work and document.phase == Phase.INDEPENDENT:
+        return reverse(notice.stage, args=[document.public_id])
+    return reverse("document", args=[document.public_id])
+
+
+# --- whom an event concerns -----------------------------------------------------------------------
+
+
+def reached(people: Collection[int], benchmark: Benchmark | None) -> list[User]:
+    """Those of these people (primary keys) who can be told: active, and members of the benchmark if it is about one.
+    One query."""
+    found = User.objects.filter(pk__in=people, is_active=True)
+    if benchmark is not None:
+        members = Membership.objects.filter(benchmark=benchmark, active=True).values("user")
+        found = found.filter(Q(is_superuser=True) | Q(pk__in=members))
+    return list(found.order_by("pk"))
+
+
+def workers_on(document: Document, stages: Iterable[Stage]) -> list[User]:
+    """Whose work on the document these stages are; work that was taken back is nobody's. One query."""
+    rows = Annotation.objects.filter(document=document, stage__in=list(stages), kind=AnnotationKind.INDIVIDUAL)
+    at_work = rows.exclude(state=AnnotationState.TAKEN_BACK)
+    return list(User.objects.filter(pk__in=at_work.values("person")).order_by("pk"))
+
+
+def waited_for(document: Document, stage: Stage) -> list[User]:
+    """Who has not submitted a stage: those who have begun it, and the annotators of the document's group who can take
+    a place that is free, but for those who have passed the document on."""
+    rows = list(
+        document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL, seat__isnull=False).select_related(
+            "person"
+        )
+    )
+    passed_on = set(Flag.objects.filter(document=document, cleared_at__isnull=True).values_list("by", flat=True))
+    begun = [row.person for row in rows if row.person and row.state == AnnotationState.OPEN]
+    seats = {row.seat for row in rows if row.seat}
+    group_id = document.batch.group_id if document.batch else None
+    members = GroupMember.objects.filter(group=group_id, seat=Seat.ANNOTATOR, active=True).select_related("user")
+    at_work = {row.person_id for row in rows}
+    free = [
+        row.user
+        for row in (members if group_id else ())
+        if row.user_id not in at_work
+        and allowed(check_take_place, row.user, document, stage, seats=seats)
+        and allowed(check_may_begin, row.user, document)
+    ]
+    return [person for person in begun + free if person.pk not in passed_on]
+
+
+# --- mail -----------------------------------------------------------------------------------------
+
+
+def wants_mail(user: User) -> bool:
+    """Can this person be mailed, and have they not turned it off?"""
+    return bool(user.email) and user.preferences.get(MAIL, True) is not False
+
+
+def to_mail(user: User) -> QuerySet[Notice]:
+    """What the person has neither read nor been mailed, the newest first."""
+    return notices_of(user).filter(
+        read_at__isnull=True, mailed_at__isnull=True, created_at__gte=timezone.now() - MAILED_WITHIN
+    )
+
+
+def waiting_for_mail(*, since: dt.timedelta) -> list[User]:
+    """The people with notices that should have been mailed so long ago. Two queries."""
+    now = timezone.now()
+    waiting = Notice.objects.filter(
+        read_at__isnull=True, mailed_at__isnull=True, created_at__range=(now - MAILED_WITHIN, now - since)
+    )
+    people = User.objects.filter(pk__in=waiting.order_by().values("to"), is_active=True)
+    return [person for person in people.order_by("pk") if wants_mail(person)]

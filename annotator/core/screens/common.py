@@ -1,0 +1,150 @@
+"""What the screens share: finding things for a person, and turning refusals into answers that speak."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, cast
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError
+from annotator.core.gold_copies import check_see_document
+from annotator.core.models import Annotation, Benchmark, Document, User
+from annotator.core.record_keys import RecordGoneError
+from annotator.core.vocabulary import STAGES, AnnotationKind, Phase, Stage
+from annotator.stages.actions.saving import NothingToUndoError
+
+P = ParamSpec("P")
+
+
+def person(request: HttpRequest) -> User:
+    """The signed-in person (every screen but the sign-in requires one)."""
+    return cast(User, request.user)
+
+
+def benchmark_for(request: HttpRequest, slug: str) -> Benchmark:
+    """The benchmark, for its members; for all others it does not exist."""
+    benchmark = get_object_or_404(Benchmark.objects.select_related("corpus"), slug=slug)
+    _members_only(request, benchmark)
+    return benchmark
+
+
+def managed_benchmark(request: HttpRequest, slug: str) -> Benchmark:
+    """The benchmark, for those who manage it. Raises NotAllowedError for its other members."""
+    benchmark = benchmark_for(request, slug)
+    rules.check_manage(person(request), benchmark)
+    return benchmark
+
+
+def document_for(request: HttpRequest, public_id: str) -> Document:
+    """The document, for members of its benchmark who may see it; for all others it does not exist."""
+    document = get_object_or_404(Document.objects.select_related("benchmark"), public_id=public_id)
+    try:
+        check_see_document(person(request), document)
+    except rules.NotAllowedError as refusal:
+        raise Http404(str(refusal)) from None
+    return document
+
+
+def _members_only(request: HttpRequest, benchmark: Benchmark) -> None:
+    try:
+        rules.check_see_benchmark(person(request), benchmark)
+    except rules.NotAllowedError as refusal:
+        raise Http404(str(refusal)) from None
+
+
+def own_annotation(request: HttpRequest, document: Document, stage: Stage) -> Annotation:
+    """The person's own annotation of a stage, or 404: what others do is never reached by this way."""
+    return get_object_or_404(
+        Annotation.objects.select_related("document__benchmark", "person"),
+        document=document,
+        stage=stage,
+        kind=AnnotationKind.INDIVIDUAL,
+        person=person(request),
+    )
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    """Does htmx ask (for a fragment), rather than the browser (for a page)?"""
+    return bool(getattr(request, "htmx", False))
+
+
+def seconds(request: HttpRequest) -> int:
+    """The active seconds that came with a request; at most an hour is believed."""
+    raw = request.POST.get("active_seconds", "0")
+    return min(int(raw), 3600) if raw.isdecimal() and len(raw) < 10 else 0
+
+
+def whole_number(request: HttpRequest, name: str) -> int:
+    """A whole number from the form. Raises BadValueError."""
+    raw = request.POST.get(name, "")
+    if not raw.isdecimal() or len(raw) > 9:
+        raise BadValueError(f"“{name}” should be a whole number.")
+    return int(raw)
+
+
+def speaks_errors(
+    view: Callable[Concatenate[HttpRequest, P], HttpResponse],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+    """Answer refusals of the layers below with their sentence: 403 by the rules, 422 for bad values, 410 for
+    records that are gone, 409 where there is nothing to undo."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except rules.NotAllowedError as refusal:
+            return problem(request, str(refusal), status=403)
+        except (BadValueError, NothingToUndoError) as refusal:
+            return problem(request, str(refusal), status=422)
+        except RecordGoneError as refusal:
+            return problem(request, str(refusal), status=410)
+
+    return wrapped
+
+
+def problem(request: HttpRequest, message: str, *, status: int) -> HttpResponse:
+    """A refusal: a page for a browser, a header and a line for a fragment."""
+    if is_htmx(request):
+        response = HttpResponse(
+            render_to_string("components/problem.html", {"message": message}, request=request), status=status
+        )
+        # Header values are Latin-1; the script reads the sentence from the answer's [data-problem] first.
+        response["X-Problem"] = message.encode("ascii", "replace").decode("ascii")
+        return response
+    return render(request, "components/refused.html", {"message": message}, status=status)
+
+
+def stage_links(document: Document, here: Stage, *, agreeing: bool = False) -> list[dict[str, object]]:
+    """The three stages for the bar: where one is, what is agreed, what can be opened.
+
+    ``agree``: where the stage is settled together, or how it was can be seen. ``agreeing``: one is there already, so
+    the bar leads from one agreement to the next.
+    """
+    reached = STAGES.index(Stage(document.stage))
+    links: list[dict[str, object]] = []
+    for number, stage in enumerate(STAGES, start=1):
+        done = number - 1 < reached or document.is_gold
+        is_settled = stage == document.stage and document.phase == Phase.CONSOLIDATING
+        agree = ""
+        if document.people_needed > 1 and (done or is_settled) and document.phase != Phase.DISCARDED:
+            agree = reverse("agree", args=[document.public_id, stage.value])
+        own = reverse(stage.value, args=[document.public_id]) if number - 1 <= reached else ""
+        links.append(
+            {
+                "label": stage.label,
+                "number": number,
+                "key": f"g {stage.value[0]}",
+                "url": agree or own if agreeing else own,
+                "current": stage == here,
+                "done": done,
+                "agree": "" if agreeing else agree,
+                "agree_label": "How it was agreed" if done else "Agree on it",
+            }
+        )
+    return links

@@ -1,0 +1,24 @@
+"""Blindness: who sees whose work, as one pure function (design: Independence)."""
+
+from __future__ import annotations
+
+from annotator.core.vocabulary import Phase
+
+
+def sees_annotation(
+    *, is_own: bool, phase: str, stage_is_over: bool, everyone_submitted: bool, is_member: bool
+) -> bool:
+    """May a viewer see an annotation?
+
+    One's own always. Another person's only when everyone assigned to that document and stage has submitted
+    (``everyone_submitted``), or the stage is agreed (``stage_is_over``); and never in a document that was discarded
+    before that. The same holds for the agreed version: while it is in the making it tells what people had said, and
+    somebody may label anew when one of them has left.
+    """
+    if is_own:
+        return True
+    if not is_member:
+        return False
+    if stage_is_over:
+        return True
+    return everyone_submitted and phase != Phase.DISCARDED

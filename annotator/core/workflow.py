@@ -1,0 +1,97 @@
+"""The state machine of a document: status derived from facts by one pure function, moves checked against a table.
+
+``docs/workflow.md`` is generated from the table (``manage.py workflow_diagram``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from annotator.core.vocabulary import STAGES, Phase, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where a document stands."""
+
+    stage: Stage
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the status follows from.
+
+    ``agreed``: stages whose agreed version stands. ``submitted``: people who have submitted the first stage
+    that is not agreed. ``overlap``: people needed. ``prefilling``: suggestions for that stage are on the way.
+    """
+
+    agreed: frozenset[Stage]
+    submitted: int
+    overlap: int
+    prefilling: bool
+    discarded: bool
+
+
+# From which phase to which, and what happened. Every pair that is not here is a bug.
+MOVES: dict[tuple[Phase, Phase], str] = {
+    (Phase.PREFILLING, Phase.INDEPENDENT): "suggestions are there, or could not be made",
+    (Phase.PREFILLING, Phase.CONSOLIDATING): "suggestions are there, and everyone had submitted",
+    (Phase.PREFILLING, Phase.AGREED): "imported as agreed",
+    (Phase.PREFILLING, Phase.DISCARDED): "discarded",
+    (Phase.INDEPENDENT, Phase.PREFILLING): "next stage opened, or suggestions asked for again",
+    (Phase.INDEPENDENT, Phase.CONSOLIDATING): "everyone has submitted",
+    (Phase.INDEPENDENT, Phase.AGREED): "the only annotator has submitted the last stage",
+    (Phase.INDEPENDENT, Phase.DISCARDED): "discarded",
+    (Phase.CONSOLIDATING, Phase.INDEPENDENT): "agreed, next stage opened; or reopened",
+    (Phase.CONSOLIDATING, Phase.PREFILLING): "agreed, suggestions for the next stage on the way",
+    (Phase.CONSOLIDATING, Phase.AGREED): "last stage agreed, gold",
+    (Phase.CONSOLIDATING, Phase.DISCARDED): "discarded",
+    (Phase.AGREED, Phase.INDEPENDENT): "reopened",
+    (Phase.AGREED, Phase.PREFILLING): "reopened, suggestions on the way",
+    (Phase.AGREED, Phase.DISCARDED): "discarded",
+    (Phase.DISCARDED, Phase.PREFILLING): "brought back",
+    (Phase.DISCARDED, Phase.INDEPENDENT): "brought back",
+    (Phase.DISCARDED, Phase.CONSOLIDATING): "brought back",
+    (Phase.DISCARDED, Phase.AGREED): "brought back",
+}
+
+
+class IllegalMoveError(RuntimeError):
+    """The facts would move a document along a way that the table does not know."""
+
+
+def current_stage(agreed: frozenset[Stage]) -> Stage:
+    """The first stage that is not agreed; the last one when all are."""
+    return next((stage for stage in STAGES if stage not in agreed), STAGES[-1])
+
+
+def derive(facts: Facts) -> Status:
+    """The status that follows from the facts. Total: every combination has exactly one status."""
+    stage = current_stage(facts.agreed)
+    if facts.discarded:
+        return Status(stage, Phase.DISCARDED)
+    if len(facts.agreed) == len(STAGES):
+        return Status(stage, Phase.AGREED)
+    if facts.prefilling:
+        return Status(stage, Phase.PREFILLING)
+    if facts.submitted >= facts.overlap:
+        return Status(stage, Phase.CONSOLIDATING)
+    return Status(stage, Phase.INDEPENDENT)
+
+
+def check_move(before: Status, after: Status) -> None:
+    """Raise IllegalMoveError where the table knows no way from one phase to the other.
+
+    Staying in a phase is a way, also into the next stage: with one annotator and no suggestions a
+    submitted stage opens the next one at once.
+    """
+    if before.phase != after.phase and (before.phase, after.phase) not in MOVES:
+        raise IllegalMoveError(f"No way leads from {before.phase} ({before.stage}) to {after.phase} ({after.stage}).")
+
+
+def diagram() -> str:
+    """The table as a Mermaid state diagram, for the docs."""
+    lines = ["stateDiagram-v2", f"    [*] --> {Phase.PREFILLING}", f"    [*] --> {Phase.INDEPENDENT}"]
+    lines += [f"    {before} --> {after}: {reason.replace(';', ',')}" for (before, after), reason in MOVES.items()]
+    return "\n".join(lines)

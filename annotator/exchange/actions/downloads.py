@@ -1,0 +1,90 @@
+"""Taking an export away: put on record before it is handed out, and followed while it streams."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError
+from annotator.core.actions.recorder import Action
+from annotator.core.models import Benchmark, User
+from annotator.core.vocabulary import RunState
+from annotator.exchange.formats.catalogue import ExportFormat, Reading
+from annotator.exchange.models import Download
+from annotator.exchange.queries.export import INCLUDE
+
+logger = logging.getLogger(__name__)
+
+TOLD_EVERY = 1.0  # seconds between two signs of life
+
+
+def start_download(*, benchmark: Benchmark, format: ExportFormat, include: str, named: bool, by: User) -> Download:
+    """Put on record that somebody takes an export away.
+
+    Raises NotAllowedError by the rules, BadValueError where it cannot be written.
+    """
+    if include not in INCLUDE:
+        raise BadValueError(f"“{include}” is neither {' nor '.join(INCLUDE)}.")
+    if why := format.missing():
+        raise BadValueError(why)
+    with transaction.atomic():
+        rules.check_export(by, benchmark)
+        if format.tells_people and (named or include != INCLUDE[0]):
+            rules.check_export_people(by, benchmark)
+        count = Reading(benchmark, include).count()
+        download = Download.objects.create(
+            benchmark=benchmark,
+            by=by,
+            format=format.name,
+            include=include,
+            named=named and format.tells_people,
+            documents=count,
+            total=count * format.passes,
+        )
+        documents = "1 document" if count == 1 else f"{count:,} documents"
+        people = ", with names" if download.named else ""
+        Action(
+            name="export", by=by, benchmark=benchmark, reason=f"{format.name}, {include}, {documents}{people}"
+        ).write()
+    return download
+
+
+def streamed(download: Download, format: ExportFormat) -> Iterator[bytes]:
+    """The file, piece by piece; about once a second the row says how far it is, and at the end how it ended."""
+    progress = _Progress(download)
+    reading = Reading(download.benchmark, include=download.include, named=download.named, on_document=progress.one_more)
+    state = RunState.FAILED
+    try:
+        yield from format.write(reading)
+        state = RunState.FINISHED
+    except GeneratorExit:  # nobody reads on
+        state = RunState.CANCELLED
+        raise
+    except Exception:
+        logger.exception("Export %s of %s failed", download.public_id, download.benchmark)
+        raise
+    finally:
+        progress.tell(state=state, finished_at=timezone.now())
+
+
+class _Progress:
+    """Counts the documents of a download and writes the number into its row now and then."""
+
+    def __init__(self, download: Download) -> None:
+        self.download = download
+        self.done = 0
+        self.told = time.monotonic()
+
+    def one_more(self) -> None:
+        self.done += 1
+        if time.monotonic() - self.told >= TOLD_EVERY:
+            self.tell()
+
+    def tell(self, **fields: object) -> None:
+        self.told = time.monotonic()
+        Download.objects.filter(pk=self.download.pk).update(done=self.done, seen_at=timezone.now(), **fields)

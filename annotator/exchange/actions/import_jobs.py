@@ -1,0 +1,343 @@
+"""Work that a worker does in the background: importing an uploaded file, and asking the pipeline for suggestions.
+
+The rows are the truth, the queue only carries ids (ADR 0005). An import that was cut off starts over from the
+beginning of its file: what is in already counts as unchanged, so nothing comes in twice.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from annotator.core import rules
+from annotator.core.actions.enqueue import after_commit
+from annotator.core.actions.fields import BadValueError
+from annotator.core.actions.recorder import Action
+from annotator.core.file_problems import FileError
+from annotator.core.models import Benchmark, PipelineRun, User
+from annotator.core.models.base import new_public_id
+from annotator.core.vocabulary import RunState, Stage, WebhookEvent
+from annotator.exchange.actions.import_native import import_native
+from annotator.exchange.actions.imports import ImportReport, import_documents, import_gold
+from annotator.exchange.formats.gold_readers import GOLD_READERS
+from annotator.exchange.models import ImportJob
+from annotator.exchange.native import touchstone
+from annotator.integrations.actions.webhooks import announce
+from annotator.suggestions.actions.plans import Wish, choice_of, obstacle
+from annotator.suggestions.actions.runs import start_run
+from annotator.suggestions.queries.run_scope import MISSING, scope_of
+from annotator.suggestions.queries.runs import OPEN_STATES, documents_to_prefill
+from annotator.suggestions.queries.services import can_search
+
+logger = logging.getLogger(__name__)
+
+RUN_IMPORT = "annotator.run_import"
+
+# A worker writes a sign of life after each batch, which takes a second or two: silent for this long, it is gone.
+LOST_AFTER = dt.timedelta(seconds=60)
+# Uploads that were looked at and never imported are thrown away after this time.
+FORGOTTEN_AFTER = dt.timedelta(days=1)
+# Documents of one run: few enough to be counted after each document, and to be named in one query.
+RUN_SIZE = 5_000
+
+_FOLDER = "imports"
+
+
+class CancelledError(Exception):
+    """Somebody cancelled the import while it ran."""
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def keep_upload(upload: UploadedFile) -> str:
+    """Store an uploaded file below MEDIA_ROOT, which is never served. Returns its name in the storage."""
+    _forget_uploads()
+    suffix = Path(upload.name or "").suffix.lower()[:12]
+    return str(default_storage.save(f"{_FOLDER}/{new_public_id()}{suffix}", upload))
+
+
+def _forget_uploads() -> None:
+    """Delete uploads that no import names and nobody came back to."""
+    if not default_storage.exists(_FOLDER):
+        return
+    _, names = default_storage.listdir(_FOLDER)
+    stored = [f"{_FOLDER}/{name}" for name in names]
+    wanted = set(ImportJob.objects.exclude(file="").values_list("file", flat=True))
+    for name in stored:
+        if name not in wanted and default_storage.get_modified_time(name) < timezone.now() - FORGOTTEN_AFTER:
+            default_storage.delete(name)
+
+
+# --- imports --------------------------------------------------------------------------------------
+
+
+def start_import(
+    *,
+    benchmark: Benchmark,
+    by: User,
+    file: str,
+    filename: str,
+    format: str,
+    mapping: Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> ImportJob:
+    """Write down that a kept upload is to be imported, and enqueue it on commit.
+
+    ``format`` is that of ``import_documents`` or of ``import_gold``, or the native one. Raises NotAllowedError by the
+    rules.
+    """
+    with transaction.atomic():
+        rules.check_manage(by, benchmark)
+        if format == touchstone.NAME:
+            rules.check_change_protocol(by, benchmark)  # the file brings one along
+        job = ImportJob.objects.create(
+            benchmark=benchmark,
+            by=by,
+            file=file,
+            filename=filename[:255],
+            format=format,
+            mapping=dict(mapping or {}),
+            strict=strict,
+        )
+        Action(name="start-import", by=by, benchmark=benchmark, reason=f"{job.filename} as {format}").write()
+        after_commit(RUN_IMPORT, job.pk)
+    return job
+
+
+def cancel_import(job: ImportJob, *, by: User) -> None:
+    """Stop an import after the batch that it is at. What is in stays."""
+    with transaction.atomic():
+        rules.check_manage(by, job.benchmark)
+        stopped = ImportJob.objects.filter(pk=job.pk, state__in=OPEN_STATES).update(
+            state=RunState.CANCELLED, finished_at=timezone.now()
+        )
+        if stopped:
+            Action(name="cancel-import", by=by, benchmark=job.benchmark, reason=job.filename).write()
+            _announce(job)
+
+
+def claim_job(job_id: int) -> ImportJob | None:
+    """Take an import for this worker by one conditional update; None if it is over or another worker has it."""
+    now = timezone.now()
+    taken = ImportJob.objects.filter(
+        Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING, seen_at__lt=now - LOST_AFTER), pk=job_id
+    ).update(state=RunState.RUNNING, started_at=now, seen_at=now, share=0.0)
+    if not taken:
+        return None
+    return ImportJob.objects.select_related("benchmark", "by").get(pk=job_id)
+
+
+def run_import(job_id: int) -> None:
+    """Work an import off. What goes wrong is kept with the job, for the person who started it."""
+    job = claim_job(job_id)
+    if job is None:
+        return
+    try:
+        with Path(job.file.path).open("rb") as stream:
+            report = _import(job, _Progress(job, stream), stream)
+    except CancelledError:
+        _prefill_new(job)
+        job.file.delete(save=False)
+        ImportJob.objects.filter(pk=job.pk).update(file="")
+    except FileError as error:
+        _finish(job, RunState.FAILED, message=str(error))
+    except FileNotFoundError:
+        _finish(job, RunState.FAILED, message="The uploaded file is no longer there. Upload it again.")
+    except Exception:
+        logger.exception("Import %s of %s failed", job.public_id, job.filename)
+        _finish(
+            job,
+            RunState.FAILED,
+            message="Touchstone could not go on; the reason is in the server’s log. What came in before that is there. "
+            "Import the file again: it goes on where it stopped.",
+        )
+    else:
+        _prefill_new(job)
+        if report.bad and not report.written:
+            _finish(
+                job,
+                RunState.FAILED,
+                message="Nothing came in, since some rows are bad and you asked for all or none. Mend them and import "
+                "the file again, or import the good rows alone.",
+            )
+        elif report.bad and report.bad == report.read:
+            _finish(job, RunState.FAILED, message="Nothing came in: every row is bad. Is this the right format?")
+        else:
+            _finish(job, RunState.FINISHED)
+
+
+def _import(job: ImportJob, progress: _Progress, stream: BinaryIO) -> ImportReport:
+    if job.format == touchstone.NAME:
+        return import_native(
+            benchmark=job.benchmark,
+            source=stream,
+            filename=job.filename,
+            by=job.by,
+            strict=job.strict,
+            on_progress=progress,
+        )
+    if job.format in GOLD_READERS:
+        return import_gold(
+            benchmark=job.benchmark,
+            source=stream,
+            format=job.format,
+            filename=job.filename,
+            by=job.by,
+            strict=job.strict,
+            on_progress=progress,
+        )
+    return import_documents(
+        benchmark=job.benchmark,
+        source=stream,
+        format=job.format,
+        filename=job.filename,
+        by=job.by,
+        strict=job.strict,
+        mapping=job.mapping or None,
+        on_progress=progress,
+    )
+
+
+class _Progress:
+    """Writes the state of an import into its row after each batch; raises CancelledError when it was cancelled.
+
+    The whole is not known in rows before the end, so the share is that of the bytes read. A strict import reads the
+    file twice: the first pass, which checks, is the first half.
+    """
+
+    def __init__(self, job: ImportJob, stream: BinaryIO) -> None:
+        self.job = job
+        self.stream = stream
+        self.size = max(job.file.size, 1)
+        self.passes = 2 if job.strict else 1
+        self.done = 0
+        self.position = 0
+
+    def __call__(self, report: ImportReport) -> None:
+        position = self.stream.tell()
+        if position < self.position:
+            self.done += 1
+        self.position = position
+        here = ImportJob.objects.filter(pk=self.job.pk, state=RunState.RUNNING).update(
+            read=report.read,
+            imported=report.imported if report.written else 0,
+            unchanged=report.unchanged,
+            bad=report.bad,
+            problems=[problem.as_dict() for problem in report.problems],
+            share=min((self.done + position / self.size) / self.passes, 1.0),
+            seen_at=timezone.now(),
+        )
+        if not here:
+            raise CancelledError
+
+
+def _finish(job: ImportJob, state: RunState, *, message: str = "") -> None:
+    """Write how an import ended. The uploaded file has done its service; where it came from it still is."""
+    if job.file:
+        job.file.delete(save=False)
+    with transaction.atomic():
+        ImportJob.objects.filter(pk=job.pk).update(
+            state=state, message=message, share=1.0, finished_at=timezone.now(), file=""
+        )
+        _announce(job)
+
+
+def _announce(job: ImportJob) -> None:
+    """Tell webhooks how an import ended."""
+    job.refresh_from_db(fields=["state", "read", "imported", "unchanged", "bad"])
+    about = {
+        "import": job.public_id,
+        "filename": job.filename,
+        "format": job.format,
+        "state": job.state,
+        "read": job.read,
+        "imported": job.imported,
+        "unchanged": job.unchanged,
+        "bad": job.bad,
+    }
+    announce(job.benchmark, WebhookEvent.IMPORT_FINISHED, about)
+
+
+def resume_imports(*, alone: bool = False) -> tuple[list[int], list[int]]:
+    """Imports that are not over: those to begin or to begin again, and those that another worker may still have.
+
+    ``alone``: there is no other worker, so whatever was running was lost with the last one.
+    """
+    if alone:
+        ImportJob.objects.filter(state=RunState.RUNNING).update(state=RunState.QUEUED)
+    silent = timezone.now() - LOST_AFTER
+    rows = list(ImportJob.objects.filter(state__in=OPEN_STATES).values_list("pk", "state", "seen_at"))
+    begin = [pk for pk, state, seen in rows if state == RunState.QUEUED or seen is None or seen < silent]
+    return begin, [pk for pk, _, _ in rows if pk not in begin]
+
+
+# --- suggestions ----------------------------------------------------------------------------------
+
+
+def _prefill_new(job: ImportJob) -> None:
+    """Suggestions for what an import brought, also for what it brought before it was cut off."""
+    if job.format in GOLD_READERS or job.format == touchstone.NAME:
+        return
+    new = documents_to_prefill(job.benchmark, since=job.created_at).values_list("pk", flat=True)
+    prefill_after_import(benchmark=job.benchmark, ids=list(new), by=job.by)
+
+
+def prefill_after_import(*, benchmark: Benchmark, ids: Sequence[int], by: User | None) -> list[PipelineRun]:
+    """Ask for suggestions for documents that have just come in (primary keys); none where there is no strategy."""
+    runs = (start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=part, by=by) for part in _parts(ids))
+    return [run for run in runs if run is not None]
+
+
+def _parts(ids: Sequence[int]) -> Iterator[list[int]]:
+    rest = iter(ids)
+    while part := list(islice(rest, RUN_SIZE)):
+        yield part
+
+
+def get_suggestions(
+    *, benchmark: Benchmark, stage: Stage, by: User | None, wish: Wish | None = None
+) -> list[PipelineRun]:
+    """Ask for whatever is missing: at decompose suggestions for documents that nobody has begun, at verify evidence for
+    claims that have none, at revise mended answers where a claim is false. ``by=None`` is the command line; ``wish``
+    names another strategy, parameters or budget than the benchmark's own.
+
+    Raises NotAllowedError by the rules, BadValueError where the strategy lacks a service or a parameter is wrong.
+    """
+    if by is not None:
+        rules.check_manage(by, benchmark)
+    choice = choice_of(benchmark, wish.strategy if wish else None)
+    if choice is None:
+        raise rules.NotAllowedError(
+            "This benchmark has no strategy that could make suggestions. Choose one on its page “Suggestions”."
+        )
+    if stage == Stage.VERIFY and not can_search(has_corpus=benchmark.corpus_id is not None):
+        raise rules.NotAllowedError(
+            "This benchmark has no corpus to find evidence in, and no search is configured (SEARCH_PROVIDER). Import a "
+            f"corpus: script/manage import_corpus PAGES --corpus NAME --create --benchmark {benchmark.slug}"
+        )
+    if why := obstacle(benchmark, choice, stage):
+        raise BadValueError(why)
+    scope = scope_of(benchmark, stage, MISSING)
+    runs = (
+        start_run(
+            benchmark=benchmark,
+            stage=stage,
+            documents=part,
+            by=by,
+            plan={"claims": [claim for document in part for claim in scope.claims[document]]} if scope.claims else None,
+            wish=wish,
+        )
+        for part in _parts(scope.documents)
+    )
+    return [run for run in runs if run is not None]

@@ -1,0 +1,218 @@
+"""A benchmark comes in from its native file, with everybody's work (docs/formats/touchstone.md).
+
+The file's header becomes the protocol of the benchmark, which therefore has to be empty. Documents are written in
+batches of one transaction each. A batch that the database refuses is written again document by document, so that the
+bad line is named and the good ones come in.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from django.db import DatabaseError, transaction
+from django.db.models import Max
+
+from annotator.core import rules
+from annotator.core.actions.benchmarks import MAX_PEOPLE, MAX_PRACTICE
+from annotator.core.actions.locking import lock_benchmark
+from annotator.core.actions.recorder import Action
+from annotator.core.file_problems import BadRow, FileError, bad_row
+from annotator.core.models import Benchmark, Document, User
+from annotator.exchange.actions import native_rows
+from annotator.exchange.actions.imports import ImportReport, Opened, Source, in_batches
+from annotator.exchange.native import touchstone_reader
+from annotator.exchange.native.touchstone_reader import Header, NativeDocument
+
+
+def import_native(
+    *,
+    benchmark: Benchmark,
+    source: Source,
+    filename: str = "",
+    by: User | None = None,
+    strict: bool = False,
+    dry_run: bool = False,
+    on_progress: Callable[[ImportReport], None] | None = None,
+) -> ImportReport:
+    """Import a file of ``annotator.exchange.queries.native``. ``strict`` writes nothing if any line is bad.
+
+    A document that is there already stays as it is, which is how an import that was cut off goes on. Raises FileError
+    where the header cannot be read or does not fit the benchmark, NotAllowedError for others than owners, since the
+    file brings its protocol along.
+    """
+    if by is not None:
+        rules.check_change_protocol(by, benchmark)
+    with Opened(source) as stream:
+        header = touchstone_reader.read_header(stream)
+        job = _NativeImport(benchmark, stream, header, by, filename or "a file", on_progress)
+        return job.run(strict=strict, dry_run=dry_run)
+
+
+class _Undo(Exception):
+    """Ends a transaction whose rows were only tried out."""
+
+
+@dataclass
+class _NativeImport:
+    """One run over a file."""
+
+    benchmark: Benchmark
+    stream: BinaryIO
+    header: Header
+    by: User | None
+    name: str
+    on_progress: Callable[[ImportReport], None] | None
+    renames: bool | None = None  # whether everything gets new ids; decided by the first batch
+
+    def run(self, *, strict: bool, dry_run: bool) -> ImportReport:
+        began = time.monotonic()
+        report = ImportReport(written=False)
+        if strict or dry_run:
+            self._pass(report, tried=True)
+        if not dry_run and not (strict and report.bad):
+            report = ImportReport()
+            self._pass(report, tried=False)
+        report.imported = report.imported if report.written or dry_run else 0
+        report.elapsed = time.monotonic() - began
+        return report
+
+    def _pass(self, report: ImportReport, *, tried: bool) -> None:
+        """``tried``: each batch is written and rolled back, so that the database says what it would refuse."""
+        lines: dict[str, int] = {}
+        for batch in in_batches(touchstone_reader.read(self.stream, self.header)):
+            report.read += len(batch)
+            good: list[NativeDocument] = []
+            for row in batch:
+                if isinstance(row, BadRow):
+                    report.note(row)
+                elif (first := lines.setdefault(row.identity, row.line)) != row.line:
+                    report.note(
+                        bad_row(row.line, f"the same document as in line {first}: keep one of them.", "identity")
+                    )
+                else:
+                    good.append(row)
+            try:
+                with transaction.atomic():
+                    self._take(good, report)
+                    if tried:
+                        raise _Undo
+            except _Undo:
+                pass
+            if self.on_progress is not None:
+                self.on_progress(report)
+
+    def _take(self, rows: Sequence[NativeDocument], report: ImportReport) -> None:
+        benchmark = lock_benchmark(self.benchmark.pk)
+        new = self._new(benchmark, rows, report)
+        try:
+            with transaction.atomic():
+                self._store(benchmark, new, report)
+        except _Undo:
+            pass
+
+    def _store(self, benchmark: Benchmark, new: list[NativeDocument], report: ImportReport) -> None:
+        """Write documents, and the header before the first of them. Raises _Undo where the benchmark is still without
+        documents afterwards: it then stays empty for the next batch, or for the file once it is mended."""
+        is_empty = not benchmark.documents.exists()
+        people = native_rows.People(self.header.members)
+        self._take_header(benchmark, people)
+        if not new and is_empty:
+            raise _Undo
+        if not new:
+            return
+        if self.renames is None:
+            self.renames = native_rows.ids_are_taken(benchmark, new)
+        if self.renames:
+            new = [native_rows.with_new_ids(benchmark, row, self.header) for row in new]
+        count = self._write(benchmark, new, people, report)
+        report.imported += count
+        if not count and is_empty:
+            raise _Undo
+        if count:
+            where = f"lines {new[0].line} to {new[-1].line}"
+            reason = f"{count} documents from {self.name}, {where}"
+            Action(name="import", by=self.by, benchmark=benchmark, reason=reason).write()
+
+    def _take_header(self, benchmark: Benchmark, people: native_rows.People) -> None:
+        """Write the header into an empty benchmark. One that has documents must have got them from such a file."""
+        if not benchmark.documents.exists():
+            if benchmark.batches.exists() or benchmark.groups.exists():
+                raise FileError(
+                    "This benchmark has groups or batches already, and the file brings its own: "
+                    "import it into a new benchmark."
+                )
+            people_needed, practice = (self.header.protocol[name] for name in ("overlap", "practice_documents"))
+            if not 1 <= people_needed <= MAX_PEOPLE or practice > MAX_PRACTICE:
+                raise FileError(
+                    f"The protocol of the file asks for {people_needed} people a document and {practice} documents of "
+                    f"practice: at most {MAX_PEOPLE} and {MAX_PRACTICE} can be."
+                )
+            native_rows.write_header(benchmark, self.header, people)
+            return
+        given = {row["number"]: row["text"] for row in self.header.tables["guidelines"]}
+        if dict(benchmark.guidelines.values_list("number", "text")) != given:
+            raise FileError(
+                "This benchmark has documents already, labelled by other guidelines than those of the file. "
+                "Import it into a new, empty benchmark."
+            )
+        there = set(benchmark.batches.values_list("public_id", flat=True))
+        if any(
+            {row["id"], native_rows.new_id(benchmark, row["id"])}.isdisjoint(there)
+            for row in self.header.tables["batches"]
+        ):
+            raise FileError(
+                "This benchmark has documents already, and lacks batches of the file. Import it into a new, empty "
+                "benchmark."
+            )
+
+    def _new(self, benchmark: Benchmark, rows: Sequence[NativeDocument], report: ImportReport) -> list[NativeDocument]:
+        """The documents that the benchmark does not have yet. One query."""
+        identities = [row.identity for row in rows]
+        there = dict(
+            Document.objects.filter(benchmark=benchmark, identity__in=identities).values_list(
+                "identity", "content_hash"
+            )
+        )
+        new = [row for row in rows if row.identity not in there]
+        for row in rows:
+            known = there.get(row.identity)
+            if known == row.content_hash:
+                report.unchanged += 1
+            elif known is not None:
+                report.note(
+                    bad_row(
+                        row.line,
+                        "a document of this identity is in the benchmark already, with another text. Nothing is "
+                        "overwritten: import the file into a new benchmark.",
+                        "identity",
+                    )
+                )
+        return new
+
+    def _write(
+        self,
+        benchmark: Benchmark,
+        rows: Sequence[NativeDocument],
+        people: native_rows.People,
+        report: ImportReport,
+    ) -> int:
+        """Write documents, all at once if it can be; returns how many came in."""
+        order = (Document.objects.filter(benchmark=benchmark).aggregate(last=Max("order"))["last"] or 0) + 1
+        try:
+            with transaction.atomic():
+                native_rows.write_documents(benchmark, rows, order, self.header, people)
+            return len(rows)
+        except DatabaseError as error:
+            if len(rows) == 1:
+                report.note(bad_row(rows[0].line, f"it breaks a rule of the data: {_what(error)}"))
+                return 0
+        # The persons of a batch that was refused are gone with it.
+        return sum(self._write(benchmark, [row], native_rows.People(self.header.members), report) for row in rows)
+
+
+def _what(error: DatabaseError) -> str:
+    """The database's own words, in one line: they name the constraint."""
+    return " ".join(str(error).split())[:300]

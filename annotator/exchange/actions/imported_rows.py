@@ -1,0 +1,326 @@
+"""What a batch of imported rows becomes in the database: about a dozen bulk inserts, whatever its size.
+
+Used by ``annotator.exchange.actions.imports``, which makes a batch ahead of its turn and writes it in a transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Model
+from django.utils import timezone
+
+from annotator.core.actions.bulk import insert_columns, reserve_all
+from annotator.core.models import (
+    Annotation,
+    Benchmark,
+    Claim,
+    ClaimRevision,
+    ClaimSuggestion,
+    Document,
+    EditOperation,
+    Evidence,
+    PipelineRun,
+    ResponseRevision,
+    RestsOn,
+    RunItem,
+    Sentence,
+    SentenceRevision,
+    SentenceSuggestion,
+    Stance,
+    Verdict,
+)
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, Handling, Origin, Phase, RunState, Stage
+from annotator.exchange.formats.gold import GoldClaim, GoldDocument
+from annotator.exchange.formats.incoming import IncomingDocument, place_of
+from annotator.exchange.formats.released import Spellings, dump, remember, storable, storable_json
+
+_IMPORTED = Origin.IMPORTED.value
+
+
+class DocumentBatch:
+    """New documents, open at decompose."""
+
+    def __init__(self, rows: Sequence[IncomingDocument]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def write(self, benchmark: Benchmark, first_order: int) -> list[int]:
+        """Insert them. Returns the keys of those that brought no sentences of their own."""
+        documents = Document.objects.bulk_create(
+            _document(benchmark, row, order) for order, row in enumerate(self.rows, start=first_order)
+        )
+        both = list(zip(documents, self.rows, strict=True))
+        proposed = [(document, row) for document, row in both if row.sentences]
+        if proposed:
+            _write_suggestions(benchmark, proposed)
+        return [document.pk for document, row in both if not row.sentences]
+
+
+def _document(benchmark: Benchmark, row: IncomingDocument, order: int) -> Document:
+    released: Spellings = {}
+    prompt, response = storable(row.prompt), storable(row.response)
+    remember(released, "prompt", row.prompt, prompt)
+    remember(released, "response", row.response, response)
+    return Document(
+        benchmark=benchmark,
+        order=order,
+        identity=row.identity,
+        external_id=row.external_id,
+        content_hash=row.content_hash,
+        prompt=prompt,
+        response=response,
+        source=storable(row.source),
+        model=storable(row.model),
+        metadata=storable_json(row.metadata),
+        reference_date=row.reference_date,
+        stage=Stage.DECOMPOSE,
+        phase=Phase.INDEPENDENT,
+        released=dump(released),
+    )
+
+
+def _write_suggestions(benchmark: Benchmark, proposed: Sequence[tuple[Document, IncomingDocument]]) -> None:
+    """The sentences and claims of the file, as a finished run of the strategy "import"."""
+    now = timezone.now()
+    run = PipelineRun.objects.create(
+        benchmark=benchmark,
+        stage=Stage.DECOMPOSE,
+        strategy="import",
+        state=RunState.FINISHED,
+        started_at=now,
+        finished_at=now,
+    )
+    RunItem.objects.bulk_create(
+        RunItem(run=run, document=document, state=RunState.FINISHED, started_at=now, finished_at=now)
+        for document, _ in proposed
+    )
+    sentences: list[SentenceSuggestion] = []
+    claims: list[ClaimSuggestion] = []
+    for document, row in proposed:
+        position = 0
+        for order, each in enumerate(row.sentences, start=1):
+            text = storable(each.text)
+            place = place_of(text, document.response, position)
+            position = place[1] if place else position
+            sentence = SentenceSuggestion(
+                run=run,
+                document=document,
+                order=order,
+                text=text,
+                start=place[0] if place else None,
+                end=place[1] if place else None,
+                # The file decontextualises nothing: the person starts from the sentence itself.
+                decontext=text,
+            )
+            sentences.append(sentence)
+            claims += [
+                ClaimSuggestion(sentence=sentence, order=number, text=storable(claim))
+                for number, claim in enumerate(each.claims, start=1)
+            ]
+    SentenceSuggestion.objects.bulk_create(sentences)
+    ClaimSuggestion.objects.bulk_create(claims)
+
+
+# What is said of each row, in this order; the rest is as the model has it by default. The rows that it belongs to come
+# first.
+COLUMNS: dict[type[Model], tuple[str, ...]] = {
+    Document: (
+        "identity", "external_id", "content_hash", "prompt", "response", "source", "model", "metadata",
+        "reference_date", "stage", "phase", "released",
+    ),
+    Annotation: ("document_id", "stage", "kind", "state", "submitted_at"),
+    Sentence: (
+        "annotation_id", "order", "text", "start", "end", "decontext", "decontext_origin", "type", "type_origin",
+        "importance", "importance_origin", "released",
+    ),
+    Claim: (
+        "sentence_id", "order", "text", "text_origin", "type", "type_origin", "worth_checking",
+        "worth_checking_origin", "importance", "importance_origin", "released",
+    ),
+    Evidence: ("claim_id", "annotation_id", "order", "passage", "url", "title", "query", "released"),
+    Stance: ("annotation_id", "evidence_id", "label", "label_origin"),
+    Verdict: (
+        "annotation_id", "claim_id", "evidence_sufficient", "evidence_sufficient_origin", "factuality",
+        "factuality_origin", "reason",
+    ),
+    EditOperation: ("verdict_id", "order", "kind", "start", "end", "replacement"),
+    RestsOn: ("verdict_id", "evidence_id", "order"),
+    ClaimRevision: ("annotation_id", "claim_id", "handling", "text"),
+    SentenceRevision: ("annotation_id", "sentence_id", "text", "text_origin", "deleted"),
+    ResponseRevision: ("annotation_id", "text", "text_origin", "follows_statements"),
+}  # fmt: skip
+
+# Which table's rows are meant in these columns.
+MEANT: dict[str, type[Model]] = {
+    "document_id": Document,
+    "annotation_id": Annotation,
+    "sentence_id": Sentence,
+    "claim_id": Claim,
+    "evidence_id": Evidence,
+    "verdict_id": Verdict,
+}
+
+
+class GoldBatch:
+    """New documents with an agreed version of all three stages, as columns for each table.
+
+    They are made without the database, so that a batch can be made while another is written. In place of a primary key
+    they hold a row's number among the new rows of its table, from 0; the keys are filled in on writing.
+    """
+
+    def __init__(self, documents: Sequence[GoldDocument]) -> None:
+        rows = _Rows()
+        for document in documents:
+            rows.add(document)
+        self.size = len(documents)
+        self.columns: dict[type[Model], dict[str, Sequence[Any]]] = {
+            model: dict(zip(COLUMNS[model], zip(*table, strict=True), strict=True))
+            for model, table in rows.tables.items()
+            if table
+        }
+
+    def __len__(self) -> int:
+        return self.size
+
+    def write(self, benchmark: Benchmark, first_order: int) -> list[int]:
+        """Insert everything, in the order of its dependence. Returns the keys of the documents."""
+        keys = reserve_all({model: self._count(model) for model in MEANT.values()})
+        for model, made in self.columns.items():
+            columns = dict(made)
+            if model in keys:
+                columns["id"] = keys[model]
+            if model is Document:
+                columns["benchmark_id"] = [benchmark.pk] * self.size
+                columns["order"] = range(first_order, first_order + self.size)
+            for name in made.keys() & MEANT:
+                known = keys[MEANT[name]]
+                columns[name] = [None if number is None else known[number] for number in made[name]]
+            insert_columns(model, columns)
+        return keys[Document]
+
+    def _count(self, model: type[Model]) -> int:
+        return len(next(iter(self.columns[model].values()))) if model in self.columns else 0
+
+
+class _Rows:
+    """The rows of a batch as tuples, gathered table by table."""
+
+    def __init__(self) -> None:
+        self.now = timezone.now()
+        self.tables: dict[type[Model], list[tuple[Any, ...]]] = {model: [] for model in COLUMNS}
+
+    def _new(self, model: type[Model]) -> int:
+        """The number of the next row of this table."""
+        return len(self.tables[model])
+
+    def add(self, row: GoldDocument) -> None:
+        about = row.about
+        document = self._new(Document)
+        self.tables[Document].append(
+            (
+                row.identity,
+                about["external_id"],
+                row.content_hash,
+                row.prompt,
+                row.response,
+                storable(about["source"]),
+                storable(about["model"]),
+                storable_json(about["metadata"]),
+                about["reference_date"],
+                Stage.REVISE.value,
+                Phase.AGREED.value,
+                dump(row.released),
+            )
+        )
+        decompose, verify, revise = (self._annotation(document, stage) for stage in Stage)
+        for number, each in enumerate(row.sentences, start=1):
+            sentence = self._new(Sentence)
+            self.tables[Sentence].append(
+                (
+                    decompose,
+                    number,
+                    each.text,
+                    each.start,
+                    each.end,
+                    each.decontext,
+                    _IMPORTED if each.decontext else "",
+                    each.type,
+                    _IMPORTED if each.type else "",
+                    each.importance,
+                    _IMPORTED if each.importance else "",
+                    dump(each.released),
+                )
+            )
+            for place, claim in enumerate(each.claims, start=1):
+                self._add_claim(claim, sentence, place, verify, revise)
+            if each.revised is not None:
+                self.tables[SentenceRevision].append((revise, sentence, each.revised, _IMPORTED, each.deleted))
+        # A text that was decided: it would be wrong to merge it anew from its sentences.
+        follows_statements = False
+        self.tables[ResponseRevision].append((revise, row.revised_response, _IMPORTED, follows_statements))
+
+    def _annotation(self, document: int, stage: Stage) -> int:
+        key = self._new(Annotation)
+        kind, state = AnnotationKind.CONSOLIDATED.value, AnnotationState.SUBMITTED.value
+        self.tables[Annotation].append((document, stage.value, kind, state, self.now))
+        return key
+
+    def _add_claim(self, each: GoldClaim, sentence: int, order: int, verify: int, revise: int) -> None:
+        claim = self._new(Claim)
+        self.tables[Claim].append(
+            (
+                sentence,
+                order,
+                each.text,
+                _IMPORTED if each.text else "",
+                each.type,
+                _IMPORTED if each.type else "",
+                each.worth_checking,
+                _IMPORTED if each.worth_checking is not None else "",
+                each.importance,
+                _IMPORTED if each.importance else "",
+                dump(each.released),
+            )
+        )
+        keys: dict[int, int] = {}
+        rows, stances = self.tables[Evidence], self.tables[Stance]
+        for number, evidence in enumerate([*each.retrieved, *each.added], start=1):
+            keys[id(evidence)] = key = self._new(Evidence)
+            by_people = verify if number > len(each.retrieved) else None
+            about = (evidence.passage, evidence.url, evidence.title, evidence.query)
+            rows.append((claim, by_people, number, *about, dump(evidence.released)))
+            if evidence.stance:
+                stances.append((verify, key, evidence.stance, _IMPORTED))
+        if _has_verdict(each):
+            self._add_verdict(each, claim, verify, keys)
+        if each.handling != Handling.KEEP:
+            self.tables[ClaimRevision].append((revise, claim, each.handling, each.rewritten))
+
+    def _add_verdict(self, each: GoldClaim, claim: int, verify: int, evidence: dict[int, int]) -> None:
+        verdict = self._new(Verdict)
+        self.tables[Verdict].append(
+            (
+                verify,
+                claim,
+                each.evidence_sufficient,
+                _IMPORTED if each.evidence_sufficient is not None else "",
+                each.factuality,
+                _IMPORTED if each.factuality else "",
+                each.reason,
+            )
+        )
+        self.tables[EditOperation] += [
+            (verdict, number, operation.kind.value, operation.start, operation.end, operation.replacement)
+            for number, operation in enumerate(each.operations, start=1)
+        ]
+        self.tables[RestsOn] += [
+            (verdict, evidence[id(used)], number) for number, used in enumerate(each.rests_on, start=1)
+        ]
+
+
+def _has_verdict(claim: GoldClaim) -> bool:
+    return bool(claim.factuality or claim.evidence_sufficient is not None or claim.rests_on)

@@ -1,0 +1,332 @@
+"""Documents and gold come in: streamed, in batches of one transaction each, every bad row named.
+
+Identity is the external id, or a hash of prompt and response. The same identity with the same content is counted
+as unchanged, with other content it is a bad row: an import never overwrites. What the rows become is written in
+``annotator.exchange.actions.imported_rows``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Generic, Protocol, TypeVar, cast
+
+from django.core.files import File
+from django.db import transaction
+from django.db.models import Max
+
+from annotator.core.actions.bulk import analyze
+from annotator.core.actions.recorder import Action
+from annotator.core.file_problems import BadRow, FileError, Problem, bad_row
+from annotator.core.models import Benchmark, Document, User
+from annotator.exchange.actions import imported_rows
+from annotator.exchange.formats.documents import READERS, detect
+from annotator.exchange.formats.gold import GoldDocument
+from annotator.exchange.formats.gold_readers import GOLD, GOLD_READERS
+from annotator.exchange.formats.incoming import IncomingDocument
+from annotator.exchange.formats.released import storable
+
+BATCH_ROWS = 200
+BATCH_CHARACTERS = 8 * 1024 * 1024  # long documents make short batches, so that memory stays bounded
+PROBLEMS_KEPT = 100
+MANY = 500  # documents after which the database looks anew at what its tables hold
+
+Source = Path | BinaryIO | File  # an uploaded file reads like a stream
+
+
+class Sized(Protocol):
+    """A row that knows about how many characters it has."""
+
+    @property
+    def size(self) -> int: ...
+
+
+class Row(Sized, Protocol):
+    """What documents and gold have in common on their way in."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def identity(self) -> str: ...
+    @property
+    def content_hash(self) -> str: ...
+
+
+class Made(Protocol):
+    """New documents, ready to be written."""
+
+    def __len__(self) -> int: ...
+
+    def write(self, benchmark: Benchmark, first_order: int) -> list[int]:
+        """Inside a transaction. Returns the primary keys of the documents that brought no suggestions."""
+        ...
+
+
+S = TypeVar("S", bound=Sized)
+R = TypeVar("R", bound=Row)
+T = TypeVar("T")
+
+
+@dataclass
+class ImportReport:
+    """What an import did, or on a dry run would do. ``bad`` counts rows; the first hundred problems are kept.
+
+    ``written`` is false where nothing was stored: on a dry run, and when ``strict`` found a bad row.
+    """
+
+    read: int = 0
+    imported: int = 0
+    unchanged: int = 0
+    bad: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    problem_count: int = 0
+    elapsed: float = 0.0  # seconds
+    written: bool = True
+
+    def note(self, row: BadRow) -> None:
+        self.bad += 1
+        self.problem_count += len(row.problems)
+        for problem in row.problems[: PROBLEMS_KEPT - len(self.problems)]:
+            self.problems.append(Problem(problem.line, storable(problem.field), storable(problem.reason)))
+
+
+@dataclass
+class _Import(Generic[R]):
+    """One run over a file. ``rows`` begins it anew each time it is called. ``make`` makes of rows what can be written;
+    it runs ahead, in another thread, and stays away from the database."""
+
+    benchmark: Benchmark
+    rows: Callable[[], Iterator[R | BadRow]]
+    make: Callable[[Sequence[R]], Made]
+    by: User | None
+    name: str
+    on_progress: Callable[[ImportReport], None] | None
+    on_imported: Callable[[list[int]], None] | None
+
+    def run(self, *, strict: bool, dry_run: bool) -> ImportReport:
+        began = time.monotonic()
+        report = ImportReport(written=False)
+        if strict or dry_run:
+            self._check(report)
+        if not dry_run and not (strict and report.bad):
+            report = ImportReport()
+            self._store(report)
+        report.imported = report.imported if report.written or dry_run else 0
+        report.elapsed = time.monotonic() - began
+        return report
+
+    def _check(self, report: ImportReport) -> None:
+        """Count what would be imported."""
+        # The lines on which identities were first met, by hash: some 100 bytes a document.
+        lines: dict[int, int] = {}
+        with closing(read_ahead(in_batches(self.rows()))) as batches:
+            for batch in batches:
+                report.imported += len(self._new(_once(batch, lines, report), report))
+                self._tell(report)
+
+    def _store(self, report: ImportReport) -> None:
+        """Import batch by batch, each in a transaction of its own."""
+        lines: dict[int, int] = {}
+        with closing(read_ahead(self._made())) as batches:
+            for batch, made in batches:
+                self._store_batch(_once(batch, lines, report), made, report)
+                self._tell(report)
+
+    def _made(self) -> Iterator[tuple[list[R | BadRow], Made]]:
+        """Each batch with what is written if all its good rows turn out to be new."""
+        for batch in in_batches(self.rows()):
+            yield batch, self.make([row for row in batch if not isinstance(row, BadRow)])
+
+    def _tell(self, report: ImportReport) -> None:
+        if self.on_progress is not None:
+            self.on_progress(report)
+
+    def _new(self, rows: Sequence[R], report: ImportReport) -> list[R]:
+        """The rows that the benchmark does not have yet. One query."""
+        there = dict(
+            Document.objects.filter(benchmark=self.benchmark, identity__in=[row.identity for row in rows]).values_list(
+                "identity", "content_hash"
+            )
+        )
+        new: list[R] = []
+        for row in rows:
+            known = there.get(row.identity)
+            if known is None:
+                new.append(row)
+            elif known == row.content_hash:
+                report.unchanged += 1
+            else:
+                report.note(
+                    bad_row(
+                        row.line,
+                        f"{_what_repeats(row)} is in the benchmark already with other content. Nothing is "
+                        "overwritten: give this row another id, or leave it out.",
+                        "id",
+                    )
+                )
+        return new
+
+    def _store_batch(self, rows: list[R], made: Made, report: ImportReport) -> None:
+        if not rows:
+            return
+        with transaction.atomic():
+            # One import at a time writes into a benchmark: identities and the order stay as they were read.
+            Benchmark.objects.select_for_update().get(pk=self.benchmark.pk)
+            new = self._new(rows, report)
+            if not new:
+                return
+            last = Document.objects.filter(benchmark=self.benchmark).aggregate(last=Max("order"))["last"]
+            if len(new) < len(made):
+                made = self.make(new)
+            ids = made.write(self.benchmark, (last or 0) + 1)
+            where = f"lines {new[0].line} to {new[-1].line}"
+            Action(
+                name="import",
+                by=self.by,
+                benchmark=self.benchmark,
+                reason=f"{len(new)} documents from {self.name}, {where}",
+            ).write()
+        report.imported += len(new)
+        if self.on_imported is not None and ids:
+            self.on_imported(ids)
+
+
+def _once(batch: Sequence[R | BadRow], lines: dict[int, int], report: ImportReport) -> list[R]:
+    """The good rows of a batch whose identity no row before had; the others are noted in the report."""
+    report.read += len(batch)
+    good: list[R] = []
+    for row in batch:
+        if isinstance(row, BadRow):
+            report.note(row)
+            continue
+        first = lines.setdefault(hash(row.identity), row.line)
+        if first != row.line:
+            report.note(bad_row(row.line, f"{_what_repeats(row)} as in line {first}: keep one of them.", "id"))
+        else:
+            good.append(row)
+    return good
+
+
+def _what_repeats(row: Row) -> str:
+    if row.identity.startswith("sha256:"):
+        return "this prompt with this response"
+    return f"the id “{row.identity}”"
+
+
+def in_batches(rows: Iterable[S | BadRow]) -> Iterator[list[S | BadRow]]:
+    """The rows in batches that are bounded in number and in length."""
+    batch: list[S | BadRow] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += 0 if isinstance(row, BadRow) else row.size
+        if len(batch) >= BATCH_ROWS or size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def read_ahead(items: Iterator[T]) -> Generator[T]:
+    """The same items; the next one is made in a thread of its own while the present one is dealt with.
+
+    So a file is read while the database works on what was read before. Never more than one item is made ahead. Close
+    it: then nothing reads from the file any more.
+    """
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="import") as reader:
+        coming = reader.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = reader.submit(next, items, None)
+            yield item
+
+
+def import_documents(
+    *,
+    benchmark: Benchmark,
+    source: Source,
+    format: str = "auto",
+    filename: str = "",
+    by: User | None = None,
+    strict: bool = False,
+    dry_run: bool = False,
+    mapping: Mapping[str, str] | None = None,
+    on_progress: Callable[[ImportReport], None] | None = None,
+    on_imported: Callable[[list[int]], None] | None = None,
+) -> ImportReport:
+    """Import (prompt, response) pairs from a path or a seekable binary stream.
+
+    ``strict`` writes nothing if any row is bad. ``mapping`` names the columns of fields that are called otherwise.
+    ``on_progress`` is called after each batch, ``on_imported`` after each commit with the primary keys of the new
+    documents that brought no suggestions of their own. Raises ``FileError`` where the file as a whole cannot be read.
+    """
+    with Opened(source) as stream:
+        name = filename or (source.name if isinstance(source, Path) else "a file")
+        chosen = detect(stream, name) if format == "auto" else format
+        if chosen not in READERS:
+            raise FileError(f"“{chosen}” is no format that can be imported: {', '.join(READERS)}.")
+        job: _Import[IncomingDocument] = _Import(
+            benchmark=benchmark,
+            rows=lambda: READERS[chosen](stream, mapping),
+            make=imported_rows.DocumentBatch,
+            by=by,
+            name=name,
+            on_progress=on_progress,
+            on_imported=on_imported,
+        )
+        return job.run(strict=strict, dry_run=dry_run)
+
+
+def import_gold(
+    *,
+    benchmark: Benchmark,
+    source: Source,
+    format: str = GOLD,
+    filename: str = "",
+    by: User | None = None,
+    strict: bool = False,
+    dry_run: bool = False,
+    on_progress: Callable[[ImportReport], None] | None = None,
+) -> ImportReport:
+    """Import documents as gold, agreed at all three stages: released Factcheck-Bench, or another of ``GOLD_READERS``.
+    Otherwise as above."""
+    if format not in GOLD_READERS:
+        raise FileError(f"“{format}” is no format in which gold comes in: {', '.join(GOLD_READERS)}.")
+    with Opened(source) as stream:
+        job: _Import[GoldDocument] = _Import(
+            benchmark=benchmark,
+            rows=lambda: GOLD_READERS[format](stream),
+            make=imported_rows.GoldBatch,
+            by=by,
+            name=filename or (source.name if isinstance(source, Path) else "a file"),
+            on_progress=on_progress,
+            on_imported=None,
+        )
+        report = job.run(strict=strict, dry_run=dry_run)
+        if report.written and report.imported >= MANY:
+            analyze(*imported_rows.COLUMNS)
+        return report
+
+
+class Opened:
+    """The stream of a source; a path is closed again, a stream stays the caller's."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.own: BinaryIO | None = None
+
+    def __enter__(self) -> BinaryIO:
+        if not isinstance(self.source, Path):
+            return cast("BinaryIO", self.source)
+        try:
+            self.own = self.source.open("rb")
+        except OSError as error:
+            raise FileError(f"{self.source} cannot be opened: {error.strerror}.") from None
+        return self.own
+
+    def __exit__(self, *_: object) -> None:
+        if self.own is not None:
+            self.own.close()

@@ -1,0 +1,276 @@
+"""Making a release in the background: the files, their hashes, the archive.
+
+The row is the truth (ADR 0005). What is written stays in a folder of its own until all of it is there; then the archive
+is put in its place and the release is ready, in one transaction. A release whose worker was killed begins anew and
+leaves nothing of the first attempt behind.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from annotator.core.actions.fields import BadValueError
+from annotator.core.actions.recorder import Action
+from annotator.core.vocabulary import GroupedBy, ReleaseState, WebhookEvent
+from annotator.exchange.actions.releases import Wish, splits_of
+from annotator.exchange.formats.catalogue import Reading
+from annotator.exchange.models import Release, ReleaseDocument
+from annotator.exchange.queries.releases import (
+    difference_to,
+    figures_of,
+    gold_rows,
+    guidelines_of_gold,
+    ready_releases,
+    stamp_of_gold,
+)
+from annotator.exchange.releases import files
+from annotator.exchange.releases.differences import Fingerprint
+from annotator.exchange.releases.files import Contents, GoldChangedError
+from annotator.exchange.releases.splits import Shares, groups_of
+from annotator.integrations.actions.webhooks import announce
+
+logger = logging.getLogger(__name__)
+
+FOLDER = "releases"
+# A worker writes a sign of life about once a second while it reads documents; what it counts over all of them in
+# between (agreement, hashes) takes seconds, on a busy machine a minute. Silent for this long, it is gone.
+LOST_AFTER = dt.timedelta(minutes=3)
+SIGN_EVERY = 1.0  # seconds
+# So often the gold may change while it is read before the making gives up.
+ATTEMPTS = 3
+ROWS_AT_ONCE = 500
+
+
+class CancelledError(Exception):
+    """The release was cancelled, or another worker has taken it over."""
+
+
+def make_release(release_pk: int) -> None:
+    """Make a release that waits. What goes wrong is kept with it, for the person who asked."""
+    release = _claim(release_pk)
+    if release is None:
+        return
+    _sweep(release)
+    folder = Path(tempfile.mkdtemp(prefix=_prefix(release), dir=_root()))
+    try:
+        _make(release, folder)
+    except CancelledError:
+        pass
+    except BadValueError as error:
+        _fail(release, str(error))
+    except GoldChangedError:
+        _fail(
+            release, "The gold changed each time it was read. Wait until nobody agrees on a document, then try again."
+        )
+    except OSError as error:
+        logger.exception("Release %s could not be written", release.public_id)
+        _fail(release, f"The files could not be written: {error.strerror or error}. Nothing was kept.")
+    except Exception:
+        logger.exception("Release %s failed", release.public_id)
+        _fail(release, "Touchstone could not go on; the reason is in the server’s log. Nothing was kept.")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _claim(release_pk: int) -> Release | None:
+    """Take a release for this worker by one conditional update; None if it is over or another worker has it."""
+    now = timezone.now()
+    free = Q(started_at__isnull=True) | Q(seen_at__lt=now - LOST_AFTER)
+    taken = Release.objects.filter(free, pk=release_pk, state=ReleaseState.MAKING).update(
+        started_at=now, seen_at=now, done=0, total=0
+    )
+    if not taken:
+        return None
+    rows = Release.objects.select_related("benchmark", "by", "mends", "keeps_splits_of")
+    release: Release = rows.get(pk=release_pk)
+    return release
+
+
+class _Progress:
+    """Counts documents and writes a sign of life about once a second; raises CancelledError when it was cancelled."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.done = 0
+        self.last = 0.0
+
+    def document(self) -> None:
+        self.done += 1
+        self.alive()
+
+    def alive(self) -> None:
+        if time.monotonic() - self.last >= SIGN_EVERY:
+            self.write(done=self.done)
+
+    def write(self, **values: int) -> None:
+        self.last = time.monotonic()
+        if not _own(self.release).update(seen_at=timezone.now(), **values):
+            raise CancelledError
+
+
+def _make(release: Release, folder: Path) -> None:
+    progress = _Progress(release)
+    for _ in range(ATTEMPTS):
+        before = stamp_of_gold(release.benchmark)
+        shutil.rmtree(folder)
+        content = folder / "content"
+        content.mkdir(parents=True)
+        try:
+            fingerprints, groups = _write(release, content, progress)
+        except GoldChangedError:
+            continue
+        if stamp_of_gold(release.benchmark) == before:
+            break
+    else:
+        raise GoldChangedError
+    release.files = files.write_manifest(content)
+    release.sha256 = release.files[-1]["sha256"]
+    archive = folder / "archive.zip"
+    with archive.open("wb") as out:
+        for piece in files.pack(content, f"{release.benchmark.slug}-{release.version}"):
+            out.write(piece)
+            progress.alive()
+    release.size, release.file_sha256 = archive.stat().st_size, files.hash_of(archive)
+    _finish(release, archive, fingerprints, groups)
+
+
+def _write(release: Release, folder: Path, progress: _Progress) -> tuple[dict[str, Fingerprint], dict[str, str]]:
+    """Write every file but the manifest; the release gets its figures. Returns what each document holds, and its
+    group."""
+    benchmark = release.benchmark
+    groups = groups_of(gold_rows(benchmark), GroupedBy(release.grouped_by))
+    splits = splits_of(groups, wish_of(release))
+    progress.done = 0
+    formats = files.formats()
+    progress.write(done=0, total=len(splits) * (1 + len(formats)))
+    earlier = list(ready_releases(benchmark).filter(pk__lt=release.pk))
+    release.guidelines = guidelines_of_gold(benchmark)
+    contents = Contents(
+        release=release,
+        reading=Reading(benchmark, named=release.names_people, on_document=progress.document),
+        splits=splits,
+        groups=groups,
+        earlier=earlier,
+    )
+    fingerprints = files.write_splits(folder, contents)
+    release.documents_count = len(fingerprints)
+    release.splits = {split.value: each.as_json() for split, each in figures_of(benchmark, splits).items()}
+    release.since = earlier[0] if earlier else None
+    release.difference = difference_to(earlier[0], fingerprints).as_json() if earlier else None
+    for write in formats:
+        write(folder, contents)
+        progress.alive()
+    files.write_texts(folder, contents)
+    return fingerprints, groups
+
+
+def wish_of(release: Release) -> Wish:
+    """What a release was asked to be."""
+    return Wish(
+        version=release.version,
+        title=release.title,
+        licence=release.licence,
+        authors=release.authors,
+        shares=Shares(release.share_train, release.share_dev, release.share_test),
+        changelog=release.changelog,
+        is_erratum=release.is_erratum,
+        mends=release.mends,
+        seed=release.seed,
+        grouped_by=GroupedBy(release.grouped_by),
+        keeps_splits_of=release.keeps_splits_of,
+        names_people=release.names_people,
+    )
+
+
+def _finish(release: Release, archive: Path, fingerprints: dict[str, Fingerprint], groups: dict[str, str]) -> None:
+    """Put the archive in its place and freeze the release, all or nothing."""
+    name = f"{FOLDER}/{release.public_id}.zip"
+    with transaction.atomic():
+        if _own(release).select_for_update().first() is None:
+            raise CancelledError
+        rows = (
+            ReleaseDocument(
+                release=release,
+                public_id=public_id,
+                split=each.split,
+                group=groups[public_id],
+                content=each.content,
+                parts=each.parts,
+            )
+            for public_id, each in sorted(fingerprints.items())
+        )
+        ReleaseDocument.objects.bulk_create(rows, batch_size=ROWS_AT_ONCE)
+        archive.replace(default_storage.path(name))
+        _own(release).update(
+            state=ReleaseState.READY,
+            message="",
+            file=name,
+            file_sha256=release.file_sha256,
+            size=release.size,
+            sha256=release.sha256,
+            files=release.files,
+            documents_count=release.documents_count,
+            splits=release.splits,
+            guidelines=release.guidelines,
+            since=release.since,
+            difference=release.difference,
+            finished_at=timezone.now(),
+        )
+        reason = f"version {release.version}, {release.documents_count:,} documents, {release.sha256}"
+        Action(name="release-ready", by=release.by, benchmark=release.benchmark, reason=reason).write()
+        about: dict[str, str | int] = {
+            "release": release.public_id,
+            "version": release.version,
+            "sha256": release.sha256,
+            "documents": release.documents_count,
+        }
+        announce(release.benchmark, WebhookEvent.RELEASE_READY, about)
+
+
+def _own(release: Release) -> QuerySet[Release]:
+    """The row, as long as this attempt has it."""
+    return Release.objects.filter(pk=release.pk, state=ReleaseState.MAKING, started_at=release.started_at)
+
+
+def _fail(release: Release, message: str) -> None:
+    _own(release).update(state=ReleaseState.FAILED, message=message, finished_at=timezone.now())
+
+
+def _root() -> Path:
+    root = Path(default_storage.path(FOLDER))
+    root.mkdir(parents=True, exist_ok=True)
+    return root
+
+
+def _prefix(release: Release) -> str:
+    return f"making-{release.public_id}-"
+
+
+def _sweep(release: Release) -> None:
+    """Remove what a killed worker left of this release."""
+    for folder in _root().glob(f"{_prefix(release)}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def resume_releases(*, alone: bool = False) -> tuple[list[int], list[int]]:
+    """Releases in the making: those to begin or to begin again, and those that another worker may still have.
+
+    ``alone``: there is no other worker, so whatever was being made was lost with the last one.
+    """
+    open_rows = Release.objects.filter(state=ReleaseState.MAKING)
+    if alone:
+        open_rows.update(started_at=None, seen_at=None)
+    silent = timezone.now() - LOST_AFTER
+    rows = list(open_rows.values_list("pk", "seen_at"))
+    begin = [pk for pk, seen in rows if seen is None or seen < silent]
+    return begin, [pk for pk, _ in rows if pk not in begin]

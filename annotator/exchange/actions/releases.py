@@ -1,0 +1,200 @@
+"""Releases: asked for by an owner or admin, taken away by those who read gold, and never changed once they are ready.
+
+``annotator.exchange.actions.making_releases`` makes them in the background.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotator.core import rules
+from annotator.core.actions.enqueue import after_commit
+from annotator.core.actions.fields import BadValueError
+from annotator.core.actions.locking import lock_benchmark
+from annotator.core.actions.recorder import Action
+from annotator.core.models import Benchmark, User
+from annotator.core.vocabulary import GroupedBy, ReleaseState, Split
+from annotator.exchange.models import Release
+from annotator.exchange.queries.releases import gold_rows, kept_splits
+from annotator.exchange.releases import files
+from annotator.exchange.releases.splits import Shares, SplitError, groups_of, split_documents
+
+MAKE_RELEASE = "annotator.make_release"
+VERSION = re.compile(r"[0-9]+(\.[0-9]+){0,3}(-[a-z0-9.]+)?")
+MAX_SEED = 2**31 - 1
+
+
+class ReleaseDamagedError(Exception):
+    """The file of a release is gone, or no longer what it was; the message says so to a person."""
+
+
+# --- asking for one -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a release is to be. ``mends``: the release whose error it mends; an erratum (``is_erratum``) has to name it
+    and to say in ``changelog`` what was wrong. ``authors``: "Family, Given", or one name for a whole group."""
+
+    version: str
+    title: str
+    licence: str
+    authors: Sequence[str]
+    shares: Shares
+    changelog: str = ""
+    is_erratum: bool = False
+    mends: Release | None = None
+    seed: int = 0
+    grouped_by: GroupedBy = GroupedBy.NOTHING
+    keeps_splits_of: Release | None = None
+    names_people: bool = False
+
+
+def start_release(*, benchmark: Benchmark, wish: Wish, by: User | None, here: bool = False) -> Release:
+    """Write down that a release is to be made, and enqueue it on commit; ``here``: the caller makes it itself.
+
+    ``by=None`` is the command line. Raises NotAllowedError by the rules; BadValueError for a version that is there or
+    is none, blank fields, an erratum that names nothing, splits that cannot be drawn, no gold, or a release that is
+    being made.
+    """
+    wish = _checked(wish)
+    try:
+        with transaction.atomic():
+            if by is not None:
+                rules.check_manage(by, benchmark)
+            lock_benchmark(benchmark.pk)
+            _check_place(benchmark, wish)
+            draw_splits(benchmark, wish)
+            release = Release.objects.create(
+                benchmark=benchmark,
+                version=wish.version,
+                title=wish.title,
+                licence=wish.licence,
+                authors=list(wish.authors),
+                changelog=wish.changelog,
+                mends=wish.mends,
+                seed=wish.seed,
+                share_train=wish.shares.train,
+                share_dev=wish.shares.dev,
+                share_test=wish.shares.test,
+                grouped_by=wish.grouped_by,
+                keeps_splits_of=wish.keeps_splits_of,
+                names_people=wish.names_people,
+                by=by,
+            )
+            Action(name="start-release", by=by, benchmark=benchmark, reason=f"version {wish.version}").write()
+            if not here:
+                after_commit(MAKE_RELEASE, release.pk)
+    except IntegrityError:  # where no lock holds, the constraints do
+        raise BadValueError("Another release was started at this moment. Look at it, then start yours.") from None
+    return release
+
+
+def draw_splits(benchmark: Benchmark, wish: Wish) -> dict[str, Split]:
+    """The split of each gold document as it is now. Raises BadValueError where they cannot be drawn."""
+    return splits_of(groups_of(gold_rows(benchmark), wish.grouped_by), wish)
+
+
+def splits_of(groups: Mapping[str, str], wish: Wish) -> dict[str, Split]:
+    """As ``draw_splits``, of documents whose groups are known."""
+    kept = kept_splits(wish.keeps_splits_of) if wish.keeps_splits_of else {}
+    if not groups:
+        raise BadValueError(
+            "There is no gold yet, so there is nothing to release: a document becomes gold when it is agreed at all "
+            "three stages, decompose, verify and revise."
+        )
+    try:
+        return split_documents(groups, wish.shares, seed=wish.seed, kept=kept)
+    except SplitError as error:
+        raise BadValueError(str(error)) from None
+
+
+def _checked(wish: Wish) -> Wish:
+    """The wish with its texts cleaned. Raises BadValueError."""
+
+    def line(text: str) -> str:
+        return " ".join(text.replace("\x00", "").split())
+
+    version, title, licence = line(wish.version), line(wish.title), line(wish.licence)
+    authors = [name for name in map(line, wish.authors) if name]
+    changelog = wish.changelog.replace("\r\n", "\n").replace("\x00", "").strip()
+    if not VERSION.fullmatch(version) or len(version) > 40:
+        raise BadValueError(f"“{version}” is no version: write figures with points, as 1.0 or 2026.1, or 2.0-rc1.")
+    if not title or len(title) > 200:
+        raise BadValueError("Give the release a title of up to 200 characters: it is what others cite.")
+    if not licence or len(licence) > 100:
+        raise BadValueError("Name the licence, for example CC-BY-4.0: without one nobody may use the data.")
+    if not authors:
+        raise BadValueError("Name at least one author, as “Family, Given” or a whole group: they are who is cited.")
+    if not 0 <= wish.seed <= MAX_SEED:
+        raise BadValueError(f"The seed is a whole number from 0 to {MAX_SEED:,}.")
+    if wish.is_erratum and wish.mends is None:
+        raise BadValueError("An erratum names the release that it mends: choose it.")
+    if wish.mends is not None and not changelog:
+        raise BadValueError(f"Say what was wrong in {wish.mends.version}: who has used it must know what to look at.")
+    return Wish(
+        version, title, licence, authors, wish.shares, changelog, wish.is_erratum, wish.mends, wish.seed,
+        wish.grouped_by, wish.keeps_splits_of, wish.names_people,
+    )  # fmt: skip
+
+
+def _check_place(benchmark: Benchmark, wish: Wish) -> None:
+    """Is the version free, is nothing being made, and are the releases it names ready ones of this benchmark?"""
+    for named in (wish.mends, wish.keeps_splits_of):
+        if named is not None and (named.benchmark_id != benchmark.pk or not named.is_ready):
+            raise BadValueError(f"{named.version} is no release of this benchmark that is ready.")
+    there = Release.objects.filter(benchmark=benchmark).exclude(state=ReleaseState.FAILED)
+    if there.filter(version=wish.version).exists():
+        raise BadValueError(
+            f"Version {wish.version} is there already, and a release never changes. Take a new version; if it mends an "
+            "error, say which release it mends."
+        )
+    making = there.filter(state=ReleaseState.MAKING).first()
+    if making is not None:
+        raise BadValueError(
+            f"Version {making.version} is being made. Wait until it is ready, or cancel it on its page, and start this "
+            "one then."
+        )
+
+
+def cancel_release(release: Release, *, by: User) -> None:
+    """Stop the making of a release; its version is free again."""
+    with transaction.atomic():
+        rules.check_manage(by, release.benchmark)
+        stopped = Release.objects.filter(pk=release.pk, state=ReleaseState.MAKING).update(
+            state=ReleaseState.FAILED, message=f"Cancelled by {by}.", finished_at=timezone.now()
+        )
+        if stopped:
+            reason = f"version {release.version}"
+            Action(name="cancel-release", by=by, benchmark=release.benchmark, reason=reason).write()
+
+
+# --- taking one away ------------------------------------------------------------------------------
+
+
+def take_release(release: Release, *, by: User) -> Path:
+    """The archive of a release that is ready, checked against its hash, and on record. Raises NotAllowedError by the
+    rules, ReleaseDamagedError when the file is not what it was."""
+    rules.check_export(by, release.benchmark)
+    if not release.is_ready:
+        raise BadValueError(f"Version {release.version} is not ready, so there is nothing to take away.")
+    path = Path(release.file.path)
+    if not path.is_file():
+        raise ReleaseDamagedError(
+            f"The file of version {release.version} is no longer in the storage. Ask whoever runs this installation to "
+            "bring it back from a backup."
+        )
+    if files.hash_of(path) != release.file_sha256:
+        raise ReleaseDamagedError(
+            f"The file of version {release.version} has changed since it was made, so it is not handed out. Ask "
+            "whoever runs this installation to bring it back from a backup."
+        )
+    with transaction.atomic():
+        Action(name="take-release", by=by, benchmark=release.benchmark, reason=f"version {release.version}").write()
+    return path

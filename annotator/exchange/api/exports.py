@@ -1,0 +1,88 @@
+"""Export: gold taken away as a stream, in any of the formats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import StreamingHttpResponse
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError
+from annotator.core.api.base import ApiView
+from annotator.core.api.fields import Input
+from annotator.core.api.schema import operation
+from annotator.core.api.streams import JSONL, ZIP, AnyForm, file_answer, file_operation
+from annotator.core.vocabulary import Scope
+from annotator.exchange.actions.downloads import start_download, streamed
+from annotator.exchange.formats.catalogue import FORMATS, Reading, UnknownFormatError, format_named
+from annotator.exchange.queries.export import INCLUDE
+
+TAG = "exports"
+
+
+class ExportFormatSerializer(serializers.Serializer):
+    """A format. ``missing``: what has to be installed before it can be written; blank: nothing."""
+
+    name = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
+    description = serializers.CharField()
+    suffix = serializers.CharField()
+    media_type = serializers.CharField()
+    tells_people = serializers.BooleanField()
+    missing = serializers.SerializerMethodField()
+
+    def get_missing(self, found: Any) -> str:
+        return str(found.missing())
+
+
+class ExportsSerializer(serializers.Serializer):
+    """What can be exported."""
+
+    formats = ExportFormatSerializer(many=True)
+    gold = serializers.IntegerField(help_text="Documents agreed at all three stages.")
+    all = serializers.IntegerField(help_text="Documents that are not discarded.")
+
+
+class ExportInput(Input):
+    """What is taken away."""
+
+    format = serializers.CharField(max_length=60, default=next(iter(FORMATS)))
+    include = serializers.ChoiceField([(each, each) for each in INCLUDE], default=INCLUDE[0])
+    named = serializers.BooleanField(
+        default=False, help_text="With people's names instead of pseudonyms, in formats that tell of people."
+    )
+
+
+class ExportsView(ApiView):
+    scope = {"GET": Scope.EXPORT}
+
+    @operation("exports_list", "What can be exported", TAG, answer=ExportsSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """The formats, and how many documents there are for them."""
+        benchmark = self.benchmark(slug)
+        rules.check_export(self.person, benchmark)
+        found: dict[str, Any] = {name: Reading(benchmark, include=name).count() for name in INCLUDE}
+        return Response(ExportsSerializer(found | {"formats": list(FORMATS.values())}).data)
+
+
+class ExportView(ApiView):
+    scope = Scope.EXPORT
+    content_negotiation_class = AnyForm
+
+    @file_operation("export_download", "Export", TAG, forms=(JSONL, ZIP, "application/json"), body=ExportInput)
+    def post(self, request: Request, slug: str) -> StreamingHttpResponse:
+        """The file, as a stream. A POST, since it is put on record who takes what."""
+        benchmark, given = self.benchmark(slug), self.body(ExportInput)
+        try:
+            form = format_named(given["format"])
+        except UnknownFormatError as error:
+            raise BadValueError(str(error)) from None
+        download = start_download(
+            benchmark=benchmark, format=form, include=given["include"], named=given["named"], by=self.person
+        )
+        name = f"{benchmark.slug}-{form.name}-{timezone.localdate():%Y-%m-%d}{form.suffix}"
+        return file_answer(streamed(download, form), form.media_type, name)

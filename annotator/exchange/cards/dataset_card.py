@@ -1,0 +1,259 @@
+"""The dataset card: README.md with a YAML head for the Hugging Face hub, and the story of the data in Markdown.
+
+Every figure comes from ``Counts`` or ``CardFacts``; what is not known says so. Shape of the card after the hub's own
+template, https://huggingface.co/docs/hub/datasets-cards.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from annotator.core.vocabulary import Stage
+from annotator.exchange.cards.counts import DISTRIBUTIONS, Counts
+from annotator.exchange.cards.head import DEFAULT_TABLE, head_of, splits_with_rows
+from annotator.exchange.formats.about import About
+from annotator.exchange.queries.dataset_card import BY_IMPORT, CardFacts, UsedPipeline
+from annotator.exchange.tables.table_columns import TABLES
+from pipeline.metrics.agreement import Estimate
+
+CARD = "README.md"
+
+_THINGS = {
+    "documents": ("document",),
+    "sentences": ("sentence",),
+    "claims": ("claim",),
+    "evidence": ("passage of evidence", "passages of evidence"),
+    "edits": ("edit",),
+}
+_SHOWN = 20  # sources or models that are listed
+
+
+def card(about: About, facts: CardFacts, counts: Counts) -> str:
+    """The whole file."""
+    sections = [
+        f"# {_plain(about.title)}",
+        about.description.strip() or "Answers of language models, checked claim by claim.",
+        _summary(facts, counts),
+        "## How to load",
+        _loading(about, counts),
+        "## Tables",
+        _tables(counts),
+        "## Labels",
+        *_labels(counts),
+        "## Where the documents are from",
+        _origins(counts),
+        "## How it was annotated",
+        *_process(facts),
+        "## Agreement before consolidation",
+        _agreement(facts),
+        "## Known irregularities",
+        _irregularities(facts),
+        "## Licence and citation",
+        _licence(about),
+    ]
+    return head_of(about, counts) + "\n\n".join(sections) + "\n"
+
+
+# --- sections -------------------------------------------------------------------------------------
+
+
+def _summary(facts: CardFacts, counts: Counts) -> str:
+    numbers = ", ".join(_count(counts.rows[name].total(), *things) for name, things in _THINGS.items())
+    return (
+        f"This data set holds {numbers}. Each answer is split into sentences and atomic claims; each claim worth "
+        "checking has passages with their stance, a verdict, and, where it is false, the edits that mend it. "
+        "The steps and words are those of Factcheck-Bench (Wang et al., 2024)."
+    )
+
+
+def _loading(about: About, counts: Counts) -> str:
+    splits = splits_with_rows(counts, DEFAULT_TABLE)
+    if not splits:
+        return "There is nothing to load yet: no document is gold."
+    return (
+        "```python\nfrom datasets import load_dataset\n\n"
+        f'claims = load_dataset("path/to/this/folder", "{DEFAULT_TABLE}", split="{splits[0]}")\n```\n\n'
+        f"Configurations: {', '.join(f'`{table.name}`' for table in TABLES if splits_with_rows(counts, table.name))}. "
+        "Rows are joined by `document_id`, `sentence_id` and `claim_id`, which stay the same in every export."
+    )
+
+
+def _tables(counts: Counts) -> str:
+    rows = [
+        [f"`{table.name}`", table.description, *(f"{counts.rows[table.name][split]:,}" for split in counts.splits)]
+        for table in TABLES
+    ]
+    return _table(["table", "a row is", *counts.splits], rows)
+
+
+def _labels(counts: Counts) -> list[str]:
+    found = []
+    for name, heading in DISTRIBUTIONS.items():
+        labels = counts.labels[name]
+        if labels:
+            total = sum(each.total() for each in labels.values())
+            rows = [
+                [f"`{label}`", *(f"{each[split]:,}" for split in counts.splits), f"{each.total() / total:.1%}"]
+                for label, each in sorted(labels.items(), key=lambda pair: -pair[1].total())
+            ]
+            found.append(f"### {heading}\n\n" + _table(["label", *counts.splits, "share"], rows))
+    return found or ["No documents, no labels."]
+
+
+def _origins(counts: Counts) -> str:
+    found = [
+        f"{what}: " + ", ".join(f"{_plain(name)} ({number:,})" for name, number in counter.most_common(_SHOWN)) + "."
+        for what, counter in (("Prompts from", counts.sources), ("Answers by", counts.models))
+        if counter
+    ]
+    return (
+        "\n\n".join(found)
+        or "The documents do not say which data set their prompts are from, nor which model answered."
+    )
+
+
+def _process(facts: CardFacts) -> list[str]:
+    made_here = facts.gold - facts.imported
+    found = []
+    if facts.imported:
+        found.append(f"{_count(facts.imported, 'document')} came in as agreed, from a file: labelled elsewhere.")
+    if made_here:
+        people = "one person" if facts.overlap == 1 else f"{facts.overlap} people independently, blind to one another"
+        then = "" if facts.overlap == 1 else ", who then settled every difference and signed"
+        third = " A third rater signs every verify stage." if facts.third_rater_at_verify else ""
+        found.append(
+            f"{_count(made_here, 'document')} labelled in Touchstone, each at three stages (decompose, verify, revise) "
+            f"by {people}{then}.{third} Who did it: {_count(facts.annotators, 'annotator')}"
+            + (f" and {_count(facts.third_raters, 'third rater')}." if facts.third_raters else ".")
+        )
+    if facts.blind_first:
+        found.append(
+            f"On {_count(facts.blind_first, 'document')} people labelled first and saw the suggestion afterwards."
+        )
+    found.append("### Guidelines\n\n" + _guidelines(facts))
+    found.append("### Suggestions by the pipeline\n\n" + _pipelines(facts.pipelines))
+    return found
+
+
+def _guidelines(facts: CardFacts) -> str:
+    if not facts.guidelines:
+        return "No guidelines are written down."
+    rows = [
+        [f"[{each.number}](guidelines/version-{each.number}.md)", f"{each.published:%Y-%m-%d}", f"{each.annotations:,}"]
+        for each in facts.guidelines
+    ]
+    return _table(["version", "published", "annotations made by it"], rows)
+
+
+def _pipelines(pipelines: Sequence[UsedPipeline]) -> str:
+    """What suggested what. People see a suggestion and decide; its origin is kept with every label."""
+    used = [each for each in pipelines if each.strategy != BY_IMPORT]
+    if not used:
+        return "None: no run of the pipeline has touched these documents."
+    rows = [
+        [
+            Stage(each.stage).label,
+            _code(each.strategy),
+            _code(each.model),
+            ", ".join(_code(f"{name}={json.dumps(value)}") for name, value in each.parameters.items()),
+            ", ".join(f"{_plain(name)} ({_plain(wording)})" for name, wording in each.prompts.items()),
+            f"{each.documents:,}",
+        ]
+        for each in used
+    ]
+    heads = ["stage", "strategy", "model", "parameters", "prompts", "documents"]
+    return (
+        _table(heads, rows)
+        + "\n\nA suggestion is shown to people, who accept, change or drop it; factuality is never preselected."
+    )
+
+
+def _agreement(facts: CardFacts) -> str:
+    report = facts.agreement
+    if not report.documents:
+        return "Not measured: no document of this benchmark was labelled by two people independently."
+    rows = [
+        [
+            each.field.label,
+            f"{each.figures.items:,}",
+            *(_estimate(getattr(each.figures, name)) for name in ("percent", "alpha", "ac1")),
+        ]
+        for stage in report.stages
+        for each in stage.labels
+    ]
+    parts = [
+        f"Over {_count(report.documents, 'document')} that several people labelled independently, in brackets the 95% "
+        "interval (documents drawn anew). All of the benchmark counts, so it may be more than the documents here.",
+        _table(["what", "items", "same label", "Krippendorff’s alpha", "Gwet’s AC1"], rows),
+    ]
+    parts += [
+        f"Claims: F1 {_estimate(stage.claims.f1)} between the claims that two people found."
+        for stage in report.stages
+        if stage.claims is not None
+    ]
+    return "\n\n".join(parts)
+
+
+def _estimate(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "–"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.2f}"
+    return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
+
+
+def _irregularities(facts: CardFacts) -> str:
+    if not facts.irregularities:
+        return "None of those that Touchstone looks for."
+    rows = [[_code(name), f"{number:,}"] for name, number in facts.irregularities.items()]
+    return "What each name counts stands in docs/formats/statistics.md of Touchstone.\n\n" + _table(
+        ["what", "how often"], rows
+    )
+
+
+def _licence(about: About) -> str:
+    licence = (
+        f"Licence: {_plain(about.licence)}." if about.licence else "No licence was given: ask the authors before use."
+    )
+    key = re.sub(r"\W+", "-", about.name).strip("-") or "dataset"
+    fields = {
+        "title": _bibtex(about.title),
+        # A comma in a name is BibTeX's own "family, given"; other names are kept whole by braces.
+        "author": " and ".join(_bibtex(each) if "," in each else f"{{{_bibtex(each)}}}" for each in about.authors),
+        "year": f"{about.published:%Y}" if about.published else "",
+        "version": _bibtex(about.version),
+        "url": _bibtex(about.url),
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return f"{licence} Passages of web pages keep the rights of their owners.\n\n" + "\n".join(
+        ["```bibtex", f"@misc{{{key},", *lines, "}", "```"]
+    )
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def _plain(text: str) -> str:
+    """A text of somebody's in one line, without what Markdown or a table would take for its own."""
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    """The same as code; nothing for nothing."""
+    shown = " ".join(text.split()).replace("`", "'").replace("|", "\\|")
+    return f"`{shown}`" if shown else ""
+
+
+def _bibtex(text: str) -> str:
+    return re.sub(r"([#$%&_{}])", r"\\\1", " ".join(text.split()))
+
+
+def _count(number: int, one: str, more: str = "") -> str:
+    return f"1 {one}" if number == 1 else f"{number:,} {more or one + 's'}"

@@ -1,0 +1,262 @@
+"""Checked claims as AVeriTeC has them, written and read: claim, label, questions with their answers.
+
+The label is one of four. What AVeriTeC calls conflicting is here "not enough evidence" with stances on both sides; the
+table is in docs/formats/averitec.md.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any, BinaryIO
+
+from annotator.core.file_problems import BadRow, RowError, complain
+from annotator.core.lines import kind_of
+from annotator.core.vocabulary import ClaimType, Factuality, SentenceType, StanceLabel
+from annotator.exchange.formats.ahead import ahead
+from annotator.exchange.formats.answers import read_rows
+from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
+from annotator.exchange.formats.incoming import IncomingDocument, IncomingSentence, document, hash_of
+from annotator.exchange.formats.released import remember, spelled, storable
+from annotator.exchange.formats.writing import (
+    document_key,
+    evidence_of,
+    is_contested,
+    json_bytes,
+    metadata_of,
+    model_of,
+    numbered_claims,
+    source_of,
+)
+
+NAME = "averitec"
+
+SUPPORTED, REFUTED = "Supported", "Refuted"
+NOT_ENOUGH, CONFLICTING = "Not Enough Evidence", "Conflicting Evidence/Cherrypicking"
+FACTUALITY = {
+    SUPPORTED: Factuality.TRUE.value,
+    REFUTED: Factuality.FALSE.value,
+    NOT_ENOUGH: Factuality.NOT_ENOUGH_EVIDENCE.value,
+    CONFLICTING: Factuality.NOT_ENOUGH_EVIDENCE.value,
+}
+
+# What AVeriTeC says about a claim, with what stands there where nobody said it.
+_ABOUT: dict[str, Any] = {
+    "required_reannotation": False,
+    "claim_date": None,
+    "speaker": None,
+    "original_claim_url": None,
+    "fact_checking_article": None,
+    "reporting_source": None,
+    "location_ISO_code": None,
+    "claim_types": [],
+    "fact_checking_strategies": [],
+    "cached_original_claim_url": None,
+}
+# The order of its fields.
+_FIELDS = (
+    *("claim", "required_reannotation", "label", "justification", "claim_date", "speaker", "original_claim_url"),
+    *("fact_checking_article", "reporting_source", "location_ISO_code", "claim_types", "fact_checking_strategies"),
+    *("questions", "cached_original_claim_url", "claim_id", "document", "position"),
+)
+_NOT_ABOUT = ("claim", "label", "justification", "questions", "claim_id", "document", "position")
+# What a person who labels a claim anew is not to see.
+_ANSWERS = ("fact_checking_article",)
+_DATE = re.compile(r"(\d{1,2})-(\d{1,2})-(\d{4})")
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
+    """One file: a JSON list, with one checked claim a line."""
+    before = "[\n"
+    for written in ahead(documents, lambda read: [json_bytes(row).decode() for gold in read for row in rows(gold)]):
+        for line in written:
+            yield before + line
+            before = ",\n"
+    yield "[]\n" if before == "[\n" else "\n]\n"
+
+
+def rows(gold: GoldDocument) -> Iterator[dict[str, Any]]:
+    """The checked claims of a document that have a verdict."""
+    metadata = metadata_of(gold)
+    about = _ABOUT | {
+        "claim_date": f"{gold.reference_date:%d-%m-%Y}" if gold.reference_date else None,
+        "speaker": model_of(gold) or None,
+        "reporting_source": source_of(gold) or None,
+    }
+    about |= {name: metadata[name] for name in _ABOUT if name in metadata}
+    for position, _, claim in numbered_claims(gold):
+        if not claim.is_checked or not claim.factuality:
+            continue
+        own = _own(claim)
+        row = about | {name: spelled(claim.released, _key(name), value) for name, value in own.items()}
+        row |= {
+            "claim": claim.text,
+            "claim_id": claim.public_id,
+            "document": document_key(gold),
+            "position": position,
+        }
+        yield {name: row[name] for name in _FIELDS}
+
+
+def _own(claim: GoldClaim) -> dict[str, Any]:
+    return {"label": _label(claim), "justification": claim.reason, "questions": _questions(claim)}
+
+
+def _key(name: str) -> str:
+    """Under which name the spelling of a field is remembered."""
+    return f"{NAME}.{name}"
+
+
+def _label(claim: GoldClaim) -> str:
+    if claim.factuality == Factuality.TRUE:
+        return SUPPORTED
+    if claim.factuality == Factuality.FALSE:
+        return REFUTED
+    return CONFLICTING if is_contested(claim) else NOT_ENOUGH
+
+
+def _questions(claim: GoldClaim) -> list[dict[str, Any]]:
+    """The passages that bear on the claim, those found by one query together under it."""
+    told = [each for each in evidence_of(claim) if each.stance != StanceLabel.IRRELEVANT]
+    return [
+        {
+            "question": query,
+            "answers": [spelled(each.released, _key("answer"), _answer(each)) for each in group],
+        }
+        for query, group in groupby(told, key=lambda each: each.query)
+    ]
+
+
+def _answer(evidence: GoldEvidence) -> dict[str, Any]:
+    return {
+        "answer": evidence.passage,
+        "answer_type": "Extractive",
+        "source_url": evidence.url,
+        "source_medium": "Web text",
+    }
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def read(stream: BinaryIO) -> Iterator[GoldDocument | BadRow]:
+    """Claims with label and evidence as gold: each a document of one sentence and one claim. Raises ``FileError``."""
+    return read_rows(stream, _gold)
+
+
+def read_documents(stream: BinaryIO, mapping: Mapping[str, str] | None = None) -> Iterator[IncomingDocument | BadRow]:
+    """Claims to be annotated anew: the claim is the response, and suggested as its only claim.
+
+    Label, justification, evidence and article are left out, since they give the answer away. Raises ``FileError``.
+    """
+    return read_rows(
+        stream, lambda row, line: _document({name: row[name] for name in row if name not in _ANSWERS}, line)
+    )
+
+
+def _document(row: Mapping[str, Any], line: int) -> IncomingDocument:
+    text = row.get("claim")
+    if not isinstance(text, str):
+        raise RowError(("claim", f"a text is needed, here stands {kind_of(text)}: is this an AVeriTeC file?"))
+    return document(
+        {
+            "response": text,
+            "id": row.get("claim_id"),
+            "source": "AVeriTeC",
+            "metadata": {name: value for name, value in row.items() if name not in _NOT_ABOUT},
+            "reference_date": _date(row.get("claim_date")),
+        },
+        line=line,
+        sentences=[IncomingSentence(text, (text,))],
+    )
+
+
+def _date(value: Any) -> str | None:
+    """The day as other formats write it; None for what is no day, which stays in the metadata as it is."""
+    match = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        return None
+    try:
+        return dt.date(int(match[3]), int(match[2]), int(match[1])).isoformat()
+    except ValueError:
+        return None
+
+
+def _gold(row: Mapping[str, Any], line: int) -> GoldDocument:
+    incoming = _document(row, line)
+    label, reason = row.get("label"), row.get("justification")
+    complaints: list[tuple[str, str]] = []
+    if not isinstance(label, str) or label not in FACTUALITY:
+        shown = f"“{label[:40]}”" if isinstance(label, str) else kind_of(label)
+        complaints.append(("label", f"{shown} is none of {', '.join(FACTUALITY)}."))
+    if reason is not None and not isinstance(reason, str):
+        complaints.append(("justification", f"a text is needed, here stands {kind_of(reason)}."))
+    evidence = _evidence(row.get("questions", []), complaints)
+    complain(complaints)
+    text = storable(incoming.response)
+    claim = GoldClaim(
+        text=text,
+        type=ClaimType.FACTUAL,
+        worth_checking=True,
+        retrieved=evidence,
+        factuality=FACTUALITY[str(label)],
+        reason=storable(reason or ""),
+    )
+    for name, value in _own(claim).items():
+        remember(claim.released, _key(name), row.get(name, value), value)
+    sentence = GoldSentence(
+        text=text, start=0, end=len(text), decontext=text, type=SentenceType.CHECKWORTHY, claims=[claim], revised=text
+    )
+    return GoldDocument(
+        response=text,
+        sentences=[sentence],
+        revised_response=text,
+        reference_date=incoming.reference_date,
+        line=line,
+        about={
+            "external_id": incoming.external_id,
+            "identity": incoming.identity,
+            "source": incoming.source,
+            "model": incoming.model,
+            "metadata": incoming.metadata,
+            "reference_date": incoming.reference_date,
+        },
+        content_hash=hash_of(row),
+        size=len(str(row)),
+    )
+
+
+def _evidence(questions: Any, complaints: list[tuple[str, str]]) -> list[GoldEvidence]:
+    """One passage an answer, with its question as the query."""
+    found: list[GoldEvidence] = []
+    if not isinstance(questions, list):
+        complaints.append(("questions", f"a list is needed, here stands {kind_of(questions)}."))
+        return found
+    for number, each in enumerate(questions, start=1):
+        query = each.get("question") if isinstance(each, dict) else None
+        answers = each.get("answers") if isinstance(each, dict) else None
+        if not isinstance(query, str) or not isinstance(answers, list):
+            complaints.append(("questions", f"number {number} is no object with “question” and a list “answers”."))
+            continue
+        for answer in answers:
+            if not isinstance(answer, dict) or not isinstance(answer.get("answer"), str):
+                complaints.append(("questions", f"an answer to number {number} is no object with a text “answer”."))
+                continue
+            found.append(_passage(query, answer))
+    return found
+
+
+def _passage(query: str, answer: Mapping[str, Any]) -> GoldEvidence:
+    text, explained, url = answer["answer"], answer.get("boolean_explanation"), answer.get("source_url")
+    if isinstance(explained, str) and explained.strip():
+        text = f"{text.strip().rstrip('.')}. {explained}"
+    evidence = GoldEvidence(
+        passage=storable(text), url=storable(url) if isinstance(url, str) else "", query=storable(query)
+    )
+    remember(evidence.released, _key("answer"), dict(answer), _answer(evidence))
+    return evidence

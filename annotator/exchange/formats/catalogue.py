@@ -1,0 +1,268 @@
+"""Every form in which labels leave a benchmark: what the export page, the command and releases choose from.
+
+A format is written from a ``Reading``, piece by piece, so that memory does not grow with the benchmark. Most are
+functions over gold documents; ``one_file`` and ``zipped`` make them fit:
+
+- ``lines(documents) -> Iterator[str]``: one file, through ``one_file``;
+- ``files(documents) -> Iterator[tuple[str, Iterator[str | bytes]]]``: several files by name, through ``zipped``.
+  ``documents`` is called once for each pass over the benchmark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from annotator.core.models import Benchmark
+from annotator.exchange.cards import croissant
+from annotator.exchange.formats import (
+    averitec,
+    factcheck_bench,
+    fastfact,
+    huggingface,
+    original_tool,
+    prov,
+    subtasks,
+    veriscore,
+)
+from annotator.exchange.formats.about import About
+from annotator.exchange.formats.gold import GoldDocument
+from annotator.exchange.formats.packing import zip_of_many
+from annotator.exchange.formats.zipping import NamedFiles, zip_of
+from annotator.exchange.native import touchstone
+from annotator.exchange.queries import native
+from annotator.exchange.queries.export import INCLUDE, count_documents, gold_documents
+from annotator.exchange.tables import tables, tables_parquet
+
+JSONL = "application/jsonl; charset=utf-8"
+ZIP = "application/zip"
+
+
+@dataclass(slots=True)
+class Reading:
+    """What one export reads. ``named``: with people's names instead of pseudonyms, in formats that tell of people.
+
+    ``on_document`` is called with each document that has been read, once a pass.
+    """
+
+    benchmark: Benchmark
+    include: str = INCLUDE[0]
+    named: bool = False
+    on_document: Callable[[], None] | None = None
+
+    def documents(self) -> Iterator[GoldDocument]:
+        """One pass over the gold documents. Raises ValueError for an unknown ``include``."""
+        for document in gold_documents(self.benchmark, include=self.include):
+            yield document
+            self.tick()
+
+    def count(self) -> int:
+        """How many documents one pass has."""
+        return count_documents(self.benchmark, include=self.include)
+
+    def tick(self) -> None:
+        """Tells that one more document has been written."""
+        if self.on_document is not None:
+            self.on_document()
+
+
+Pieces = Iterator[bytes]
+Documents = Callable[[], Iterator[GoldDocument]]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """One format. ``description`` is one sentence on what it is for; ``suffix`` that of the file.
+
+    ``passes``: how often ``write`` goes over the documents. ``tells_people``: it says who did what, so that names or
+    pseudonyms are to be chosen. ``missing()``: what has to be installed before it can be written, "" if nothing has.
+    """
+
+    name: str
+    label: str
+    description: str
+    suffix: str
+    media_type: str
+    write: Callable[[Reading], Pieces]
+    passes: int = 1
+    tells_people: bool = False
+    missing: Callable[[], str] = lambda: ""
+
+
+def one_file(lines: Callable[[Iterator[GoldDocument]], Iterable[str]]) -> Callable[[Reading], Pieces]:
+    """A writer of one text file, in UTF-8."""
+
+    def write(reading: Reading) -> Pieces:
+        for line in lines(reading.documents()):
+            yield line.encode()
+
+    return write
+
+
+def zipped(files: Callable[[Documents], NamedFiles]) -> Callable[[Reading], Pieces]:
+    """A writer of several files as one ZIP, which is streamed: one file after the other, each in one pass."""
+
+    def write(reading: Reading) -> Pieces:
+        yield from zip_of(files(reading.documents))
+
+    return write
+
+
+# --- the formats ----------------------------------------------------------------------------------
+
+
+def _of_people(lines: Callable[..., Pieces]) -> Callable[[Reading], Pieces]:
+    """A writer of a format that says who did what, and so reads more than gold documents hold."""
+
+    def write(reading: Reading) -> Pieces:
+        asked = {"include": reading.include, "named": reading.named, "on_document": reading.tick}
+        yield from lines(reading.benchmark, **asked)
+
+    return write
+
+
+def _about(benchmark: Benchmark) -> About:
+    """What a data set made on this page says of itself. A release says more: licence, authors, version."""
+    return About(name=benchmark.slug, title=benchmark.name, description=benchmark.description)
+
+
+def _hugging_face(reading: Reading) -> Pieces:
+    return zip_of(huggingface.files(reading.benchmark, reading.documents, _about(reading.benchmark)))
+
+
+def _croissant(reading: Reading) -> Pieces:
+    return zip_of(croissant.files(reading.documents, _about(reading.benchmark)))
+
+
+def _original_tool(reading: Reading) -> Pieces:
+    return zip_of_many(original_tool.files(reading.documents))
+
+
+_ALL: tuple[ExportFormat, ...] = (
+    ExportFormat(
+        name=factcheck_bench.NAME,
+        label="Factcheck-Bench",
+        description="One document a line with the field names, words and nesting of the released file, for everything "
+        "that reads Factcheck-Bench.",
+        suffix=".jsonl",
+        media_type=JSONL,
+        write=one_file(factcheck_bench.lines),
+    ),
+    ExportFormat(
+        name=touchstone.NAME,
+        label="Touchstone",
+        description="Everything, with nothing lost: each person’s work, how it was settled, suggestions, versions, "
+        "times and history. For moving a benchmark, for archives, and for studies of annotation itself.",
+        suffix=".jsonl",
+        media_type=JSONL,
+        write=_of_people(native.lines),
+        tells_people=True,
+    ),
+    ExportFormat(
+        name="subtasks",
+        label="Subtasks",
+        description="Five files of JSON lines, one for each task of Factcheck-Bench, for training and testing one step "
+        "by itself.",
+        suffix=".zip",
+        media_type=ZIP,
+        write=zipped(subtasks.files),
+    ),
+    ExportFormat(
+        name="original-tool",
+        label="Factcheck-Bench’s own tool",
+        description="What the three screens of the original annotation tool take and give, for going on there.",
+        suffix=".zip",
+        media_type=ZIP,
+        write=_original_tool,
+    ),
+    ExportFormat(
+        name="csv",
+        label="CSV tables",
+        description="Documents, sentences, claims, evidence and edits as five tables with exact cells, for scripts and "
+        "databases.",
+        suffix=".zip",
+        media_type=ZIP,
+        write=zipped(tables.files),
+    ),
+    ExportFormat(
+        name="csv-spreadsheet",
+        label="CSV tables for spreadsheets",
+        description="The same five tables for Excel and its like, where a text that looks like a formula is not run.",
+        suffix=".zip",
+        media_type=ZIP,
+        write=zipped(partial(tables.files, for_spreadsheets=True)),
+    ),
+    ExportFormat(
+        name="parquet",
+        label="Parquet tables",
+        description="The same five tables with typed columns, for pandas, DuckDB, Spark and large benchmarks.",
+        suffix=".zip",
+        media_type=ZIP,
+        write=zipped(tables_parquet.files),
+        missing=tables_parquet.missing,
+    ),
+    ExportFormat(
+        name="huggingface",
+        label="Hugging Face data set",
+        description="A folder for datasets.load_dataset, with a data set card that is filled from the data.",
+        suffix=".zip",
+        media_type=ZIP,
+        write=_hugging_face,
+    ),
+    ExportFormat(
+        name="croissant",
+        label="Croissant",
+        description="The five CSV tables with Croissant metadata, for data set search and machine-learning loaders.",
+        suffix=".zip",
+        media_type=ZIP,
+        write=_croissant,
+    ),
+    ExportFormat(
+        name="prov",
+        label="W3C PROV",
+        description="Where every label came from, by whom and from what, one PROV-JSON document a line, for provenance "
+        "tools.",
+        suffix=".jsonl",
+        media_type=JSONL,
+        write=_of_people(prov.lines),
+        tells_people=True,
+    ),
+    ExportFormat(
+        name="averitec",
+        label="AVeriTeC",
+        description="One claim after the other with question-answer evidence and the four AVeriTeC labels, for systems "
+        "and scores made for AVeriTeC.",
+        suffix=".json",
+        media_type="application/json; charset=utf-8",
+        write=one_file(averitec.lines),
+    ),
+    ExportFormat(
+        name="fastfact",
+        label="FastFact",
+        description="FastFact’s annotation file, one response a line with its claims and labels.",
+        suffix=".jsonl",
+        media_type=JSONL,
+        write=one_file(fastfact.lines),
+    ),
+    ExportFormat(
+        name="veriscore",
+        label="VeriScore",
+        description="VeriScore’s claims, evidence and verification files, for running or checking its later steps.",
+        suffix=".zip",
+        media_type=ZIP,
+        write=zipped(veriscore.files),
+    ),
+)
+FORMATS: dict[str, ExportFormat] = {each.name: each for each in _ALL}
+
+
+class UnknownFormatError(LookupError):
+    """There is no such format; the message names those there are."""
+
+
+def format_named(name: str) -> ExportFormat:
+    """The format of that name. Raises UnknownFormatError."""
+    if name not in FORMATS:
+        raise UnknownFormatError(f"“{name}” is no format that can be exported: {', '.join(FORMATS)}.")
+    return FORMATS[name]

@@ -1,0 +1,298 @@
+"""The formats in which documents come in: JSON lines, CSV, the original tool's screen-1 file, FastFact-Bench, AVeriTeC.
+
+Every reader is a generator of ``IncomingDocument | BadRow`` over a seekable binary stream, one row in memory at a
+time; it raises ``FileError`` where the file as a whole cannot be read.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import PurePath
+from typing import Any, BinaryIO
+
+from annotator.core import lines
+from annotator.core.file_problems import BadRow, FileError, RowError, bad_row, complain
+from annotator.exchange.formats import averitec
+from annotator.exchange.formats.incoming import FIELDS, IncomingDocument, IncomingSentence, document, picked
+
+Mapped = Mapping[str, str] | None
+Reader = Callable[[BinaryIO, Mapped], Iterator[IncomingDocument | BadRow]]
+
+_HEAD_BYTES = 256 * 1024
+
+
+# --- JSON lines -----------------------------------------------------------------------------------
+
+
+def read_jsonl(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocument | BadRow]:
+    """One object a line with the keys of ``FIELDS``; other keys become metadata."""
+    return lines.read_objects(stream, lambda row, number: document(picked(row, mapping), line=number))
+
+
+# --- FastFact-Bench -------------------------------------------------------------------------------
+
+
+# What FastFact's and VeriScore's later files say of claims: not to be seen by those who label the answer anew.
+_LABELLED = (
+    *("claims_lst", "prelabel_stats", "response_stats"),
+    *("claim_list", "all_claim_lst", "claim_search_results", "claim_verification_result"),
+)
+
+
+def read_fastfact(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocument | BadRow]:
+    """Answers from FastFact-Bench's response file, or from FastFact's or VeriScore's files of claims, which are left
+    out: one object a line."""
+    return lines.read_objects(stream, lambda row, number: _fastfact(row, number, mapping))
+
+
+def _fastfact(row: dict[str, Any], number: int, mapping: Mapped) -> IncomingDocument:
+    """A question has one id for the answers of all models: the two together name a document."""
+    columns = {"prompt": "question", "source": "prompt_source", "id": "question_id"} | dict(mapping or {})
+    values = picked({name: value for name, value in row.items() if name not in _LABELLED}, columns)
+    if "prompt" not in values:
+        raise RowError(("question", "it is missing: is this a FastFact file?"))
+    if values.get("id") not in (None, "") and isinstance(values.get("model"), str):
+        values["id"] = f"{values['id']}/{values['model']}"
+    return document(values, line=number)
+
+
+# --- the original tool ----------------------------------------------------------------------------
+
+
+def read_original_tool(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocument | BadRow]:
+    """Screen-1 input of the Factcheck-Bench tool: one JSON object, a list of them, or one a line.
+
+    Its sentences and atomic claims become suggestions.
+    """
+    lines.check_encoding(stream)
+    if _is_object_a_line(stream):
+        yield from lines.read_objects(stream, lambda row, number: _original_tool(row, number, mapping))
+        return
+    stream.seek(0)
+    raw = stream.read(lines.MAX_LINE_BYTES + 1)
+    if len(raw) > lines.MAX_LINE_BYTES:
+        raise FileError("The file is larger than 16 MiB: write one object a line, then it may have any length.")
+    try:
+        value = lines.json_value(lines.Line(1, 0, raw.removeprefix(b"\xef\xbb\xbf")).text())
+    except RowError as error:
+        raise FileError(f"The file cannot be read: {error.complaints[0][1]}") from None
+    for number, row in enumerate(value if isinstance(value, list) else [value], start=1):
+        if not isinstance(row, dict):
+            yield bad_row(number, f"a JSON object is needed, here stands {lines.kind_of(row)}.")
+            continue
+        try:
+            yield _original_tool(row, number, mapping)
+        except RowError as error:
+            yield error.at(number)
+
+
+def _is_object_a_line(stream: BinaryIO) -> bool:
+    stream.seek(0)
+    first = stream.readline(_HEAD_BYTES)
+    try:
+        return isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _original_tool(row: dict[str, Any], number: int, mapping: Mapped) -> IncomingDocument:
+    rest = {key: value for key, value in row.items() if key not in ("sentences", "atomic claims")}
+    sentences, claims = row.get("sentences"), row.get("atomic claims")
+    complaints: list[tuple[str, str]] = []
+    if not isinstance(sentences, list) or not all(isinstance(each, str) for each in sentences):
+        complaints.append(("sentences", "a list of texts is needed: is this a screen-1 file of the original tool?"))
+    if not isinstance(claims, list) or not all(
+        isinstance(each, list) and all(isinstance(claim, str) for claim in each) for each in claims
+    ):
+        complaints.append(("atomic claims", "a list with one list of texts for each sentence is needed."))
+    complain(complaints)
+    assert isinstance(sentences, list) and isinstance(claims, list)
+    if len(sentences) != len(claims):
+        complain(
+            [
+                (
+                    "atomic claims",
+                    f"{len(claims)} lists for {len(sentences)} sentences: one for each is needed.",
+                )
+            ]
+        )
+    return document(
+        picked(rest, mapping),
+        line=number,
+        sentences=(
+            IncomingSentence(text, tuple(each)) for text, each in zip(sentences, claims, strict=True) if text.strip()
+        ),
+    )
+
+
+# --- CSV ------------------------------------------------------------------------------------------
+
+
+def read_csv(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocument | BadRow]:
+    """A header line and one document a row; commas, semicolons or tabs. Other columns become metadata."""
+    header = csv_columns(stream)
+    columns = {name: _named(header, (mapping or {}).get(name, name)) for name in FIELDS}
+    if columns["response"] not in header:
+        raise FileError(
+            f"No column is called “response”; there are {', '.join(f'“{name}”' for name in header)}. "
+            "Rename the column that holds the answers, or map it."
+        )
+    problems: dict[int, BadRow] = {}
+    rows = csv.reader(_csv_lines(stream, problems), delimiter=_delimiter(stream), strict=True)
+    next(rows)
+    while True:
+        first = rows.line_num + 1
+        try:
+            cells = next(rows, None)
+        except csv.Error as error:
+            yield bad_row(first, f"not CSV: {error}. Is a quotation mark missing or too many?")
+            continue
+        too_long = next((problems.pop(line) for line in range(first, rows.line_num + 1) if line in problems), None)
+        if too_long is not None:
+            yield too_long
+        elif cells is None:
+            return
+        elif cells:
+            try:
+                yield _csv_document(cells, header, columns, first)
+            except RowError as error:
+                yield error.at(first)
+
+
+def csv_columns(stream: BinaryIO) -> list[str]:
+    """The column names of a CSV file."""
+    lines.check_encoding(stream)
+    head = next(csv.reader(_csv_lines(stream, {}), delimiter=_delimiter(stream)), [])
+    names = [name.strip() for name in head]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise FileError(f"Two columns are called “{repeated[0]}”: rename one of them.")
+    return names
+
+
+def _csv_document(cells: list[str], header: list[str], columns: Mapping[str, str], number: int) -> IncomingDocument:
+    if len(cells) != len(header):
+        raise RowError(("", f"{len(cells)} cells, but the header has {len(header)}: is a text not in quotation marks?"))
+    bad = [(name, _not_utf8()) for name, cell in zip(header, cells, strict=True) if not _is_text(cell)]
+    complain(bad)
+    row: dict[str, Any] = dict(zip(header, cells, strict=True))
+    values = picked({name: value for name, value in row.items() if name in columns.values()}, columns)
+    rest = {name: value for name, value in row.items() if name not in columns.values() and value != ""}
+    if isinstance(values.get("metadata"), str) and values["metadata"].strip():
+        try:
+            values["metadata"] = lines.json_value(values["metadata"])
+        except RowError as error:
+            raise RowError(("metadata", error.complaints[0][1])) from None
+    if rest and (not values.get("metadata") or isinstance(values["metadata"], dict)):
+        values["metadata"] = {**rest, **(values.get("metadata") or {})}
+    return document(values, line=number)
+
+
+def _csv_lines(stream: BinaryIO, problems: dict[int, BadRow]) -> Iterator[str]:
+    """The file's lines for the csv module. Bytes that are not UTF-8 become lone surrogates, to be named by row."""
+    csv.field_size_limit(lines.MAX_LINE_BYTES)
+    for line in lines.read_lines(stream, whole=True):
+        if isinstance(line, BadRow):
+            problems[line.line] = line
+            yield "\n"
+        else:
+            yield line.raw.decode("utf-8", "surrogateescape")
+
+
+def _is_text(cell: str) -> bool:
+    return not any("\udc80" <= character <= "\udcff" for character in cell)
+
+
+def _not_utf8() -> str:
+    return "it holds a byte that is not UTF-8. Save the file as UTF-8 (in Excel: “CSV UTF-8”) and import it again."
+
+
+def _delimiter(stream: BinaryIO) -> str:
+    stream.seek(0)
+    head = stream.readline(_HEAD_BYTES).decode("utf-8", "replace")
+    return max((",", ";", "\t"), key=head.count)
+
+
+def _named(header: list[str], name: str) -> str:
+    """The column of that name, whatever its case."""
+    return next((column for column in header if column.casefold() == name.casefold()), name)
+
+
+# --- which format ---------------------------------------------------------------------------------
+
+READERS: dict[str, Reader] = {
+    "jsonl": read_jsonl,
+    "csv": read_csv,
+    "original-tool": read_original_tool,
+    "fastfact": read_fastfact,
+    averitec.NAME: averitec.read_documents,
+}
+FORMATS: tuple[str, ...] = ("auto", *READERS)
+
+
+def detect(stream: BinaryIO, filename: str = "") -> str:
+    """The name of the format, from the file's name and its first lines. Raises ``FileError``."""
+    lines.check_encoding(stream)
+    suffix = PurePath(filename).suffix.lower()
+    if suffix in (".csv", ".tsv"):
+        return "csv"
+    head = stream.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head[:1] in (b"{", b"["):
+        return _detect_json(head)
+    if suffix in (".jsonl", ".ndjson", ".json"):
+        return "jsonl"
+    if b"response" in head.split(b"\n", 1)[0].lower():
+        return "csv"
+    raise FileError(
+        "It cannot be told what kind of file this is. Name the format: " + ", ".join(READERS) + ". "
+        "A CSV file needs a header line with a column “response”."
+    )
+
+
+def _detect_json(head: bytes) -> str:
+    for line in head.split(b"\n")[:20]:
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict):
+            if "atomic claims" in row:
+                return "original-tool"
+            if "question" in row and "prompt" not in row:
+                return "fastfact"
+            is_claim = {"claim", "questions"} <= row.keys() and "response" not in row
+            return averitec.NAME if is_claim else "jsonl"
+    if head.startswith(b"[") and all(name in head for name in (b'"claim"', b'"questions"', b'"answers"')):
+        return averitec.NAME
+    return "original-tool" if b'"atomic claims"' in head else "jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The first rows of a file: its format, its columns (CSV and JSON lines), good and bad rows."""
+
+    format: str
+    columns: tuple[str, ...]
+    rows: tuple[IncomingDocument | BadRow, ...]
+
+
+def preview(
+    stream: BinaryIO, *, format: str = "auto", filename: str = "", mapping: Mapped = None, n: int = 5
+) -> Preview:
+    """The first ``n`` rows as an import would read them. Raises ``FileError``."""
+    name = detect(stream, filename) if format == "auto" else format
+    columns: list[str] = []
+    if name == "csv":
+        columns = csv_columns(stream)
+    elif name in ("jsonl", "fastfact"):
+        for line in islice(lines.read_lines(stream), n):
+            if not isinstance(line, BadRow):
+                try:
+                    columns += [key for key in lines.json_object(line.text()) if key not in columns]
+                except RowError:
+                    continue
+    return Preview(name, tuple(columns), tuple(islice(READERS[name](stream, mapping), n)))

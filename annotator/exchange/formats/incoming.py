@@ -1,0 +1,182 @@
+"""A document on its way in, the same from every format: what is checked, what counts as its identity."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotator.core.file_problems import complain
+from annotator.core.lines import kind_of
+from annotator.exchange.formats.released import storable
+
+FIELDS: tuple[str, ...] = ("prompt", "response", "id", "source", "model", "metadata", "reference_date")
+SHORT_TEXT = 200  # characters: the width of the columns for id, source and model
+
+_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}\S*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingSentence:
+    """A sentence that the file proposes, with the claims it proposes for it."""
+
+    text: str
+    claims: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingDocument:
+    """One row. Texts are as in the file: the characters that no database takes are left out only on writing."""
+
+    line: int
+    prompt: str
+    response: str
+    external_id: str = ""
+    source: str = ""
+    model: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    reference_date: dt.date | None = None
+    sentences: tuple[IncomingSentence, ...] = ()
+
+    @property
+    def identity(self) -> str:
+        return self.external_id or text_identity(self.prompt, self.response)
+
+    @property
+    def content_hash(self) -> str:
+        return hash_of(
+            [
+                self.prompt,
+                self.response,
+                self.source,
+                self.model,
+                self.metadata,
+                self.reference_date.isoformat() if self.reference_date else None,
+                [[sentence.text, list(sentence.claims)] for sentence in self.sentences],
+            ]
+        )
+
+    @property
+    def size(self) -> int:
+        """Roughly its length in characters, to keep a batch within bounds."""
+        return len(self.prompt) + len(self.response)
+
+
+def text_identity(prompt: str, response: str) -> str:
+    """The identity of a document without an id."""
+    return f"sha256:{hash_of([prompt, response])}"
+
+
+def hash_of(value: Any) -> str:
+    """SHA-256 (hex) of a JSON value, whatever the order of its keys."""
+    return hash_of_json(sorted_json(value))
+
+
+def sorted_json(value: Any) -> str:
+    """A JSON value as ASCII, the keys of its objects in order."""
+    return json.dumps(value, sort_keys=True)
+
+
+def hash_of_json(text: str) -> str:
+    """The hash of a value from its ``sorted_json``."""
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def place_of(text: str, response: str, position: int) -> tuple[int, int] | None:
+    """Where a sentence stands in the response from ``position`` on, its outer space left aside if need be."""
+    for wanted in (text, text.strip()):
+        start = response.find(wanted, position) if wanted else -1
+        if start >= 0:
+            return start, start + len(wanted)
+    return None
+
+
+def document(values: Mapping[str, Any], *, line: int, sentences: Iterable[IncomingSentence] = ()) -> IncomingDocument:
+    """A checked document from the values of ``FIELDS``. Raises ``RowError`` with everything that is wrong."""
+    complaints: list[tuple[str, str]] = []
+
+    def text(name: str, *, at_most: int | None = None) -> str:
+        value = values.get(name)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            complaints.append((name, f"a text is needed, here stands {kind_of(value)}."))
+            return ""
+        if at_most is not None and len(value) > at_most:
+            complaints.append((name, f"{len(value)} characters, more than the {at_most} that fit: shorten it."))
+        return value
+
+    prompt, response = text("prompt"), text("response")
+    if "response" not in values:
+        complaints.append(("response", "it is missing: each row needs the answer that is to be checked."))
+    elif not storable(response).strip() and not any(name == "response" for name, _ in complaints):
+        complaints.append(("response", "it is blank: there is nothing to check."))
+    external_id, complaint = _external_id(values.get("id"))
+    complaints += complaint
+    source, model = text("source", at_most=SHORT_TEXT), text("model", at_most=SHORT_TEXT)
+    metadata = values.get("metadata")
+    if metadata is None or metadata == "":
+        metadata = {}
+    elif not isinstance(metadata, dict):
+        complaints.append(("metadata", f"a JSON object is needed, here stands {kind_of(metadata)}."))
+        metadata = {}
+    reference_date, complaint = parse_date(values.get("reference_date"), "reference_date")
+    complaints += complaint
+    complain(complaints)
+    return IncomingDocument(
+        line=line,
+        prompt=prompt,
+        response=response,
+        external_id=external_id,
+        source=source,
+        model=model,
+        metadata=metadata,
+        reference_date=reference_date,
+        sentences=tuple(sentences),
+    )
+
+
+def _external_id(value: Any) -> tuple[str, list[tuple[str, str]]]:
+    if value is None:
+        return "", []
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return "", [("id", f"a text or a whole number is needed, here stands {kind_of(value)}.")]
+    external_id = str(value).strip()
+    if len(external_id) > SHORT_TEXT:
+        return "", [("id", f"{len(external_id)} characters, more than the {SHORT_TEXT} that fit: shorten it.")]
+    if "\x00" in external_id or not external_id.isprintable():
+        return "", [("id", "it holds characters that cannot be printed: take them out.")]
+    return external_id, []
+
+
+def parse_date(value: Any, field_name: str) -> tuple[dt.date | None, list[tuple[str, str]]]:
+    """A date written as 2023-11-20 (a time after it is dropped), or what is wrong with it; blank is no date."""
+    if value is None or value == "":
+        return None, []
+    match = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    try:
+        if match:
+            return dt.date.fromisoformat(match[1]), []
+    except ValueError:
+        pass
+    shown = repr(value) if isinstance(value, str | int | float) else kind_of(value)
+    return None, [(field_name, f"{shown[:40]} is no date: write it as year-month-day, 2023-11-20.")]
+
+
+def picked(row: Mapping[str, Any], mapping: Mapping[str, str] | None) -> dict[str, Any]:
+    """The values of ``FIELDS`` in a row; every other column becomes metadata, so that nothing is lost.
+
+    ``mapping`` says which column holds a field, where it is not called like it: {"prompt": "question"}. A field mapped
+    to "" is taken from no column.
+    """
+    columns = {name: name for name in FIELDS} | dict(mapping or {})
+    values = {name: row[column] for name, column in columns.items() if column and column in row}
+    rest = {column: value for column, value in row.items() if column not in columns.values()}
+    metadata = values.get("metadata")
+    if rest and (metadata in (None, "") or isinstance(metadata, dict)):
+        values["metadata"] = {**rest, **(metadata or {})}
+    return values

@@ -1,0 +1,38 @@
+"""A file that somebody takes away: what is in it, and how far it is."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from annotator.core.models.base import choices, new_public_id, one_of
+from annotator.core.vocabulary import RunState
+
+
+class Download(models.Model):
+    """One export through the page. ``done`` counts documents, up to ``total``; both are counted once for each pass over
+    the benchmark that the format makes. ``seen_at`` is the last sign of life while it streams; cancelled means that the
+    one who asked went away before its end."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="downloads")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="downloads")
+    format = models.CharField(max_length=40)
+    include = models.CharField(max_length=16)
+    named = models.BooleanField(default=False)
+    documents = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)
+    state = models.CharField(max_length=16, choices=choices(RunState), default=RunState.RUNNING)
+    started_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [one_of("state", RunState)]
+
+    def __str__(self) -> str:
+        return f"{self.format}, {self.include}: {self.state}"

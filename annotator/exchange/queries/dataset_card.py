@@ -1,0 +1,123 @@
+"""What a dataset card tells about how the gold of a benchmark came about: guidelines, people in numbers, suggestions,
+agreement, irregularities. Nobody is named."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q
+
+from annotator.core.models import Annotation, Benchmark, Guidelines, PipelineRun, RunItem, SignOff
+from annotator.core.queries.gold import Scope
+from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, RunState, Stage
+from annotator.measures.agreement.report import Report
+from annotator.measures.queries.agreement import agreement_of
+from annotator.measures.queries.irregularities import irregularities_of
+
+BY_IMPORT = "import"  # the strategy of suggestions that came with an imported file
+
+
+@dataclass(frozen=True, slots=True)
+class UsedGuidelines:
+    """One version: ``annotations`` of one person on one stage of gold were made by it."""
+
+    number: int
+    published: dt.datetime
+    text: str
+    annotations: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsedPipeline:
+    """A strategy as it was used at a stage, for so many gold documents. ``prompts``: wording by name."""
+
+    stage: str
+    strategy: str
+    model: str
+    parameters: dict[str, Any]
+    prompts: dict[str, str]
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class CardFacts:
+    """``imported``: gold documents that came in as agreed, so that nobody here labelled them. ``third_raters`` signed
+    as such. ``blind_first``: gold documents on which people labelled before they saw a suggestion."""
+
+    gold: int
+    imported: int
+    blind_first: int
+    overlap: int
+    third_rater_at_verify: bool
+    annotators: int
+    third_raters: int
+    guidelines: tuple[UsedGuidelines, ...]
+    pipelines: tuple[UsedPipeline, ...]
+    agreement: Report
+    irregularities: dict[str, int]
+
+
+def card_facts(benchmark: Benchmark) -> CardFacts:
+    """The facts of the gold that there is now; some twenty-five queries, however much it is."""
+    scope = Scope(benchmark)
+    documents = scope.documents()
+    work = Annotation.objects.filter(
+        scope.gold("document__"), kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.SUBMITTED
+    ).order_by()
+    third = SignOff.objects.filter(scope.gold("annotation__document__"), as_third_rater=True).order_by()
+    return CardFacts(
+        gold=documents.count(),
+        imported=documents.filter(~Exists(work.filter(document=OuterRef("pk")))).count(),
+        blind_first=documents.filter(blind_first=True).count(),
+        overlap=benchmark.overlap,
+        third_rater_at_verify=benchmark.overlap > 1 and benchmark.third_rater_at_verify,
+        annotators=work.values("person").distinct().count(),
+        third_raters=third.values("by").distinct().count(),
+        guidelines=_guidelines(benchmark, scope),
+        pipelines=_pipelines(scope),
+        agreement=agreement_of(benchmark),
+        irregularities={name: number for name, number in irregularities_of(scope).items() if number},
+    )
+
+
+def _guidelines(benchmark: Benchmark, scope: Scope) -> tuple[UsedGuidelines, ...]:
+    """All versions, the oldest first (one query)."""
+    of_gold = Q(annotation__kind=AnnotationKind.INDIVIDUAL, annotation__state=AnnotationState.SUBMITTED)
+    rows = (
+        Guidelines.objects.filter(benchmark=benchmark)
+        .annotate(used=Count("annotation", filter=of_gold & scope.gold("annotation__document__")))
+        .order_by("number")
+    )
+    return tuple(UsedGuidelines(row.number, row.created_at, row.text, row.used) for row in rows)
+
+
+def _pipelines(scope: Scope) -> tuple[UsedPipeline, ...]:
+    """What suggested something for gold, alike runs as one, by stage, the most used first (two queries). A search that
+    a person made for one claim is their own work and not counted."""
+    items = RunItem.objects.filter(scope.gold("document__"), state=RunState.FINISHED).exclude(
+        run__plan__has_key="again"
+    )
+    keys: dict[int, str] = {}
+    runs = PipelineRun.objects.filter(pk__in=items.values("run")).order_by("pk")
+    for run, stage, strategy, plan in runs.values_list("pk", "stage", "strategy", "plan").iterator():
+        prompts = {name: each["label"] for name, each in plan.get("prompts", {}).items()}
+        key = [stage, strategy, plan.get("model", ""), plan.get("parameters", {}), prompts]
+        keys[run] = json.dumps(key, sort_keys=True)
+    documents: dict[str, set[int]] = {}  # a document that was suggested for twice counts once
+    for run, document in items.order_by("run").values_list("run", "document").iterator():
+        if run in keys:
+            documents.setdefault(keys[run], set()).add(document)
+    counted = {key: len(those) for key, those in documents.items()}
+    found = [(json.loads(key), number) for key, number in counted.items()]
+    return tuple(
+        UsedPipeline(stage, strategy, model, parameters, prompts, number)
+        for (stage, strategy, model, parameters, prompts), number in sorted(found, key=_rank)
+    )
+
+
+def _rank(found: tuple[list[Any], int]) -> tuple[int, int]:
+    (stage, *_), number = found
+    return (STAGES.index(Stage(stage)), -number)

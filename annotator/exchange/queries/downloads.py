@@ -1,0 +1,66 @@
+"""Reading what was taken away of a benchmark: the latest downloads, and how far each is."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from annotator.core.models import Benchmark
+from annotator.core.queries.progress import Pace
+from annotator.core.vocabulary import RunState
+from annotator.exchange.formats.catalogue import FORMATS
+from annotator.exchange.models import Download
+from annotator.exchange.queries.export import INCLUDE
+
+SHOWN = 10
+# A sign of life comes once a second; silent for this long, the server was stopped under way.
+LOST_AFTER = dt.timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A download as the page shows it. ``state`` is its own, or failed where nothing has been heard of it."""
+
+    download: Download
+    state: str
+    pace: Pace
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == RunState.RUNNING
+
+    @property
+    def done(self) -> int:
+        """Documents written, of ``download.documents``: those of all passes, shared among them."""
+        total = self.download.total
+        return self.download.done * self.download.documents // total if total else 0
+
+    @property
+    def what(self) -> str:
+        """ "Touchstone, all, with names"."""
+        known = FORMATS.get(self.download.format)
+        parts = [known.label if known else self.download.format]
+        parts += ["gold" if self.download.include == INCLUDE[0] else "all documents"]
+        parts += ["with names"] if self.download.named else []
+        return ", ".join(parts)
+
+
+def latest_downloads(benchmark: Benchmark) -> list[Followed]:
+    """The newest downloads of a benchmark with who took them (one query)."""
+    now = timezone.now()
+    return [_followed(each, now) for each in Download.objects.filter(benchmark=benchmark).select_related("by")[:SHOWN]]
+
+
+def _followed(download: Download, now: dt.datetime) -> Followed:
+    state = download.state
+    if state == RunState.RUNNING and download.seen_at < now - LOST_AFTER:
+        state = RunState.FAILED.value
+    share = min(download.done / download.total, 1.0) if download.total else 0.0
+    seconds = (download.seen_at - download.started_at).total_seconds()
+    per_second, left = 0.0, None
+    if state == RunState.RUNNING and seconds > 0 and share > 0:
+        per_second = download.done / seconds
+        left = seconds * (1 - share) / share
+    return Followed(download, state, Pace(share, per_second, left, "document"))

@@ -1,0 +1,248 @@
+"""The agreed rows of a benchmark as gold documents, streamed: a chunk of documents at a time, a dozen queries each.
+
+Only agreed versions are read, and no removed row. The keys of the documents are read first (8 bytes each), so that no
+cursor stays open while somebody downloads; beyond them memory does not grow with the benchmark.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from annotator.core.models import (
+    Annotation,
+    Benchmark,
+    Claim,
+    ClaimRevision,
+    Document,
+    EditOperation,
+    Evidence,
+    ResponseRevision,
+    RestsOn,
+    Sentence,
+    SentenceRevision,
+    Stance,
+    Verdict,
+)
+from annotator.core.texts import edits
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, EditKind, Phase, Stage
+from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
+from annotator.exchange.formats.released import load
+
+CHUNK = 100  # documents
+
+INCLUDE = ("gold", "all")
+
+
+def count_documents(benchmark: Benchmark, *, include: str = "gold") -> int:
+    """How many lines an export will have."""
+    return documents_to_export(benchmark, include).count()
+
+
+def gold_documents(benchmark: Benchmark, *, include: str = "gold", among: Q | None = None) -> Iterator[GoldDocument]:
+    """The documents of a benchmark in their order with all that is agreed.
+
+    ``gold`` takes those that are agreed at all three stages; ``all`` every document that is not discarded, with what is
+    agreed so far. ``among`` narrows them further.
+    """
+    chosen = documents_to_export(benchmark, include).filter(among or Q())
+    keys = array("q", chosen.order_by("order", "id").values_list("pk", flat=True).iterator())
+    for start in range(0, len(keys), CHUNK):
+        chunk = (
+            documents_to_export(benchmark, include).filter(pk__in=keys[start : start + CHUNK]).order_by("order", "id")
+        )
+        yield from _Chunk(list(chunk)).documents()
+
+
+def documents_to_export(benchmark: Benchmark, include: str = "gold") -> QuerySet[Document]:
+    """The documents that an export has, in no order. Raises ValueError for an unknown ``include``."""
+    documents = Document.objects.filter(benchmark=benchmark, twin_of__isnull=True).exclude(phase=Phase.DISCARDED)
+    if include == "gold":
+        return documents.filter(stage=Stage.REVISE, phase=Phase.AGREED)
+    if include == "all":
+        return documents
+    raise ValueError(f"“{include}” is neither {' nor '.join(INCLUDE)}.")
+
+
+def _grouped(rows: Iterable[tuple[Any, ...]]) -> dict[int, list[tuple[Any, ...]]]:
+    """Rows by their first column, those of a group in the order of their second and third.
+
+    Put in order here, not by the database: passages are long, and it would sort them on the disk.
+    """
+    found: dict[int, list[tuple[Any, ...]]] = {}
+    for row in sorted(rows, key=itemgetter(1, 2)):
+        found.setdefault(row[0], []).append(row)
+    return found
+
+
+class _Chunk:
+    """Reads what belongs to some documents, table by table, and puts it together.
+
+    Rows are tuples, and are found by the annotations of the chunk: keys of its many claims and passages would make long
+    statements.
+    """
+
+    def __init__(self, documents: list[Document]) -> None:
+        self.rows = documents
+        self.stages: dict[tuple[int, str], int] = {
+            (document, stage): pk
+            for pk, document, stage in Annotation.objects.filter(
+                document__in=documents, kind=AnnotationKind.CONSOLIDATED, state=AnnotationState.SUBMITTED
+            ).values_list("pk", "document_id", "stage")
+        }
+        decompose, verify, revise = (
+            [pk for (_, stage), pk in self.stages.items() if stage == wanted] for wanted in Stage
+        )
+        self.sentences = _grouped(
+            Sentence.objects.filter(annotation__in=decompose, removed="")
+            .order_by()
+            .values_list(
+                "annotation_id",
+                "order",
+                "pk",
+                "public_id",
+                "text",
+                "start",
+                "end",
+                "decontext",
+                "type",
+                "importance",
+                "released",
+            )
+        )
+        self.claims = _grouped(
+            Claim.objects.filter(sentence__annotation__in=decompose, sentence__removed="", removed="")
+            .order_by()
+            .values_list(
+                "sentence_id",
+                "order",
+                "pk",
+                "public_id",
+                "text",
+                "type",
+                "worth_checking",
+                "importance",
+                "released",
+            )
+        )
+        self.evidence = _grouped(
+            Evidence.objects.filter(Q(annotation__isnull=True) | Q(annotation__in=verify))
+            .filter(claim__sentence__annotation__in=decompose, removed="")
+            .order_by()
+            .values_list(
+                "claim_id",
+                "order",
+                "pk",
+                "annotation_id",
+                "passage",
+                "url",
+                "released",
+                "public_id",
+                "title",
+                "site",
+                "published",
+                "query",
+                "retrieved_at",
+                "content_hash",
+            )
+        )
+        self.stances = dict(Stance.objects.filter(annotation__in=verify).values_list("evidence_id", "label"))
+        self.verdicts = {
+            claim: (pk, sufficient, factuality, reason)
+            for claim, pk, sufficient, factuality, reason in Verdict.objects.filter(annotation__in=verify).values_list(
+                "claim_id", "pk", "evidence_sufficient", "factuality", "reason"
+            )
+        }
+        self.operations = _grouped(
+            EditOperation.objects.filter(verdict__annotation__in=verify)
+            .order_by()
+            .values_list("verdict_id", "order", "pk", "kind", "start", "end", "replacement")
+        )
+        self.rests = _grouped(
+            RestsOn.objects.filter(verdict__annotation__in=verify)
+            .order_by()
+            .values_list("verdict_id", "order", "pk", "evidence_id")
+        )
+        self.claim_revisions = {
+            claim: (handling, text)
+            for claim, handling, text in ClaimRevision.objects.filter(annotation__in=revise).values_list(
+                "claim_id", "handling", "text"
+            )
+        }
+        self.sentence_revisions = {
+            sentence: (text, deleted)
+            for sentence, text, deleted in SentenceRevision.objects.filter(annotation__in=revise).values_list(
+                "sentence_id", "text", "deleted"
+            )
+        }
+        self.responses = dict(
+            ResponseRevision.objects.filter(annotation__in=revise).values_list("annotation_id", "text")
+        )
+
+    def documents(self) -> Iterator[GoldDocument]:
+        for row in self.rows:
+            decompose, verify, revise = (self.stages.get((row.pk, stage), 0) for stage in Stage)
+            yield GoldDocument(
+                prompt=row.prompt,
+                response=row.response,
+                sentences=[self._sentence(each) for each in self.sentences.get(decompose, ())],
+                revised_response=self.responses.get(revise, ""),
+                verified=bool(decompose and verify),
+                revised=bool(decompose and verify and revise),
+                released=load(row.released),
+                public_id=row.public_id,
+                external_id=row.external_id,
+                source=row.source,
+                model=row.model,
+                metadata=row.metadata,
+                reference_date=row.reference_date,
+            )
+
+    def _sentence(self, row: tuple[Any, ...]) -> GoldSentence:
+        _, _, pk, public_id, text, start, end, decontext, type, importance, released = row
+        revised, deleted = self.sentence_revisions.get(pk, (None, False))
+        return GoldSentence(
+            text=text,
+            start=start,
+            end=end,
+            decontext=decontext,
+            type=type,
+            importance=importance,
+            claims=[self._claim(each) for each in self.claims.get(pk, ())],
+            revised=revised,
+            deleted=deleted,
+            released=load(released),
+            public_id=public_id,
+        )
+
+    def _claim(self, row: tuple[Any, ...]) -> GoldClaim:
+        _, _, pk, public_id, text, type, worth_checking, importance, released = row
+        claim = GoldClaim(
+            text=text,
+            type=type,
+            worth_checking=worth_checking,
+            importance=importance,
+            released=load(released),
+            public_id=public_id,
+        )
+        by_key: dict[int, GoldEvidence] = {}
+        for _, _, key, annotation, passage, url, spellings, *rest in self.evidence.get(pk, ()):
+            evidence = GoldEvidence(
+                passage, url, self.stances.get(key, ""), load(spellings) if spellings else {}, *rest
+            )
+            by_key[key] = evidence
+            (claim.retrieved if annotation is None else claim.added).append(evidence)
+        if pk in self.verdicts:
+            verdict, claim.evidence_sufficient, claim.factuality, claim.reason = self.verdicts[pk]
+            claim.operations = [
+                edits.Operation(EditKind(kind), start, end, replacement)
+                for _, _, _, kind, start, end, replacement in self.operations.get(verdict, ())
+            ]
+            claim.rests_on = [by_key[key] for *_, key in self.rests.get(verdict, ()) if key in by_key]
+        if pk in self.claim_revisions:
+            claim.handling, claim.rewritten = self.claim_revisions[pk]
+        return claim

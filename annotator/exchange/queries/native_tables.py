@@ -1,0 +1,91 @@
+"""What the writer of the native format does to any table: which of them have rows, and how rows are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from django.db.models import ManyToManyField, Model
+
+from annotator.core.models import Benchmark
+from annotator.core.queries.pseudonyms import Keys
+from annotator.exchange.native.touchstone import TABLES, Table
+
+Row = dict[str, Any]
+
+Links = dict[str, dict[int, str]]  # table -> primary key -> the id in the file
+
+Filled = dict[Table, dict[str, str]]  # tables with rows, and those of their lists that have some
+
+# The way to the document from rows that are not part of an annotation.
+DOCUMENTS = {
+    "runs": "items__document",
+    "run_items": "document",
+    "step_uses": "item__document",
+    "sentence_suggestions": "document",
+    "claim_suggestions": "sentence__document",
+    "revision_suggestions": "document",
+    "pages": "evidence__claim__sentence__annotation__document",
+    "evidence": "claim__sentence__annotation__document",
+    "stance_suggestions": "evidence__claim__sentence__annotation__document",
+    "verdict_suggestions": "claim__sentence__annotation__document",
+    "flags": "document",
+    "sent_back": "document",
+    "activities": "document",
+}
+
+
+def filled(benchmark: Benchmark) -> Filled:
+    """The tables that have rows of the benchmark at all: most have none in a benchmark that was imported."""
+    found: Filled = {}
+    for table in TABLES:
+        of = f"{_document_of(table)}__benchmark"
+        if table.model._default_manager.filter(**{of: benchmark}).exists():
+            lists = {name: through(table, name) for name in table.lists}
+            found[table] = {
+                name: table.lists[name]
+                for name, (between, one, _) in lists.items()
+                if between._default_manager.filter(**{f"{one}__{of}": benchmark}).exists()
+            }
+    return found
+
+
+def _document_of(table: Table) -> str:
+    """The way from a row to its document."""
+    if table.annotation is None:
+        return DOCUMENTS[table.name]
+    return f"{table.annotation}__document" if table.annotation else "document"
+
+
+def through(table: Table, name: str) -> tuple[type[Model], str, str]:
+    """The model behind a list, and its two foreign keys: to the row that has the list, and to the rows in it."""
+    many = cast("ManyToManyField[Any, Any]", table.model._meta.get_field(name))
+    return cast("type[Model]", many.remote_field.through), many.m2m_field_name(), many.m2m_reverse_field_name()
+
+
+def rows_of(table: Table, columns: Sequence[Sequence[Any]], people: Keys, links: Links) -> list[Row]:
+    """Rows as in the file. ``columns`` have the values of id, fields, links and people, in this order: there are
+    hundreds of rows a document, and most columns need nothing done to them."""
+    ids, *columns = columns
+    for place, convert in table.converters.items():
+        columns[place] = tuple(map(convert, columns[place]))
+    for place, target in enumerate(table.links.values(), start=len(table.fields)):
+        columns[place] = tuple(map(links.get(target, {}).get, columns[place]))
+    for place in range(len(table.fields) + len(table.links), len(columns)):
+        columns[place] = tuple(person and people.key(person) for person in columns[place])
+    names = (*table.fields, *table.links, *table.people)
+    if table.has_id:
+        names, columns = ("id", *names), [ids, *columns]
+    always = table.always
+    # 0 and false are not blank: they equal 0.
+    return [
+        {name: value for name, value in zip(names, row, strict=True) if value or value == 0 or name in always}
+        for row in zip(*columns, strict=True)
+    ]
+
+
+def row_of(table: Table, record: Any, people: Keys, links: Links) -> Row:
+    names = [*table.fields, *(f"{name}_id" for name in (*table.links, *table.people))]
+    values = [getattr(record, "public_id", ""), *(getattr(record, name) for name in names)]
+    [row] = rows_of(table, [(value,) for value in values], people, links)
+    return row

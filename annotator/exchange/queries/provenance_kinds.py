@@ -1,0 +1,165 @@
+"""Which rows tell where a label came from, and how each kind of them is read
+(``annotator.exchange.queries.provenance``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from django.db.models import Model
+
+from annotator.core.models import (
+    Claim,
+    ClaimRevision,
+    ClaimSuggestion,
+    Evidence,
+    ResponseRevision,
+    RevisionSuggestion,
+    Sentence,
+    SentenceRevision,
+    SentenceSuggestion,
+    Stance,
+    StanceSuggestion,
+    Verdict,
+    VerdictSuggestion,
+)
+from annotator.core.vocabulary import Stage
+
+# --- rows of annotations --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a kind of row is read. ``work``: the way to its annotation, which is one of ``stage``; ``labels``: its
+    fields, those that end in ``_origin`` say how the one before came about; ``parent``: the kind of what it is about,
+    which is the name of its foreign key, too; ``may_be_removed``: it has a field that says so; ``suggestion``: the kind
+    of what it may have begun as."""
+
+    name: str
+    model: type[Model]
+    work: str
+    stage: Stage
+    labels: tuple[str, ...]
+    parent: str = ""
+    may_be_removed: bool = False
+    suggestion: str = ""
+
+
+def _with_origin(*fields: str) -> tuple[str, ...]:
+    return tuple(name for each in fields for name in (each, f"{each}_origin"))
+
+
+# In an order in which parents come first.
+KINDS = (
+    Kind(
+        "sentence",
+        Sentence,
+        "annotation",
+        Stage.DECOMPOSE,
+        ("decontext_origin", *_with_origin("type", "importance"), "removed"),
+        may_be_removed=True,
+        suggestion="sentence-suggestion",
+    ),
+    Kind(
+        "claim",
+        Claim,
+        "sentence__annotation",
+        Stage.DECOMPOSE,
+        ("text_origin", *_with_origin("type", "worth_checking", "importance"), "removed"),
+        "sentence",
+        may_be_removed=True,
+        suggestion="claim-suggestion",
+    ),
+    Kind(
+        "evidence",
+        Evidence,
+        "annotation",
+        Stage.VERIFY,
+        ("url", "content_hash", "retrieved_at", "removed"),
+        "claim",
+        may_be_removed=True,
+    ),
+    Kind(
+        "stance",
+        Stance,
+        "annotation",
+        Stage.VERIFY,
+        (*_with_origin("label"), "reliable", "sufficient"),
+        "evidence",
+        suggestion="stance-suggestion",
+    ),
+    Kind(
+        "verdict",
+        Verdict,
+        "annotation",
+        Stage.VERIFY,
+        (*_with_origin("factuality", "evidence_sufficient"), "confidence"),
+        "claim",
+        suggestion="verdict-suggestion",
+    ),
+    Kind("claim-revision", ClaimRevision, "annotation", Stage.REVISE, ("handling",), "claim"),
+    Kind("sentence-revision", SentenceRevision, "annotation", Stage.REVISE, ("text_origin", "deleted"), "sentence"),
+    Kind(
+        "response-revision",
+        ResponseRevision,
+        "annotation",
+        Stage.REVISE,
+        ("text_origin", "follows_statements"),
+        suggestion="revision-suggestion",
+    ),
+)
+
+
+# --- suggestions ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """How a kind of suggestion is read. ``agreed``: the way to the agreed annotation that it hangs on; where it hangs
+    on the document itself, ``document`` says how. Read where ``stage`` is over."""
+
+    name: str
+    model: type[Model]
+    run: str
+    labels: tuple[str, ...]
+    stage: Stage
+    document: str = ""
+    agreed: str = ""
+    parents: dict[str, str] = field(default_factory=dict)
+
+
+SUGGESTED = (
+    Suggested(
+        "sentence-suggestion", SentenceSuggestion, "run", ("type", "importance", "type_by"), Stage.DECOMPOSE, "document"
+    ),
+    Suggested(
+        "claim-suggestion",
+        ClaimSuggestion,
+        "sentence__run",
+        ("type", "worth_checking", "importance", "type_by"),
+        Stage.DECOMPOSE,
+        "sentence__document",
+        parents={"sentence-suggestion": "sentence__public_id"},
+    ),
+    Suggested(
+        "stance-suggestion",
+        StanceSuggestion,
+        "run",
+        ("label", "by", "probability"),
+        Stage.VERIFY,
+        agreed="evidence__claim__sentence__annotation",
+        parents={"evidence": "evidence__public_id"},
+    ),
+    Suggested(
+        "verdict-suggestion",
+        VerdictSuggestion,
+        "run",
+        ("label", "factuality", "probability"),
+        Stage.VERIFY,
+        agreed="claim__sentence__annotation",
+        parents={"claim": "claim__public_id"},
+    ),
+    Suggested("revision-suggestion", RevisionSuggestion, "run", (), Stage.REVISE, "document"),
+)
+
+# What is a piece of the response, or the response mended: it has no parent but the document.
+OF_RESPONSE = {"sentence", "response-revision"}

@@ -1,0 +1,200 @@
+"""The files of a release: written into a folder, listed with their hashes, and packed.
+
+Nothing in them depends on when or where they are written, so the same gold and the same release give the same bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from annotator.core.vocabulary import Split
+from annotator.exchange.cards import croissant
+from annotator.exchange.cards.dataset_card import CARD
+from annotator.exchange.formats import factcheck_bench, huggingface, prov
+from annotator.exchange.formats.about import About
+from annotator.exchange.formats.catalogue import Reading
+from annotator.exchange.formats.gold import GoldDocument
+from annotator.exchange.formats.zipping import portable, zip_of
+from annotator.exchange.models import Release
+from annotator.exchange.native import touchstone
+from annotator.exchange.queries import native
+from annotator.exchange.releases import texts
+from annotator.exchange.releases.differences import Fingerprint, fingerprint
+from annotator.exchange.tables import tables, tables_parquet
+
+MANIFEST = "MANIFEST.sha256"
+BLOCK = 1024 * 1024  # bytes read at once
+
+
+class GoldChangedError(Exception):
+    """A document became gold, or stopped being it, while the gold was read."""
+
+
+@dataclass(slots=True)
+class Contents:
+    """What a release is written from. ``splits`` and ``groups`` are by public id of the document, ``earlier`` are the
+    releases before it that are ready, newest first."""
+
+    release: Release
+    reading: Reading
+    splits: Mapping[str, Split]
+    groups: Mapping[str, str]
+    earlier: Sequence[Release]
+
+    def documents(self) -> Iterator[GoldDocument]:
+        """One pass over the gold. Raises GoldChangedError for a document that became gold after the splits were
+        drawn."""
+        for document in self.reading.documents():
+            if document.public_id not in self.splits:
+                raise GoldChangedError
+            yield document
+
+    def about(self) -> About:
+        """What the data set says of itself."""
+        release = self.release
+        return About(
+            name=release.benchmark.slug,
+            title=release.title,
+            description=release.benchmark.description,
+            version=release.version,
+            licence=release.licence,
+            authors=tuple(release.authors),
+            published=release.created_at.date(),
+        )
+
+
+# --- the formats ----------------------------------------------------------------------------------
+
+
+def write_splits(folder: Path, contents: Contents) -> dict[str, Fingerprint]:
+    """``splits.csv`` and the released format, a file for each split; the fingerprint of each document."""
+    found: dict[str, Fingerprint] = {}
+    with ExitStack() as stack:
+        place = folder / factcheck_bench.NAME
+        place.mkdir()
+        files = {
+            split: stack.enter_context((place / f"{split}.jsonl").open("w", encoding="ascii", newline="\n"))
+            for split in Split
+            if split in set(contents.splits.values())
+        }
+        rows = csv.writer(stack.enter_context((folder / "splits.csv").open("w", encoding="utf-8", newline="")))
+        rows.writerow(["document", "external_id", "split", "group"])
+        for document in contents.documents():
+            split, group = contents.splits[document.public_id], contents.groups[document.public_id]
+            files[split].write(factcheck_bench.line(document) + "\n")
+            rows.writerow([document.public_id, document.external_id, split, group])
+            found[document.public_id] = replace(fingerprint(document), split=split)
+    return found
+
+
+def write_tables(folder: Path, contents: Contents) -> None:
+    """The tables as CSV, with their Croissant metadata."""
+    _write_all(folder / "tables", tables.files(contents.documents))
+    metadata = croissant.describe(folder / "tables", contents.about(), below="tables/")
+    (folder / croissant.NAME).write_bytes(metadata)
+
+
+def write_parquet(folder: Path, contents: Contents) -> None:
+    """The tables as Parquet."""
+    _write_all(folder / "tables", tables_parquet.files(contents.documents))
+
+
+def write_hugging_face(folder: Path, contents: Contents) -> None:
+    """The data card, the guidelines, and a file for each table and split, as ``datasets`` loads them from here."""
+    release = contents.release
+    _write_all(
+        folder,
+        huggingface.files(release.benchmark, contents.documents, contents.about(), splits=contents.splits),
+    )
+    with (folder / CARD).open("a", encoding="utf-8", newline="\n") as card:
+        card.write(texts.about_release(release))
+
+
+def write_native(folder: Path, contents: Contents) -> None:
+    """Everything that happened to the gold, in the native format."""
+    named, tick = contents.release.names_people, contents.reading.tick
+    lines = native.lines(contents.release.benchmark, named=named, on_document=tick)
+    _write_all(folder, [(f"{touchstone.NAME}.jsonl", lines)])
+
+
+def write_provenance(folder: Path, contents: Contents) -> None:
+    """Where every label came from, as PROV."""
+    named, tick = contents.release.names_people, contents.reading.tick
+    lines = prov.lines(contents.release.benchmark, named=named, on_document=tick)
+    _write_all(folder, [("prov.jsonl", lines)])
+
+
+def formats() -> list[Callable[[Path, Contents], None]]:
+    """The writers beside ``write_splits``. Each goes over the documents once. Parquet is written where it can be."""
+    parquet = [] if tables_parquet.missing() else [write_parquet]
+    return [write_tables, *parquet, write_hugging_face, write_native, write_provenance]
+
+
+def _write_all(folder: Path, files: Iterable[tuple[str, Iterable[str | bytes]]]) -> None:
+    for name, pieces in files:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as file:
+            for piece in pieces:
+                file.write(piece.encode() if isinstance(piece, str) else piece)
+
+
+# --- the texts ------------------------------------------------------------------------------------
+
+
+def write_texts(folder: Path, contents: Contents) -> None:
+    """How to cite it, what changed, the terms; the release knows its difference by now."""
+    release = contents.release
+    written = {
+        "CITATION.cff": texts.citation_cff(release),
+        "CHANGELOG.md": texts.changelog([release, *contents.earlier]),
+        "LICENSE.txt": texts.licence_note(release),
+    }
+    for name, text in written.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+# --- hashes and the archive -----------------------------------------------------------------------
+
+
+def write_manifest(folder: Path) -> list[dict[str, Any]]:
+    """``MANIFEST.sha256``, as ``sha256sum`` writes and checks it; the files with it: path, size in bytes, hash."""
+    files = [_entry(folder, path) for path in _paths(folder)]
+    lines = "".join(f"{each['sha256']}  {each['path']}\n" for each in files)
+    (folder / MANIFEST).write_text(lines, encoding="utf-8", newline="\n")
+    return [*files, _entry(folder, folder / MANIFEST)]
+
+
+def pack(folder: Path, top: str) -> Iterator[bytes]:
+    """The folder as a ZIP, below one folder ``top``: sorted and without dates, so that the same files give the same
+    bytes."""
+    files = ((f"{top}/{path.relative_to(folder).as_posix()}", blocks_of(path)) for path in _paths(folder))
+    yield from zip_of(files, packer=portable)
+
+
+def hash_of(path: Path) -> str:
+    """SHA-256 of a file."""
+    found = hashlib.sha256()
+    for block in blocks_of(path):
+        found.update(block)
+    return found.hexdigest()
+
+
+def blocks_of(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            yield block
+
+
+def _paths(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _entry(folder: Path, path: Path) -> dict[str, Any]:
+    return {"path": path.relative_to(folder).as_posix(), "size": path.stat().st_size, "sha256": hash_of(path)}

@@ -1,0 +1,82 @@
+"""Export: choose a format and what goes in, take the file away as a stream, see how far it is."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError
+from annotator.core.models import Benchmark
+from annotator.core.screens.common import benchmark_for, is_htmx, person, speaks_errors
+from annotator.exchange.actions.downloads import start_download, streamed
+from annotator.exchange.formats.catalogue import FORMATS, UnknownFormatError, format_named
+from annotator.exchange.queries.downloads import latest_downloads
+from annotator.exchange.queries.export import INCLUDE, count_documents
+from annotator.home.screens.benchmarks import page_of_benchmark
+
+TEMPLATE = "exchange/export.html"
+
+
+@require_GET
+@speaks_errors
+def show(request: HttpRequest, slug: str) -> HttpResponse:
+    """What can be exported, and what was; once a second while something is on its way (htmx) the latter alone."""
+    benchmark = benchmark_for(request, slug)
+    rules.check_export(person(request), benchmark)
+    context = _downloads(benchmark)
+    if is_htmx(request):
+        return render(request, f"{TEMPLATE}#downloads", context)
+    gold = count_documents(benchmark, include="gold")
+    everything = count_documents(benchmark, include="all")
+    context |= page_of_benchmark(request, benchmark, "Export") | {
+        "formats": [(each, each.missing()) for each in FORMATS.values()],
+        "gold": gold,
+        "everything": everything,
+        "in_work": everything - gold,
+        "can_name": rules.can_export_people(person(request), benchmark),
+    }
+    return render(request, TEMPLATE, context)
+
+
+def _downloads(benchmark: Benchmark) -> dict[str, Any]:
+    downloads = latest_downloads(benchmark)
+    return {
+        "benchmark": benchmark,
+        "downloads": downloads,
+        "is_any_open": any(each.is_open for each in downloads),
+    }
+
+
+@require_http_methods(["GET", "POST"])
+@speaks_errors
+def download(request: HttpRequest, slug: str) -> HttpResponse:
+    """The file, streamed: memory does not grow with the number of documents. The page posts; scripts may GET."""
+    benchmark = benchmark_for(request, slug)
+    asked = request.POST if request.method == "POST" else request.GET
+    try:
+        format = format_named(asked.get("format", next(iter(FORMATS))))
+    except UnknownFormatError as error:
+        raise BadValueError(str(error)) from None
+    people = asked.get("people", "pseudonyms")
+    if people not in ("pseudonyms", "named"):
+        raise BadValueError(f"“{people}” is neither pseudonyms nor named.")
+    taken = start_download(
+        benchmark=benchmark,
+        format=format,
+        include=asked.get("include", INCLUDE[0]),
+        named=people == "named",
+        by=person(request),
+    )
+    part = "" if taken.include == INCLUDE[0] else f"-{taken.include}"
+    name = f"{benchmark.slug}-{format.name}{part}-{timezone.localdate():%Y-%m-%d}{format.suffix}"
+    response = StreamingHttpResponse(
+        streamed(taken, format),
+        content_type=format.media_type,
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+    return cast(HttpResponse, response)  # no subclass of it, yet just as good for every middleware

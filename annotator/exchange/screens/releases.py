@@ -1,0 +1,109 @@
+"""Releases: the list, one release with how far it is or what is in it, and the file."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotator.core import rules
+from annotator.core.screens.common import benchmark_for, is_htmx, person, problem, speaks_errors
+from annotator.core.vocabulary import GroupedBy, ReleaseState
+from annotator.exchange.actions.releases import ReleaseDamagedError, cancel_release, take_release
+from annotator.exchange.models import Release
+from annotator.exchange.queries.export import count_documents
+from annotator.exchange.queries.releases import mended_by, pace_of, releases_of
+from annotator.exchange.releases.differences import difference_from
+from annotator.exchange.releases.files import blocks_of
+from annotator.exchange.releases.texts import LICENCES, bibtex, changes_of, citation
+from annotator.exchange.screens.release_pictures import split_bar, split_rows
+from annotator.home.screens.benchmarks import page_of_benchmark
+
+
+@require_GET
+@speaks_errors
+def index(request: HttpRequest, slug: str) -> HttpResponse:
+    """The releases of a benchmark, newest first."""
+    benchmark = benchmark_for(request, slug)
+    rules.check_export(person(request), benchmark)
+    rows = [
+        {"release": release, "bar": split_bar(split_rows(release.splits)), "mended_by": mended_by(release)}
+        for release in releases_of(benchmark)
+    ]
+    context = page_of_benchmark(request, benchmark, "Releases") | {
+        "rows": rows,
+        "gold": count_documents(benchmark),
+    }
+    return render(request, "exchange/releases/index.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@speaks_errors
+def show(request: HttpRequest, slug: str, release_id: str) -> HttpResponse:
+    """How far the making is, once a second (htmx), then what is in the release; POST cancels the making."""
+    benchmark = benchmark_for(request, slug)
+    rules.check_export(person(request), benchmark)
+    release = get_object_or_404(
+        Release.objects.select_related("by", "mends", "since", "keeps_splits_of", "benchmark").prefetch_related(
+            "mended_by"
+        ),
+        benchmark=benchmark,
+        public_id=release_id,
+    )
+    if request.method == "POST":
+        if request.POST.get("what") != "cancel":
+            raise Http404
+        cancel_release(release, by=person(request))
+        return redirect("release", slug, release_id)
+    context: dict[str, Any] = {"benchmark": benchmark, "release": release, "pace": pace_of(release)}
+    context["is_open"] = release.state == ReleaseState.MAKING
+    context["can_manage"] = rules.can_manage(person(request), benchmark)
+    if is_htmx(request) and context["is_open"]:
+        return render(request, "exchange/releases/show.html#numbers", context)
+    if is_htmx(request):
+        # It is over: the whole page is shown anew, and the asking stops.
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    context |= page_of_benchmark(request, benchmark, "Releases")
+    if release.is_ready:
+        context |= _contents(release)
+    return render(request, "exchange/releases/show.html", context)
+
+
+def _contents(release: Release) -> dict[str, Any]:
+    """What the page of a ready release shows."""
+    return {
+        "rows": split_rows(release.splits),
+        "changes": changes_of(release),
+        "difference": difference_from(release.difference).lines() if release.difference is not None else [],
+        "mended_by": mended_by(release),
+        "citation": citation(release),
+        "bibtex": bibtex(release),
+        "grouped_by": "" if release.grouped_by == GroupedBy.NOTHING else GroupedBy(release.grouped_by).label.lower(),
+        "licence_url": f"https://spdx.org/licenses/{release.licence}.html" if release.licence in LICENCES else "",
+    }
+
+
+@require_GET
+@speaks_errors
+def download(request: HttpRequest, slug: str, release_id: str) -> HttpResponse:
+    """The archive, after a look whether it is still what it was. A link, so that scripts can follow it."""
+    benchmark = benchmark_for(request, slug)
+    rules.check_export(person(request), benchmark)
+    release = get_object_or_404(Release.objects.select_related("benchmark"), benchmark=benchmark, public_id=release_id)
+    try:
+        path = take_release(release, by=person(request))
+    except ReleaseDamagedError as damage:
+        return problem(request, str(damage), status=500)
+    name = f"{benchmark.slug}-{release.version}.zip"
+    response = StreamingHttpResponse(
+        blocks_of(path),
+        content_type="application/zip",
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Content-Length": str(release.size),
+            "ETag": f'"{release.file_sha256}"',
+        },
+    )
+    return cast(HttpResponse, response)  # no subclass of it, yet just as good for every middleware

@@ -1,0 +1,236 @@
+"""The columns of the five tables, what they mean and how the tables hang together: one list for every form of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from annotator.core.vocabulary import (
+    ClaimType,
+    EditKind,
+    Factuality,
+    Handling,
+    Importance,
+    Labelled,
+    SentenceType,
+    StanceLabel,
+)
+
+
+class Kind(StrEnum):
+    """What a column holds. Texts are never missing, only blank; the others are missing where nothing was decided."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIME = "time"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """``words``: the labels that a text column may hold, blank where nothing was decided. ``may_miss``: some rows have
+    no value."""
+
+    name: str
+    kind: Kind
+    description: str
+    words: type[Labelled] | None = None
+    may_miss: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """``key`` names a row; ``references``: which column holds the key of which other table."""
+
+    name: str
+    description: str
+    key: tuple[str, ...]
+    references: dict[str, str]
+    columns: tuple[Column, ...]
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+
+def _text(name: str, description: str, words: type[Labelled] | None = None) -> Column:
+    return Column(name, Kind.TEXT, description, words)
+
+
+def _number(name: str, description: str, *, may_miss: bool = False) -> Column:
+    return Column(name, Kind.INTEGER, description, may_miss=may_miss)
+
+
+def _yes_no(name: str, description: str, *, may_miss: bool = False) -> Column:
+    return Column(name, Kind.BOOLEAN, description, may_miss=may_miss)
+
+
+_DOCUMENT = _text("document_id", "public id of the document")
+_SENTENCE = _text("sentence_id", "public id of the sentence")
+_CLAIM = _text("claim_id", "public id of the claim")
+
+DOCUMENTS = Table(
+    "documents",
+    "A prompt and the answer of a language model, with what follows for the whole.",
+    key=("document_id",),
+    references={},
+    columns=(
+        _DOCUMENT,
+        _number("position", "place in the benchmark, from 1"),
+        _text("external_id", "id that the document was imported with"),
+        _text("source", "data set that the prompt is from"),
+        _text("model", "language model that wrote the response"),
+        Column("reference_date", Kind.DATE, "true means true as of this day", may_miss=True),
+        _text("prompt", "the question"),
+        _text("response", "the answer that was checked"),
+        _yes_no("verified", "the verify stage is agreed"),
+        _yes_no("revised", "the revise stage is agreed"),
+        _yes_no("is_true", "false if a sentence is false, else true if one is true (the released rule)", may_miss=True),
+        _yes_no(
+            "is_true_by_claims",
+            "false if a checked claim is false or undecided, else true if there is one (the paper's count)",
+            may_miss=True,
+        ),
+        _text("revised_response", "the mended answer"),
+        Column("metadata", Kind.JSON, "what else the document was imported with, as a JSON object"),
+    ),
+)
+
+SENTENCES = Table(
+    "sentences",
+    "A piece of a response, in order.",
+    key=("sentence_id",),
+    references={"document_id": "documents"},
+    columns=(
+        _SENTENCE,
+        _DOCUMENT,
+        _number("position", "place in the response, from 1"),
+        _text("text", "the sentence as in the response"),
+        _number("start", "where it begins in the response, in code points from 0", may_miss=True),
+        _number("end", "where it ends, exclusive", may_miss=True),
+        _text("decontext", "the stand-alone form"),
+        _text("type", "checkworthiness", SentenceType),
+        _text("importance", "role for the answer", Importance),
+        _yes_no("is_true", "true only if all its claims are true; missing unless checkworthy", may_miss=True),
+        _yes_no("has_revision", "the revise stage holds the sentence"),
+        _text("revised", "the mended sentence; a deleted one keeps its text"),
+        _yes_no("deleted", "the sentence is left out of the mended answer"),
+    ),
+)
+
+CLAIMS = Table(
+    "claims",
+    "One atomic, context-independent statement with its verdict.",
+    key=("claim_id",),
+    references={"document_id": "documents", "sentence_id": "sentences"},
+    columns=(
+        _CLAIM,
+        _DOCUMENT,
+        _SENTENCE,
+        _number("position", "place in the sentence, from 1"),
+        _text("text", "the claim"),
+        _text("type", "category of the claim", ClaimType),
+        _yes_no("worth_checking", "whether it is worth checking", may_miss=True),
+        _text("importance", "role for the answer", Importance),
+        _yes_no("is_checked", "factual and not said to be not worth checking: it has a verdict"),
+        _yes_no("evidence_sufficient", "the retrieved evidence alone can decide it", may_miss=True),
+        _text("factuality", "the verdict", Factuality),
+        _yes_no("is_true", "the verdict as yes or no; missing where undecided or not checked", may_miss=True),
+        _text("reason", "why a person decided so"),
+        _text("handling", "what the revise stage does where there is not enough evidence", Handling),
+        _text("rewritten", "the claim as rewritten there"),
+        _text("revised", "the mended claim; blank where it is deleted"),
+    ),
+)
+
+EVIDENCE = Table(
+    "evidence",
+    "A passage for a claim, with where it is from and its stance.",
+    key=("evidence_id",),
+    references={"document_id": "documents", "sentence_id": "sentences", "claim_id": "claims"},
+    columns=(
+        _text("evidence_id", "public id of the passage"),
+        _DOCUMENT,
+        _SENTENCE,
+        _CLAIM,
+        _number("position", "place among the claim's passages, from 1, retrieved ones first"),
+        _yes_no("added", "a person added it; otherwise it was retrieved"),
+        _text("passage", "the text"),
+        _text("url", "address of the page"),
+        _text("title", "title of the page"),
+        _text("site", "name of the site"),
+        Column("published", Kind.DATE, "when the page was published", may_miss=True),
+        _text("query", "search that found it"),
+        Column("retrieved_at", Kind.TIME, "when it was retrieved", may_miss=True),
+        _text("content_hash", "SHA-256 of the page's text"),
+        _text("stance", "evidence against claim", StanceLabel),
+        _number("rests_on", "place among the passages that the verdict rests on, from 1", may_miss=True),
+    ),
+)
+
+EDITS = Table(
+    "edits",
+    "One operation that mends a false claim.",
+    key=("claim_id", "position"),
+    references={"document_id": "documents", "sentence_id": "sentences", "claim_id": "claims"},
+    columns=(
+        _DOCUMENT,
+        _SENTENCE,
+        _CLAIM,
+        _number("position", "place among the claim's edits, from 1"),
+        _text("kind", "delete the claim, replace or delete words", EditKind),
+        _number("start", "where the words begin in the claim's text, in code points from 0"),
+        _number("end", "where they end, exclusive"),
+        _text("replacement", "what stands there instead"),
+    ),
+)
+
+TABLES: tuple[Table, ...] = (DOCUMENTS, SENTENCES, CLAIMS, EVIDENCE, EDITS)
+
+
+# --- schema ---------------------------------------------------------------------------------------
+
+_JSON_TYPES: dict[Kind, dict[str, str]] = {
+    Kind.TEXT: {"type": "string"},
+    Kind.INTEGER: {"type": "integer"},
+    Kind.BOOLEAN: {"type": "boolean"},
+    Kind.DATE: {"type": "string", "format": "date"},
+    Kind.TIME: {"type": "string", "format": "date-time"},
+    Kind.JSON: {"type": "string", "contentMediaType": "application/json"},
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """docs/formats/tables.schema.json: a row of each table as a JSON object (JSON Schema 2020-12)."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A row of a Touchstone table, its cells by column",
+        "description": "CSV: a blank cell is null, or a blank text in a column of texts. Keys and references are in "
+        "x-key and x-references.",
+        "anyOf": [{"$ref": f"#/$defs/{table.name}"} for table in TABLES],
+        "$defs": {table.name: _row_schema(table) for table in TABLES},
+    }
+
+
+def _row_schema(table: Table) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": table.description,
+        "x-key": list(table.key),
+        "x-references": table.references,
+        "required": list(table.column_names),
+        "additionalProperties": False,
+        "properties": {column.name: _cell_schema(column) for column in table.columns},
+    }
+
+
+def _cell_schema(column: Column) -> dict[str, Any]:
+    schema: dict[str, Any] = {"description": column.description, **_JSON_TYPES[column.kind]}
+    if column.words is not None:
+        schema["enum"] = [*(word.value for word in column.words), ""]
+    if column.may_miss:
+        schema["type"] = [schema["type"], "null"]
+    return schema

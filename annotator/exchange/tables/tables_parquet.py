@@ -1,0 +1,129 @@
+"""The five tables as Parquet, with typed columns; the only module that needs pyarrow, which is an extra.
+
+Rows are written in groups to a temporary file and handed out from there: a Parquet file ends with its own index, and
+memory holds one group a table at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from annotator.core.file_problems import FileError
+from annotator.exchange.formats.gold import GoldDocument
+from annotator.exchange.formats.spool import Files, pieces_of
+from annotator.exchange.tables.table_columns import TABLES, Kind, Table
+from annotator.exchange.tables.tables import Documents, Row, rows_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SUFFIX = ".parquet"
+GROUP = 4_000  # rows of a group: some megabytes of passages
+
+
+class MissingParquetError(RuntimeError):
+    """pyarrow is not installed; the message says how to install it."""
+
+
+def missing() -> str:
+    """What has to be installed before Parquet can be written or read; "" where it is there."""
+    if find_spec("pyarrow") is not None:
+        return ""
+    return "Parquet tables need pyarrow, which is not installed: pip install -r requirements-parquet.txt"
+
+
+def _check() -> None:
+    if why := missing():
+        raise MissingParquetError(why)
+
+
+def files(documents: Documents) -> Files:
+    """The five tables as Parquet files: (file name, its content piece by piece), one pass over the documents in all.
+
+    Everything is read before the first name is there. Raises MissingParquetError without pyarrow.
+    """
+    _check()
+    with ExitStack() as stack:
+        written = {table.name: stack.enter_context(TemporaryFile()) for table in TABLES}
+        _write(written, documents())
+        for name, file in written.items():
+            file.seek(0)
+            yield name + SUFFIX, pieces_of(file)
+            file.close()
+
+
+def _write(written: dict[str, Any], documents: Iterable[GoldDocument]) -> None:
+    from pyarrow import parquet
+
+    waiting: dict[str, list[Row]] = {table.name: [] for table in TABLES}
+    schemas = {table.name: schema_of(table) for table in TABLES}
+    with ExitStack() as stack:
+        writers = {
+            name: stack.enter_context(parquet.ParquetWriter(written[name], schema, compression="zstd"))
+            for name, schema in schemas.items()
+        }
+        for number, document in enumerate(documents, start=1):
+            for table, rows in rows_of(document, number):
+                waiting[table.name] += rows
+                if len(waiting[table.name]) >= GROUP:
+                    writers[table.name].write_batch(_batch(waiting[table.name], schemas[table.name]))
+                    waiting[table.name] = []
+        for name, rows in waiting.items():
+            if rows:
+                writers[name].write_batch(_batch(rows, schemas[name]))
+
+
+def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(values, type=field.type) for values, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def schema_of(table: Table) -> pa.Schema:
+    """The table's columns with their types; what a column means is kept with it, as ``description``."""
+    import pyarrow as pa
+
+    types = {
+        Kind.TEXT: pa.string(),
+        Kind.INTEGER: pa.int64(),
+        Kind.BOOLEAN: pa.bool_(),
+        Kind.DATE: pa.date32(),
+        Kind.TIME: pa.timestamp("us", tz="UTC"),
+        Kind.JSON: pa.string(),
+    }
+    fields = [
+        pa.field(each.name, types[each.kind], nullable=each.may_miss, metadata={"description": each.description})
+        for each in table.columns
+    ]
+    return pa.schema(fields, metadata={"description": table.description})
+
+
+def rows(path: Path, table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a table with their places, from 1, for ``tables_reader``.
+
+    Raises FileError where the file is missing or is another table, MissingParquetError without pyarrow.
+    """
+    _check()
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    if not path.is_file():
+        raise FileError(f"{path.name} is missing: all five tables belong together, as CSV or as Parquet.")
+    try:
+        with parquet.ParquetFile(path) as file:
+            if not file.schema_arrow.equals(schema_of(table)):
+                raise FileError(f"{path.name} does not have the columns {', '.join(table.column_names)}.")
+            number = 0
+            for batch in file.iter_batches(batch_size=GROUP):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
+    except pa.ArrowException as error:
+        raise FileError(f"{path.name} is no Parquet file that can be read ({error}).") from None

@@ -1,0 +1,298 @@
+"""The five tables read back into gold documents: CSV as ``annotator.exchange.tables.tables`` writes it, or Parquet.
+
+The tables are read side by side, a document at a time, so memory does not grow with them. Rows stand in the order in
+which they were written: those of one document together, documents in the order of the first table.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import json
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any, TypeVar
+
+from annotator.core.file_problems import FileError
+from annotator.core.lines import MAX_LINE_BYTES
+from annotator.core.texts.edits import EditError, Operation
+from annotator.core.vocabulary import EditKind
+from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
+from annotator.exchange.tables.table_columns import TABLES, Column, Kind, Table
+from annotator.exchange.tables.tables import BOM, SUFFIX, unguarded
+
+Row = TypeVar("Row")
+
+Cells = dict[str, Any]
+Placed = tuple[str, Cells]  # where a row stands ("line 3" of CSV, "row 2" of Parquet), and its cells
+
+_YES_NO = {"true": True, "false": False}
+
+
+def read(folder: Path) -> Iterator[GoldDocument]:
+    """The documents of a folder with the five tables as CSV, or as Parquet where it has no CSV, in their order.
+
+    Fields that tables do not hold stay at their defaults. Raises FileError that names the file, the row and what to do
+    for a table or a column that is missing, a value that does not fit its column, a row twice, or one whose parent is
+    not there. Parquet needs pyarrow, see ``tables_parquet``.
+    """
+    if any((folder / f"{table.name}{SUFFIX}").is_file() for table in TABLES):
+        yield from _documents([_csv_rows(folder / f"{table.name}{SUFFIX}", table) for table in TABLES], SUFFIX)
+    else:
+        from annotator.exchange.tables import tables_parquet  # pyarrow is an extra
+
+        suffix = tables_parquet.SUFFIX
+        rows = [
+            _checked(tables_parquet.rows(folder / f"{table.name}{suffix}", table), table, suffix) for table in TABLES
+        ]
+        yield from _documents(rows, suffix)
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+
+def _csv_rows(path: Path, table: Table) -> Iterator[Placed]:
+    csv.field_size_limit(MAX_LINE_BYTES)
+    try:
+        with path.open("rb") as file:
+            for_spreadsheets = file.read(len(BOM)) == BOM
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            if tuple(next(reader, ())) != table.column_names:
+                raise FileError(f"{path.name}: the first line must name the columns {', '.join(table.column_names)}.")
+            line = reader.line_num + 1
+            for cells in reader:
+                if len(cells) != len(table.columns):
+                    raise FileError(
+                        f"{path.name}, line {line}: {len(cells)} cells where {len(table.columns)} are expected."
+                    )
+                yield f"line {line}", _values(table, cells, for_spreadsheets, f"{path.name}, line {line}")
+                line = reader.line_num + 1
+    except FileNotFoundError:
+        raise FileError(f"{path.name} is missing: all five tables belong together.") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{path.name} is not in UTF-8: save it as CSV in UTF-8.") from None
+    except csv.Error as error:
+        raise FileError(f"{path.name} is no CSV that can be read ({error}).") from None
+
+
+def _values(table: Table, cells: list[str], for_spreadsheets: bool, where: str) -> Cells:
+    found: Cells = {}
+    for column, cell in zip(table.columns, cells, strict=True):
+        try:
+            found[column.name] = _value(column, unguarded(cell) if for_spreadsheets else cell)
+        except (ValueError, KeyError):
+            raise FileError(f"{where}, {column.name}: “{cell[:60]}” is not {_EXPECTED[column.kind]}.") from None
+    return found
+
+
+def _checked(rows: Iterator[tuple[int, Cells]], table: Table, suffix: str) -> Iterator[Placed]:
+    """Rows whose columns have types already, with their words and JSON objects looked at too."""
+    columns = [column for column in table.columns if column.words is not None or column.kind == Kind.JSON]
+    for number, row in rows:
+        for column in columns:
+            try:
+                row[column.name] = _value(column, row[column.name])
+            except ValueError:
+                what = f"“{row[column.name][:60]}” is not {_EXPECTED[column.kind]}"
+                raise FileError(f"{table.name}{suffix}, row {number}, {column.name}: {what}.") from None
+        yield f"row {number}", row
+
+
+_EXPECTED = {
+    Kind.TEXT: "one of its words",
+    Kind.INTEGER: "a whole number",
+    Kind.BOOLEAN: "true or false",
+    Kind.DATE: "a date such as 2026-01-31",
+    Kind.TIME: "a time with its zone, such as 2026-01-31T12:00:00Z",
+    Kind.JSON: "a JSON object",
+}
+
+
+def _value(column: Column, cell: str) -> Any:
+    """What a cell stands for. Raises ValueError or KeyError where it does not fit the column."""
+    if column.kind == Kind.TEXT:
+        if cell and column.words is not None:
+            column.words(cell)
+        return cell
+    if cell == "" and column.may_miss:
+        return None
+    return _READERS[column.kind](cell)
+
+
+def _time(cell: str) -> dt.datetime:
+    moment = dt.datetime.fromisoformat(cell)
+    if moment.tzinfo is None:
+        raise ValueError(cell)
+    return moment
+
+
+def _object(cell: str) -> dict[str, Any]:
+    found = json.loads(cell)
+    if not isinstance(found, dict):
+        raise ValueError(cell)
+    return found
+
+
+_READERS: dict[Kind, Callable[[str], Any]] = {
+    Kind.INTEGER: int,
+    Kind.BOOLEAN: _YES_NO.__getitem__,
+    Kind.DATE: dt.date.fromisoformat,
+    Kind.TIME: _time,
+    Kind.JSON: _object,
+}
+
+
+# --- putting together -----------------------------------------------------------------------------
+
+
+class _Group:
+    """The rows of one table, taken document by document."""
+
+    def __init__(self, name: str, rows: Iterator[Placed]) -> None:
+        self.name = name
+        self._groups = groupby(rows, key=lambda row: str(row[1]["document_id"]))
+        self._next: tuple[str, list[Placed]] | None = None
+        self._advance()
+
+    def _advance(self) -> None:
+        found = next(self._groups, None)
+        self._next = (found[0], list(found[1])) if found else None
+
+    def of(self, document_id: str) -> list[Placed]:
+        """The rows of this document, if they come next."""
+        if self._next is None or self._next[0] != document_id:
+            return []
+        rows = self._next[1]
+        self._advance()
+        return rows
+
+    def left_over(self) -> None:
+        """Raises FileError if rows are left whose document did not come."""
+        if self._next is not None:
+            document_id, rows = self._next
+            raise FileError(
+                f"{self.name}, {rows[0][0]}: document {document_id} is not in the table of documents, or not in "
+                "that place. Rows of one document stand together, in the order of the documents."
+            )
+
+
+def _documents(tables: list[Iterator[Placed]], suffix: str) -> Iterator[GoldDocument]:
+    rows, *rest = tables
+    children = [_Group(f"{table.name}{suffix}", each) for table, each in zip(TABLES[1:], rest, strict=True)]
+    seen: set[str] = set()
+    for place, cells in rows:
+        public_id = cells["document_id"]
+        if public_id in seen:
+            raise FileError(f"documents{suffix}, {place}: document {public_id} stands there twice.")
+        seen.add(public_id)
+        yield _document(cells, children)
+    for each in children:
+        each.left_over()
+
+
+def _document(cells: Cells, children: list[_Group]) -> GoldDocument:
+    document = GoldDocument(
+        prompt=cells["prompt"],
+        response=cells["response"],
+        revised_response=cells["revised_response"],
+        verified=cells["verified"],
+        revised=cells["revised"],
+        public_id=cells["document_id"],
+        external_id=cells["external_id"],
+        source=cells["source"],
+        model=cells["model"],
+        metadata=cells["metadata"],
+        reference_date=cells["reference_date"],
+    )
+    sentence_rows, claim_rows, evidence_rows, edit_rows = (each.of(document.public_id) for each in children)
+    sentence_name, claim_name, evidence_name, edit_name = (each.name for each in children)
+    sentences: dict[str, GoldSentence] = {}
+    claims: dict[str, GoldClaim] = {}
+    for place, row in sentence_rows:
+        sentence = _once(sentences, row["sentence_id"], _sentence(row), f"{sentence_name}, {place}")
+        document.sentences.append(sentence)
+    for place, row in claim_rows:
+        where = f"{claim_name}, {place}"
+        claim = _once(claims, row["claim_id"], _claim(row), where)
+        _parent(sentences, row["sentence_id"], where).claims.append(claim)
+    _add_evidence(evidence_rows, claims, evidence_name)
+    for place, row in edit_rows:
+        where = f"{edit_name}, {place}"
+        operation = Operation(EditKind(row["kind"]), row["start"], row["end"], row["replacement"])
+        _parent(claims, row["claim_id"], where).operations.append(operation)
+    for name, claim in claims.items():
+        try:
+            _ = claim.revised
+        except EditError as error:
+            raise FileError(f"{edit_name}, claim {name}: {error}") from None
+    return document
+
+
+def _sentence(row: Cells) -> GoldSentence:
+    return GoldSentence(
+        text=row["text"],
+        start=row["start"],
+        end=row["end"],
+        decontext=row["decontext"],
+        type=row["type"],
+        importance=row["importance"],
+        revised=row["revised"] if row["has_revision"] else None,
+        deleted=row["deleted"],
+        public_id=row["sentence_id"],
+    )
+
+
+def _claim(row: Cells) -> GoldClaim:
+    return GoldClaim(
+        text=row["text"],
+        type=row["type"],
+        worth_checking=row["worth_checking"],
+        importance=row["importance"],
+        evidence_sufficient=row["evidence_sufficient"],
+        factuality=row["factuality"],
+        handling=row["handling"],
+        rewritten=row["rewritten"],
+        public_id=row["claim_id"],
+        reason=row["reason"],
+    )
+
+
+def _add_evidence(rows: list[Placed], claims: dict[str, GoldClaim], name: str) -> None:
+    rests: list[tuple[int, GoldClaim, GoldEvidence]] = []
+    seen: dict[str, GoldEvidence] = {}
+    for place, row in rows:
+        where = f"{name}, {place}"
+        evidence = GoldEvidence(
+            passage=row["passage"],
+            url=row["url"],
+            stance=row["stance"],
+            public_id=row["evidence_id"],
+            title=row["title"],
+            site=row["site"],
+            published=row["published"],
+            query=row["query"],
+            retrieved_at=row["retrieved_at"],
+            content_hash=row["content_hash"],
+        )
+        _once(seen, evidence.public_id, evidence, where)
+        claim = _parent(claims, row["claim_id"], where)
+        (claim.added if row["added"] else claim.retrieved).append(evidence)
+        if row["rests_on"] is not None:
+            rests.append((row["rests_on"], claim, evidence))
+    for _, claim, evidence in sorted(rests, key=lambda each: each[0]):
+        claim.rests_on.append(evidence)
+
+
+def _once(known: dict[str, Row], public_id: str, row: Row, where: str) -> Row:
+    if public_id in known:
+        raise FileError(f"{where}: {public_id} stands there twice.")
+    known[public_id] = row
+    return row
+
+
+def _parent(known: dict[str, Row], public_id: str, where: str) -> Row:
+    if public_id not in known:
+        raise FileError(f"{where}: its parent {public_id} is not among the rows of its document.")
+    return known[public_id]

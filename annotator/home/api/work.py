@@ -1,0 +1,109 @@
+"""What a person has to do: the one next thing, and short lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotator.core.api.base import ApiView
+from annotator.core.api.fields import word
+from annotator.core.api.schema import operation
+from annotator.core.vocabulary import Scope, Stage
+from annotator.team.actions.next_task import take_next
+from annotator.team.queries.work import MyWork, Task, my_work, next_task
+
+TAG = "work"
+WHY = ("continue", "repair", "consolidate", "practice", "follow", "new", "join")
+
+
+class NextTaskSerializer(serializers.Serializer):
+    """A document at a stage, and why it comes next: it is begun, came back, is to be agreed, is for practice, was
+    decomposed by you, is new, or has a free place beside somebody else's."""
+
+    document = serializers.CharField(source="document.public_id")
+    benchmark = serializers.CharField(source="document.benchmark.slug")
+    name = serializers.CharField(source="document")
+    stage = word(Stage)
+    why = serializers.ChoiceField([(each, each) for each in WHY])
+    asked_by = serializers.ListField(child=serializers.CharField())
+
+
+class WaitingSerializer(serializers.Serializer):
+    """A document where you have done your part."""
+
+    document = serializers.CharField(source="document.public_id")
+    name = serializers.CharField(source="document")
+    what_for = serializers.CharField()
+
+
+class DoneSerializer(serializers.Serializer):
+    """A document of which you have submitted stages."""
+
+    document = serializers.CharField(source="document.public_id")
+    name = serializers.CharField(source="document")
+    stages = serializers.ListField(child=word(Stage))
+    submitted_at = serializers.DateTimeField(allow_null=True)
+
+
+class BegunSerializer(serializers.Serializer):
+    """Work that you have begun."""
+
+    annotation = serializers.CharField(source="public_id")
+    document = serializers.CharField(source="document.public_id")
+    name = serializers.CharField(source="document")
+    stage = word(Stage)
+
+
+class ToAgreeSerializer(serializers.Serializer):
+    """A stage that you settle with others."""
+
+    document = serializers.CharField(source="document.public_id")
+    name = serializers.CharField(source="document")
+    stage = word(Stage)
+    people = serializers.ListField(child=serializers.CharField())
+    as_third_rater = serializers.BooleanField()
+
+
+class WorkSerializer(serializers.Serializer):
+    """Your work. The lists are cut to a few rows, the counts are whole."""
+
+    next = NextTaskSerializer(allow_null=True)
+    in_work = BegunSerializer(many=True)
+    to_agree = ToAgreeSerializer(many=True)
+    to_agree_count = serializers.IntegerField()
+    waiting = WaitingSerializer(many=True)
+    done = DoneSerializer(many=True)
+    done_count = serializers.IntegerField()
+    prefilling = serializers.IntegerField(help_text="Documents that get suggestions now.")
+
+
+class NextSerializer(serializers.Serializer):
+    """What you got; null: nothing is free for you now."""
+
+    task = NextTaskSerializer(allow_null=True)
+
+
+class WorkView(ApiView):
+    unbound = ("GET",)
+
+    @operation("work_read", "Your work", TAG, answer=WorkSerializer)
+    def get(self, request: Request) -> Response:
+        """What comes next, and what is in work, to agree, waiting and done. Takes no place."""
+        work: MyWork = my_work(self.person)
+        task: Task | None = next_task(self.person)
+        names = ("in_work", "to_agree", "to_agree_count", "waiting", "done", "done_count", "prefilling")
+        found: dict[str, Any] = {name: getattr(work, name) for name in names}
+        return Response(WorkSerializer(found | {"next": task}).data)
+
+
+class NextView(ApiView):
+    scope = Scope.ANNOTATE
+    unbound = ("POST",)
+
+    @operation("work_next", "Take what comes next", TAG, answer=NextSerializer)
+    def post(self, request: Request) -> Response:
+        """Takes a place on the next document; who comes second for a last place gets the one after."""
+        return Response(NextSerializer({"task": take_next(by=self.person)}).data)

@@ -1,0 +1,174 @@
+"""All that the overview shows, put together. A large benchmark is counted once a minute at most: over 100,000
+documents that takes longer than a page may. Its page shows what was counted before, says as of when that is, and
+fetches newer figures when it is there."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+
+from django.core.cache import cache
+from django.utils import timezone
+
+from annotator.core.models import Benchmark
+from annotator.core.vocabulary import Stage
+from annotator.home.queries import overview
+from annotator.measures.agreement.report import Part, Report
+from annotator.measures.queries import pace
+from annotator.measures.queries.agreement import Filter, agreement_of
+from annotator.team.queries.waits import ToAgree, Waits, to_agree_of, waits_of
+from pipeline.metrics.agreement import Estimate
+
+LARGE = 5000  # documents; below that everything is counted anew each time
+FRESH_FOR = 60  # seconds, after which figures are counted anew when somebody looks
+KEPT_FOR = 24 * 3600  # seconds, in which older figures can be shown at once
+COUNTING = 20  # seconds in which nobody else counts what somebody's page is about to count
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far the benchmark is: for every member. ``as_of``: when it was counted. ``alphas``: the agreement on stance
+    of each batch (primary key), for ``Team``, which alone shows it."""
+
+    standing: overview.Standing
+    bars: list[overview.StageBar]
+    burn_up: pace.BurnUp
+    documents: pace.DocumentTimes | None
+    shares: overview.SuggestionShares
+    stance: Estimate | None
+    alphas: dict[int | None, float | None]
+    flags: int
+    as_of: dt.datetime = field(default_factory=timezone.now)
+
+    @property
+    def is_kept(self) -> bool:
+        """Is it from the cache for a while, so that the page says as of when?"""
+        return self.standing.total > LARGE
+
+    @property
+    def is_of_newest(self) -> bool:
+        """Are times, agreement and suggestions read from some of the documents only?"""
+        return self.standing.total > pace.NEWEST
+
+
+@dataclass(slots=True)
+class Team:
+    """How the groups get on: for those who manage the benchmark, and without people's names for researchers."""
+
+    waits: Waits
+    to_agree: ToAgree
+    times: pace.Times
+    as_of: dt.datetime = field(default_factory=timezone.now)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """All that one page shows. ``team``: None for those who do not see it."""
+
+    progress: Progress
+    team: Team | None
+
+    @property
+    def is_old(self) -> bool:
+        """Is it time to count them anew?"""
+        return not _is_fresh(self.progress) or (self.team is not None and not _is_fresh(self.team))
+
+
+def figures_at_once(benchmark: Benchmark, *, with_team: bool) -> Figures | None:
+    """What a page can show without waiting: of a large benchmark what was counted before, however old, or None; of
+    any other all figures, counted now."""
+    progress: Progress | None = cache.get(_key(benchmark, "progress"))
+    team: Team | None = cache.get(_key(benchmark, "team")) if with_team else None
+    if progress is not None and (team is not None or not with_team):
+        return Figures(progress, team)
+    if benchmark.documents.filter(twin_of__isnull=True).order_by()[LARGE : LARGE + 1].exists():
+        return None
+    return counted_figures(benchmark, with_team=with_team)
+
+
+def counted_figures(benchmark: Benchmark, *, with_team: bool) -> Figures:
+    """All figures, at most a minute old."""
+    progress = progress_of(benchmark)
+    return Figures(progress, team_of(benchmark, progress) if with_team else None)
+
+
+def may_count(benchmark: Benchmark, *, with_team: bool) -> bool:
+    """Is it this page that fetches newer figures? One of those who look at the same time does."""
+    return cache.add(_key(benchmark, f"counting:{with_team}"), True, COUNTING)
+
+
+def progress_of(benchmark: Benchmark) -> Progress:
+    """The figures for every member."""
+    key = _key(benchmark, "progress")
+    kept: Progress | None = cache.get(key)
+    if kept is not None and _is_fresh(kept):
+        return kept
+    found = _progress(benchmark)
+    if found.is_kept:
+        cache.set(key, found, KEPT_FOR)
+    return found
+
+
+def team_of(benchmark: Benchmark, progress: Progress) -> Team:
+    """The figures of groups and people."""
+    if not progress.is_kept:
+        return _team(benchmark, progress)
+    key = _key(benchmark, "team")
+    kept: Team | None = cache.get(key)
+    if kept is None or not _is_fresh(kept):
+        kept = _team(benchmark, progress)
+        cache.set(key, kept, KEPT_FOR)
+    return kept
+
+
+def _key(benchmark: Benchmark, name: str) -> str:
+    return f"overview:{benchmark.public_id}:{name}"
+
+
+def _is_fresh(kept: Progress | Team) -> bool:
+    return (timezone.now() - kept.as_of).total_seconds() < FRESH_FOR
+
+
+def _progress(benchmark: Benchmark) -> Progress:
+    began = timezone.now()
+    standing = overview.standing_of(benchmark)
+    agreement = _agreement(benchmark)
+    return Progress(
+        as_of=began,
+        standing=standing,
+        bars=overview.bars_of(standing),
+        burn_up=pace.burn_up(benchmark, standing.total - standing.discarded),
+        documents=pace.document_times(benchmark),
+        shares=overview.suggestion_shares(benchmark),
+        stance=_of_stance(agreement),
+        alphas={
+            batch: next((part.alpha for part in parts if _is_stance(part)), None)
+            for batch, parts in agreement.batches.items()
+        },
+        flags=overview.open_flags(benchmark),
+    )
+
+
+def _team(benchmark: Benchmark, progress: Progress) -> Team:
+    found = Team(
+        waits=waits_of(benchmark, progress.standing),
+        to_agree=to_agree_of(benchmark),
+        times=pace.times_of(benchmark, progress.documents),
+    )
+    for row in found.waits.groups:
+        row.alpha = progress.alphas.get(row.batch.pk)
+    return found
+
+
+def _agreement(benchmark: Benchmark) -> Report:
+    """The figures of the agreement page, of the newest documents: of all of them it would take seconds."""
+    return agreement_of(benchmark, Filter(stage=Stage.VERIFY, newest=pace.NEWEST))
+
+
+def _is_stance(part: Part) -> bool:
+    return part.field.name == "stance.label"
+
+
+def _of_stance(report: Report) -> Estimate | None:
+    labels = [each for stage in report.stages for each in stage.labels]
+    return next((each.figures.alpha for each in labels if each.field.name == "stance.label"), None)

@@ -1,0 +1,227 @@
+"""The figures of a benchmark's overview. Nothing here tells of work that is still blind: times and shares are counted
+over agreed stages alone, and of what is in work only that somebody has begun it. Copies of gold that measure people
+are left out everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from django.db.models import Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from annotator.core import charts
+from annotator.core.models import Annotation, Benchmark, Claim, Document, Flag, Membership, PipelineRun
+from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Origin, Phase, Removal, RunState, Stage
+from annotator.measures.queries.pace import NEWEST
+from annotator.team.queries.team import team_of
+
+RUNS_SHOWN = 3
+PEOPLE_SHOWN = 30
+
+
+@dataclass(slots=True)
+class Standing:
+    """How many documents stand where. ``grouped``: by batch, stage and phase; ``begun``: by batch and stage, those in
+    the independent phase on which somebody has a place."""
+
+    grouped: dict[tuple[int | None, str, str], int] = field(default_factory=dict)
+    begun: dict[tuple[int | None, str], int] = field(default_factory=dict)
+
+    def of_batch(self, batch: int) -> Standing:
+        """The same of one batch."""
+        return Standing(
+            {key: number for key, number in self.grouped.items() if key[0] == batch},
+            {key: number for key, number in self.begun.items() if key[0] == batch},
+        )
+
+    def at(self, stage: str = "", phase: str = "") -> int:
+        """Documents at a stage and in a phase, at any where it is left blank."""
+        return sum(n for (_, s, p), n in self.grouped.items() if stage in ("", s) and phase in ("", p))
+
+    def begun_at(self, stage: str) -> int:
+        return sum(number for (_, each), number in self.begun.items() if each == stage)
+
+    @property
+    def total(self) -> int:
+        return self.at()
+
+    @property
+    def gold(self) -> int:
+        return self.at(Stage.REVISE, Phase.AGREED)
+
+    @property
+    def discarded(self) -> int:
+        return self.at(phase=Phase.DISCARDED)
+
+    @property
+    def to_agree(self) -> int:
+        return self.at(phase=Phase.CONSOLIDATING)
+
+    @property
+    def in_work(self) -> int:
+        return sum(self.begun.values())
+
+
+def standing_of(benchmark: Benchmark) -> Standing:
+    """Where the documents stand (two queries)."""
+    documents = benchmark.documents.filter(twin_of__isnull=True).order_by()
+    counted = documents.values_list("batch", "stage", "phase").annotate(number=Count("*"))
+    at_work = Annotation.objects.filter(
+        kind=AnnotationKind.INDIVIDUAL,
+        seat__isnull=False,
+        document__benchmark=benchmark,
+        document__twin_of__isnull=True,
+        document__phase=Phase.INDEPENDENT,
+        stage=F("document__stage"),
+    ).order_by()
+    begun = at_work.values_list("document__batch", "stage").annotate(number=Count("document", distinct=True))
+    return Standing(
+        {(batch, stage, phase): number for batch, stage, phase, number in counted},
+        {(batch, stage): number for batch, stage, number in begun},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StageBar:
+    """Where the documents stand at one stage. ``total`` counts every document that is not discarded."""
+
+    stage: Stage
+    agreed: int
+    to_agree: int
+    in_work: int
+    waiting: int
+    total: int
+
+    @property
+    def words(self) -> str:
+        """The bar in words, as it stands beside it."""
+        parts = [
+            (self.agreed, "agreed"),
+            (self.to_agree, "to be agreed"),
+            (self.in_work, "in work"),
+            (self.waiting, "waiting"),
+        ]
+        return ", ".join(f"{number:,} {word}" for number, word in parts if number) or "none yet"
+
+    @property
+    def parts(self) -> list[dict[str, str | float]]:
+        """The parts of the bar in percent, for components/phases.html."""
+        numbers = {"agreed": self.agreed, "agree": self.to_agree, "work": self.in_work, "waiting": self.waiting}
+        return charts.parts(numbers, self.total)
+
+
+def bars_of(standing: Standing) -> list[StageBar]:
+    """A bar for each stage.
+
+    Agreed at a stage: everything that has gone past it, and gold. To be agreed: all have submitted. In work: somebody
+    has taken a place. Waiting: nobody has begun, or suggestions are on the way.
+    """
+    here = {stage: standing.at(stage) - standing.at(stage, Phase.DISCARDED) for stage in STAGES}
+    bars: list[StageBar] = []
+    for position, stage in enumerate(STAGES):
+        agreed, to_agree = standing.at(stage, Phase.AGREED), standing.at(stage, Phase.CONSOLIDATING)
+        in_work = standing.begun_at(stage)
+        waiting = here[stage] - agreed - to_agree - in_work
+        past = sum(here[later] for later in STAGES[position + 1 :])
+        bars.append(StageBar(stage, past + agreed, to_agree, in_work, waiting, sum(here.values())))
+    return bars
+
+
+def whats_missing(benchmark: Benchmark) -> list[str]:
+    """What the team lacks for documents to be agreed, as sentences: the same that the team page says (four
+    queries)."""
+    return team_of(benchmark, with_load=False).missing
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionShares:
+    """What became of suggested claims in agreed decompositions, in counts."""
+
+    kept: int
+    edited: int
+    removed: int
+
+    @property
+    def decided(self) -> int:
+        return self.kept + self.edited + self.removed
+
+    def percent(self, number: int) -> int:
+        return round(100 * number / self.decided) if self.decided else 0
+
+    @property
+    def kept_percent(self) -> int:
+        return self.percent(self.kept)
+
+    @property
+    def edited_percent(self) -> int:
+        return self.percent(self.edited)
+
+    @property
+    def removed_percent(self) -> int:
+        return self.percent(self.removed)
+
+
+def suggestion_shares(benchmark: Benchmark) -> SuggestionShares:
+    """What became of suggested claims, read from the origins in the newest agreed decompositions (one query)."""
+    agreed = (
+        Annotation.objects.filter(
+            kind=AnnotationKind.CONSOLIDATED,
+            state=AnnotationState.SUBMITTED,
+            stage=Stage.DECOMPOSE,
+            document__benchmark=benchmark,
+            document__twin_of__isnull=True,
+        )
+        .exclude(document__phase=Phase.DISCARDED)
+        .order_by("-pk")
+    )
+    rows = Claim.objects.filter(suggestion__isnull=False, sentence__annotation__in=agreed.values("pk")[:NEWEST])
+    present = Q(removed="", sentence__removed="")
+    found = rows.aggregate(
+        kept=Count("pk", filter=present & Q(text_origin=Origin.ACCEPTED)),
+        edited=Count("pk", filter=present & ~Q(text_origin=Origin.ACCEPTED)),
+        removed=Count("pk", filter=~Q(removed__in=("", Removal.UNDONE))),
+    )
+    return SuggestionShares(found["kept"], found["edited"], found["removed"])
+
+
+def open_flags(benchmark: Benchmark) -> int:
+    """How many documents somebody has passed on and nobody has looked at (one query)."""
+    flags = Flag.objects.filter(document__benchmark=benchmark, document__twin_of__isnull=True, cleared_at__isnull=True)
+    return flags.values("document").distinct().count()
+
+
+def latest_runs(benchmark: Benchmark) -> list[PipelineRun]:
+    """The newest runs with how many of their documents are through (one query)."""
+    through = Q(items__state__in=(RunState.FINISHED, RunState.FAILED, RunState.CANCELLED))
+    return list(
+        benchmark.runs.exclude(plan__has_key="again")  # a person's own searches are part of their blind work
+        .annotate(
+            documents=Count("items"),
+            through=Count("items", filter=through),
+            failed=Count("items", filter=Q(items__state=RunState.FAILED)),
+        )
+        .order_by("-pk")[:RUNS_SHOWN]
+    )
+
+
+def people_of(benchmark: Benchmark) -> list[Membership]:
+    """The active people of a benchmark with their roles, by name (one query)."""
+    return list(
+        benchmark.memberships.filter(active=True)
+        .select_related("user")
+        .order_by("role", "user__display_name", "user__username")[:PEOPLE_SHOWN]
+    )
+
+
+def listed(benchmarks: QuerySet[Benchmark]) -> list[Benchmark]:
+    """Benchmarks by name, with ``documents_count`` and ``gold_count`` (one query)."""
+    real = Document.objects.filter(benchmark=OuterRef("pk"), twin_of__isnull=True)
+    documents = real.order_by().values("benchmark")
+    number = documents.annotate(number=Count("pk")).values("number")
+    gold = documents.filter(stage=Stage.REVISE, phase=Phase.AGREED).annotate(number=Count("pk")).values("number")
+    return list(
+        benchmarks.annotate(
+            documents_count=Coalesce(Subquery(number, output_field=IntegerField()), 0),
+            gold_count=Coalesce(Subquery(gold, output_field=IntegerField()), 0),
+        ).order_by("name")
+    )

@@ -1,0 +1,145 @@
+"""Benchmarks: the list of one's own, making one, and what all pages of one share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.text import slugify
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotator.core import rules
+from annotator.core.actions.benchmarks import MAX_PEOPLE, create_benchmark
+from annotator.core.models import Benchmark, Corpus
+from annotator.core.queries.membership import benchmarks_of
+from annotator.core.screens.common import person, speaks_errors
+from annotator.home.queries import overview as figures
+
+
+def _strategies() -> list[tuple[str, str]]:
+    """What can be chosen, each with its first sentence; what it lacks here is said on the page of its runs."""
+    from pipeline.catalogue import choices  # loads what strategies need: late
+
+    offered = [(each.name, f"{each.label}: {each.summary.split('. ')[0].rstrip('.')}") for each in choices()]
+    return [*offered, ("", "None: people start from the plain answer")]
+
+
+def page_of_benchmark(request: HttpRequest, benchmark: Benchmark, current: str) -> dict[str, Any]:
+    """What every page of a benchmark shows around its content: the tabs, the guidelines, what the person may do.
+
+    ``current`` is the name of a tab: Overview, Documents, Import, Export, Releases, Team, Batches,
+    Agreement, Statistics, Scores, Guidelines; "" for none.
+    """
+    rights = rules.rights_in(person(request), benchmark)
+    tabs = [
+        ("Overview", "benchmark", "g o", True),
+        ("Documents", "documents", "g l", True),
+        ("Import", "import", "g i", rights.manages),
+        ("Export", "export", "g e", rights.reads_gold),
+        ("Releases", "releases", "g x", rights.reads_gold),
+        ("Team", "team", "g t", True),
+        ("Batches", "batches", "g b", rights.manages),
+        ("Agreement", "agreement", "g a", rights.reads_gold),
+        ("Statistics", "statistics", "g s", rights.reads_gold),
+        ("Scores", "scores", "g c", rights.reads_gold),
+        ("Guidelines", "guidelines", "", True),
+    ]
+    return {
+        "benchmark": benchmark,
+        "can_manage": rights.manages,
+        "can_export": rights.reads_gold,
+        "guidelines_url": reverse("guidelines", args=[benchmark.slug]),
+        "tabs": [
+            {"label": label, "url": reverse(name, args=[benchmark.slug]), "key": key, "current": label == current}
+            for label, name, key, shown in tabs
+            if shown
+        ],
+    }
+
+
+@require_GET
+@speaks_errors
+def index(request: HttpRequest) -> HttpResponse:
+    """The benchmarks that the person belongs to."""
+    user = person(request)
+    context = {
+        "benchmarks": figures.listed(benchmarks_of(user)),
+        "can_create": rules.can_create_benchmark(user),
+        "username": user.username,
+    }
+    return render(request, "home/index.html", context)
+
+
+class BenchmarkForm(forms.Form):
+    """Name, people per document, strategy, corpus; the address follows from the name."""
+
+    name = forms.CharField(
+        max_length=200, label="Name", help_text="What people will read, for example “Landmarks pilot”."
+    )
+    overlap = forms.IntegerField(
+        min_value=1,
+        max_value=MAX_PEOPLE,
+        initial=2,
+        label="People per document",
+        help_text="Two label it independently and then agree, which makes gold worth trusting. "
+        "With 1, submitting a stage agrees it. It can be changed until somebody begins.",
+    )
+    strategy = forms.ChoiceField(
+        choices=_strategies,
+        initial="offline",
+        required=False,
+        label="Suggestions",
+        help_text="Fill documents in before people see them.",
+    )
+    corpus = forms.ModelChoiceField(
+        Corpus.objects.order_by("name"),
+        required=False,
+        empty_label="None yet",
+        label="Corpus",
+        help_text="Where evidence is looked for. A corpus is imported with “manage.py import_corpus”.",
+    )
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"].strip()
+        if not slugify(name):
+            raise forms.ValidationError("Use at least one Latin letter or figure: the address is made of it.")
+        return name
+
+
+def _free_slug(name: str) -> str:
+    """The name as an address; a number is added while it is taken."""
+    base = slugify(name)[:70]
+    slug, number = base, 2
+    while Benchmark.objects.filter(slug=slug).exists():
+        slug, number = f"{base}-{number}", number + 1
+    return slug
+
+
+@require_http_methods(["GET", "POST"])
+@speaks_errors
+def create(request: HttpRequest) -> HttpResponse:
+    """Make a benchmark; its maker owns it. Then documents are imported."""
+    user = person(request)
+    rules.check_create_benchmark(user)
+    form = BenchmarkForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            data = form.cleaned_data
+            benchmark = create_benchmark(
+                slug=_free_slug(data["name"]),
+                name=data["name"],
+                by=user,
+                strategy=data["strategy"],
+                corpus=data["corpus"],
+                overlap=data["overlap"],
+            )
+        except IntegrityError:
+            form.add_error("name", "Somebody has just made a benchmark with this name. Send it again.")
+        else:
+            return redirect("import", slug=benchmark.slug)
+    context = {"form": form}
+    return render(request, "home/create.html", context, status=422 if form.errors else 200)

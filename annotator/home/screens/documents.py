@@ -1,0 +1,330 @@
+"""Documents: the list of a benchmark, and one document with its stages, its agreed version and its history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET, require_POST
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError
+from annotator.core.gold_copies import check_may_begin
+from annotator.core.models import Annotation, Document, Flag, SentBack, User
+from annotator.core.queries.documents import Filter, agreed_of, counts_of, page_of, prefilling_of, shelf_for
+from annotator.core.queries.history import lines_of, visible_activities
+from annotator.core.screens.common import benchmark_for, document_for, person, speaks_errors
+from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Factuality, FlagReason, Phase, Stage
+from annotator.home.screens.benchmarks import page_of_benchmark
+from annotator.stages.actions import documents as actions
+from annotator.stages.actions.places import close_extra_places, reopen_annotation, take_back
+from annotator.team.actions.batches import move_documents
+from annotator.team.queries.batches import places_of, seats_at
+
+HISTORY_PAGE = 50
+REASON_LENGTH = 500
+
+# --- the list -------------------------------------------------------------------------------------
+
+
+@require_GET
+@speaks_errors
+def index(request: HttpRequest, slug: str) -> HttpResponse:
+    """The documents of a benchmark, fifty a page, narrowed by stage, phase, flag and words."""
+    benchmark = benchmark_for(request, slug)
+    narrowed = _filter(request)
+    context = page_of_benchmark(request, benchmark, "Documents")
+    if not context["can_manage"]:
+        narrowed = replace(narrowed, twins=False)
+    shelf = shelf_for(person(request), benchmark, twins=narrowed.twins)
+    page = page_of(benchmark, narrowed, shelf, after=_key(request, "after"), before=_key(request, "before"))
+    counts = counts_of(benchmark, shelf)
+    chosen = {"stage": narrowed.stage, "phase": narrowed.phase, "q": narrowed.search}
+    chosen |= {"flagged": "yes" if narrowed.flagged else "", "twins": "yes" if narrowed.twins else ""}
+    context |= {
+        "page": page,
+        "rows": [(document, _chips(document)) for document in page.rows],
+        "counts": counts,
+        "narrowed": narrowed,
+        "query": urlencode({name: value for name, value in chosen.items() if value}),
+        "stage_options": [(stage, counts.at_stage(stage)) for stage in STAGES],
+        "phase_options": [(phase, counts.in_phase(phase)) for phase in Phase],
+    }
+    return render(request, "home/documents.html", context)
+
+
+def _filter(request: HttpRequest) -> Filter:
+    """The filter in the address; words that are no stage or phase are left aside."""
+    stage, phase = request.GET.get("stage", ""), request.GET.get("phase", "")
+    return Filter(
+        stage=stage if stage in set(Stage) else "",
+        phase=phase if phase in set(Phase) else "",
+        flagged=request.GET.get("flagged") == "yes",
+        twins=request.GET.get("twins") == "yes",
+        search=request.GET.get("q", "").replace("\x00", "").strip()[:200],
+    )
+
+
+def _key(request: HttpRequest, name: str) -> int:
+    raw = request.GET.get(name, "")
+    return int(raw) if raw.isdecimal() and len(raw) < 19 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One stage of a document in the list: "agreed", "here" or "ahead"."""
+
+    label: str
+    state: str
+
+
+def _chips(document: Document) -> list[Chip]:
+    reached = STAGES.index(Stage(document.stage))
+    chips = []
+    for position, stage in enumerate(STAGES):
+        agreed = position < reached or (position == reached and document.phase == Phase.AGREED)
+        chips.append(Chip(stage.label, "agreed" if agreed else "here" if position == reached else "ahead"))
+    return chips
+
+
+# --- one document ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StageRow:
+    """A stage on the document's page: how it stands, and the button that is possible now."""
+
+    number: int
+    stage: Stage
+    state: str
+    label: str = ""
+    url: str = ""
+    main: bool = False
+    agree_url: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"g {self.stage.value[0]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a document stands for one person, in words. ``url``: the main button; "next": the next document.
+    ``starts``: the button takes a place first."""
+
+    title: str
+    text: str
+    action: str = ""
+    url: str = ""
+    waits: bool = False
+    starts: bool = False
+
+
+@require_GET
+@speaks_errors
+def show(request: HttpRequest, public_id: str) -> HttpResponse:
+    """The page; ``?part=standing`` is the panel that looks again by itself while suggestions are on the way."""
+    document, user = document_for(request, public_id), person(request)
+    annotations = list(document.annotations.select_related("person"))
+    flags = list(document.flags.filter(cleared_at__isnull=True).select_related("by").order_by("pk"))
+    sent_back = list(document.sent_back.select_related("by", "claim").order_by("-pk"))
+    prefilling = prefilling_of(document)
+    standing = standing_of(document, user, annotations, flags, sent_back)
+    context = {
+        "document": document,
+        "standing": standing,
+        "stage_rows": stage_rows(document, annotations, user, standing),
+        "prefilling": prefilling,
+    }
+    if getattr(request, "htmx", False) and request.GET.get("part") == "standing":
+        return render(request, "home/document.html#standing", context)
+    agreed = agreed_of(annotations)
+    activities = visible_activities(document, user, annotations)
+    history = Paginator(activities, HISTORY_PAGE).get_page(request.GET.get("page"))
+    context |= page_of_benchmark(request, document.benchmark, "Documents")
+    context |= {
+        "agreed": agreed,
+        "verdict_counts": [(word, agreed.count(word)) for word in Factuality],
+        "flags": flags,
+        "my_flag": any(flag.by_id == user.pk for flag in flags),
+        "flag_reasons": list(FlagReason),
+        "sent_back": sent_back,
+        "reopenable": [stage for stage in STAGES if stage in agreed.stages],
+        "places": places_of(document, annotations) if context["can_manage"] else None,
+        "history": lines_of(history),
+        "history_page": history,
+        "reason_length": REASON_LENGTH,
+    }
+    return render(request, "home/document.html", context)
+
+
+def _own(annotations: Sequence[Annotation], stage: Stage, user: User) -> Annotation | None:
+    """The person's work at a stage; not what was taken back from them."""
+    mine = (row for row in annotations if row.stage == stage and row.person_id == user.pk)
+    return next((row for row in mine if row.seat is not None), None)
+
+
+def _cannot_start(document: Document, annotations: Sequence[Annotation], user: User) -> str:
+    """Why the person cannot take a place at the document's stage; "" if they can."""
+    stage = Stage(document.stage)
+    try:
+        rules.check_take_place(user, document, stage, seats=seats_at(annotations, stage))
+        check_may_begin(user, document)
+    except rules.NotAllowedError as refusal:
+        return str(refusal)
+    return ""
+
+
+def standing_of(
+    document: Document,
+    user: User,
+    annotations: Sequence[Annotation],
+    flags: Sequence[Flag],
+    sent_back: Sequence[SentBack],
+) -> Standing:
+    """What comes next on this document for this person, with one button."""
+    stage, phase = Stage(document.stage), Phase(document.phase)
+    if phase == Phase.DISCARDED:
+        return Standing("Discarded", document.discard_reason, "Next document", "next")
+    if document.is_gold and document.practice_for_id is not None:
+        url = reverse("practice", args=[document.public_id])
+        return Standing("Practised", "It was for practice: nothing of it counts.", "How it went", url)
+    if document.is_gold:
+        return Standing(
+            "Gold", "All three stages are agreed: this document goes into the export.", "Next document", "next"
+        )
+    before = STAGES.index(stage)
+    agreed = f"{STAGES[before - 1].label} is agreed. " if before else ""
+    if phase == Phase.PREFILLING:
+        what, come = "Suggestions are on the way", "they are there"
+        if stage == Stage.VERIFY:
+            what, come = "Evidence is being looked for", "it is there"
+        return Standing(what, f"{agreed}{stage.label} opens by itself here when {come}; you need not wait.", waits=True)
+    if phase == Phase.CONSOLIDATING:
+        title, text = f"{stage.label} waits to be agreed", "Everyone has submitted it."
+        if not rules.can_consolidate(user, document, stage):
+            return Standing(title, text, "Next document", "next")
+        url = reverse("agree", args=[document.public_id, stage.value])
+        return Standing(title, text, f"Agree on {stage.label.lower()}", url)
+    if any(flag.by_id == user.pk for flag in flags):
+        return Standing(
+            "Passed on", "You have passed this document on. An admin will look at it.", "Next document", "next"
+        )
+    own, url = _own(annotations, stage, user), reverse(stage.value, args=[document.public_id])
+    if own is not None and own.state == AnnotationState.SUBMITTED:
+        return Standing(f"You have submitted {stage.label.lower()}", "Others have not yet.", "Next document", "next")
+    if own is not None and own.only_sent_back:
+        number = sum(1 for row in sent_back if row.settled_at is None)
+        came = "A claim came back" if number == 1 else f"{number} claims came back"
+        return Standing(came, "Repair the sentence it belongs to and submit again.", "Repair", url)
+    if own is not None:
+        return Standing(f"{stage.label} is begun", f"{agreed}Go on where you left off.", "Continue", url)
+    refusal = _cannot_start(document, annotations, user)
+    if refusal:
+        return Standing(f"{stage.label} is in work", f"{agreed}{refusal}", "Next document", "next")
+    title = f"Next: {stage.label.lower()}" if before else f"Ready to {stage.label.lower()}"
+    begun = seats_at(annotations, stage)
+    free = "Somebody else is at work on it, and a place is free." if begun else "Nobody has begun it yet."
+    return Standing(title, f"{agreed}{free}", "Start", url, starts=True)
+
+
+def stage_rows(document: Document, annotations: Sequence[Annotation], user: User, standing: Standing) -> list[StageRow]:
+    """The three stages, each with its state and, where one is possible, a button; with how it was agreed, for those
+    who may look back."""
+    here = STAGES.index(Stage(document.stage))
+    over = {
+        row.stage
+        for row in annotations
+        if row.kind == AnnotationKind.CONSOLIDATED and row.state == AnnotationState.SUBMITTED
+    }
+    rows = []
+    for position, stage in enumerate(STAGES):
+        url = reverse(stage.value, args=[document.public_id])
+        own = _own(annotations, stage, user)
+        if stage in over:
+            state = "Agreed"
+        elif position == here:
+            state = Phase(document.phase).label
+            if document.phase == Phase.INDEPENDENT and not any(row.stage == stage for row in annotations):
+                state = "Not begun"
+        else:
+            state = f"Opens when {STAGES[position - 1].label.lower()} is agreed" if position > here else "Open again"
+        agree_url = ""
+        people = [
+            row for row in annotations if row.stage == stage and row.state == AnnotationState.SUBMITTED and row.seat
+        ]
+        if stage in over and len(people) > 1 and rules.can_look_back(user, document, stage):
+            agree_url = reverse("agree", args=[document.public_id, stage.value])
+        if position == here and standing.url == url:
+            rows.append(StageRow(position + 1, stage, state, main=True))  # its button is the one above
+        elif own is not None:
+            rows.append(StageRow(position + 1, stage, state, "Look", url, agree_url=agree_url))
+        else:
+            rows.append(StageRow(position + 1, stage, state, agree_url=agree_url))
+    return rows
+
+
+# --- what happens to a document as a whole --------------------------------------------------------
+
+
+@require_POST
+@speaks_errors
+def change(request: HttpRequest, public_id: str, what: str) -> HttpResponse:
+    """Reopen, discard, bring back, flag, clear a flag: then the page anew, or after a flag the next document."""
+    document, user = document_for(request, public_id), person(request)
+    reason = request.POST.get("reason", "")[:REASON_LENGTH]
+    if what == "reopen":
+        stage = _stage(request)
+        actions.reopen(document, stage, reason, by=user)
+        messages.success(request, f"{stage.label} is open again.")
+    elif what == "discard":
+        actions.discard(document, reason, by=user)
+        messages.success(request, "The document is discarded. It can be brought back here.")
+    elif what == "bring-back":
+        actions.bring_back(document, by=user)
+        messages.success(request, "The document is back where its work left it.")
+    elif what == "flag":
+        actions.flag(document, reason, by=user, note=request.POST.get("note", "")[:REASON_LENGTH])
+        messages.success(request, f"{document} is passed on and has left your queue.")
+        return redirect("home")
+    elif what == "clear-flag":
+        key = request.POST.get("flag", "")
+        row = get_object_or_404(document.flags, pk=int(key) if key.isdecimal() and len(key) < 19 else 0)
+        actions.clear_flag(row, by=user)
+        messages.success(request, f"The flag is cleared: the document is back in the queue of {row.by}.")
+    elif what in ("take-back", "reopen-annotation"):
+        work = get_object_or_404(
+            document.annotations.select_related("person", "document__benchmark"),
+            public_id=request.POST.get("annotation", ""),
+            kind=AnnotationKind.INDIVIDUAL,
+        )
+        if what == "take-back":
+            take_back(work, by=user, reason=reason)
+            messages.success(request, f"The work of {work.person} is taken back. What they did is kept.")
+        else:
+            reopen_annotation(work, reason, by=user)
+            messages.success(request, f"{work.get_stage_display()} is open again for {work.person}.")
+    elif what == "close-places":
+        close_extra_places(document, by=user)
+        messages.success(request, "The document goes on with the people it has.")
+    elif what == "move":
+        chosen = request.POST.get("batch", "")
+        batch = get_object_or_404(document.benchmark.batches, public_id=chosen) if chosen else None
+        move_documents([document], batch, by=user)
+        messages.success(request, f"The document is in {batch} now." if batch else "The document is in no batch now.")
+    else:
+        raise Http404(f"A document cannot “{what}”.")
+    return redirect("document", public_id=document.public_id)
+
+
+def _stage(request: HttpRequest) -> Stage:
+    try:
+        return Stage(request.POST.get("stage", ""))
+    except ValueError:
+        raise BadValueError("Choose which stage is reopened: decompose, verify or revise.") from None

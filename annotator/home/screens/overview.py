@@ -1,0 +1,73 @@
+"""The overview of a benchmark: how far it is, how the groups get on, who waits for whom."""
+
+from __future__ import annotations
+
+import csv
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from annotator.core.screens.common import benchmark_for, is_htmx, speaks_errors
+from annotator.home.queries import dashboard, overview
+from annotator.home.screens.benchmarks import page_of_benchmark
+from annotator.measures.queries.pace import LONGEST, NEWEST, PAPER_MINUTES, STEP
+
+
+def _place(minutes: int) -> float:
+    """Where so many minutes stand on a histogram's axis, in percent; its last step takes all above."""
+    return round(100 * minutes / (LONGEST + STEP), 2)
+
+
+MINUTE_TICKS = [
+    (f"{minutes}{'' if minutes < LONGEST else '+ min'}", _place(minutes)) for minutes in (0, 15, 30, 45, 60)
+]
+BAND = (_place(PAPER_MINUTES[0]), _place(PAPER_MINUTES[1] - PAPER_MINUTES[0]))
+
+
+@require_GET
+@speaks_errors
+def show(request: HttpRequest, slug: str) -> HttpResponse:
+    """The figures. Groups and times are for who manages the benchmark, and without names for who reads its gold.
+
+    A page that has none yet, or old ones, fetches ``?part=figures`` when it is there: those are counted now.
+    """
+    benchmark = benchmark_for(request, slug)
+    page = page_of_benchmark(request, benchmark, "Overview")
+    sees_team = page["can_manage"] or page["can_export"]
+    is_part = request.GET.get("part") == "figures" and is_htmx(request)
+    read = dashboard.counted_figures if is_part else dashboard.figures_at_once
+    figures = read(benchmark, with_team=sees_team)
+    shown = {
+        "progress": figures.progress if figures else None,
+        "team": figures.team if figures else None,
+        "fetches_figures": not is_part
+        and (figures is None or (figures.is_old and dashboard.may_count(benchmark, with_team=sees_team))),
+        "newest": NEWEST,
+        "sees_agreement": page["can_export"],
+        "paper": PAPER_MINUTES,
+        "minute_ticks": MINUTE_TICKS,
+        "band": BAND,
+    }
+    if is_part:
+        return render(request, "home/overview.html#figures", page | shown)
+    around = {
+        "missing": overview.whats_missing(benchmark),
+        "runs": overview.latest_runs(benchmark),
+        "people": overview.people_of(benchmark),
+    }
+    return render(request, "home/overview.html", page | shown | around)
+
+
+@require_GET
+@speaks_errors
+def burn_up(request: HttpRequest, slug: str) -> HttpResponse:
+    """The burn-up chart's numbers as CSV."""
+    benchmark = benchmark_for(request, slug)
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{benchmark.slug}-burn-up.csv"'
+    writer = csv.writer(response)
+    writer.writerow(["day", "decompose_agreed", "verify_agreed", "gold", "documents"])
+    found = dashboard.progress_of(benchmark).burn_up
+    writer.writerows([day.isoformat(), *numbers, found.total] for day, *numbers in found.rows)
+    return response

@@ -1,0 +1,156 @@
+"""My work: one thing to do next with one button, and short lists of what is in work, waiting and done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from annotator.core import rules
+from annotator.core.models import User
+from annotator.core.queries.membership import benchmarks_of
+from annotator.core.screens.common import document_for, person, speaks_errors
+from annotator.core.vocabulary import Role, Stage
+from annotator.measures.queries.pace import PAPER_MINUTES, own_pace
+from annotator.stages.actions.annotate import open_annotation
+from annotator.team.actions.next_task import take_next
+from annotator.team.queries.work import MyWork, Task, my_work, next_task
+
+TEMPLATE = "home/work.html"
+
+WHY = {
+    "continue": "You have begun it.",
+    "repair": "A claim of yours came back to be repaired.",
+    "consolidate": "Everyone has submitted it.",
+    "practice": "It is for practice: afterwards you see how you did.",
+    "follow": "You decomposed it.",
+    "new": "Nobody has begun it yet.",
+    "join": "Somebody else is at work on it, and a place is free.",
+}
+VERBS = {"continue": "Continue", "repair": "Repair", "consolidate": "Agree", "practice": "Practise"}  # else: Start
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Why there is nothing to do, and what helps."""
+
+    title: str
+    text: str
+    url: str = ""
+    action: str = ""
+
+
+@require_GET
+@speaks_errors
+def home(request: HttpRequest) -> HttpResponse:
+    """The start page. Suggestions on the way make it look again by itself while there is nothing else to do."""
+    user = person(request)
+    task = next_task(user)
+    work = my_work(user)
+    context = {
+        "task": task,
+        "task_verb": VERBS.get(task.why, "Start") if task else "",
+        "task_why": _why(task) if task else "",
+        "nothing": None if task else nothing_to_do(user, work),
+        "work": work,
+        "in_work": [row for row in work.in_work if task is None or row.document_id != task.document.pk],
+        "to_agree": [row for row in work.to_agree if task is None or row.document.pk != task.document.pk],
+        "pace": own_pace(user),
+        "paper": PAPER_MINUTES,
+        "benchmarks": list(benchmarks_of(user).order_by("name")[:20]),
+        "guidelines_url": reverse("guidelines", args=[task.document.benchmark.slug]) if task else "",
+    }
+    part = request.GET.get("part") == "next" and getattr(request, "htmx", False)
+    return render(request, f"{TEMPLATE}#next" if part else TEMPLATE, context)
+
+
+def _why(task: Task) -> str:
+    """Why this comes next; the third rater reads who asks."""
+    if not task.asked_by:
+        return WHY[task.why]
+    asks = "asks" if len(task.asked_by) == 1 else "ask"
+    return f"{' and '.join(task.asked_by)} {asks} you about {task.stage.label.lower()}."
+
+
+def nothing_to_do(user: User, work: MyWork) -> Nothing:
+    """The empty state: what is the matter, and who or what helps. At most five queries."""
+    mine = benchmarks_of(user)
+    first = mine.order_by("-pk").first()
+    if first is None and rules.can_create_benchmark(user):
+        return Nothing(
+            "No benchmark yet",
+            "A benchmark holds answers of language models and those who check them. Make one, then import answers.",
+            reverse("benchmark-new"),
+            "Create a benchmark",
+        )
+    if first is None:
+        return Nothing(
+            "You are in no benchmark yet",
+            f"Whoever runs the benchmark can add you: tell them your user name, {user.username}.",
+        )
+    overview = reverse("benchmark", args=[first.slug])
+    if work.prefilling:
+        number = "One document gets" if work.prefilling == 1 else f"{work.prefilling:,} documents get"
+        return Nothing(
+            "Suggestions are on the way",
+            f"{number} suggestions now. This page looks again by itself.",
+            overview,
+            "Look at the overview",
+        )
+    if not mine.filter(documents__isnull=False).exists():
+        if rules.can_manage(user, first):
+            return Nothing(
+                "No documents yet",
+                f"Import answers of a language model into {first}, and they can be labelled.",
+                reverse("import", args=[first.slug]),
+                "Import documents",
+            )
+        return Nothing("No documents yet", f"The owner of {first} has not imported any. Come back later.")
+    if not benchmarks_of(user, rules.LABEL_ROLES).exists():
+        if benchmarks_of(user, [Role.THIRD_RATER]).exists():
+            return Nothing(
+                "Nothing waits for you",
+                "You are asked where two annotators cannot agree; nothing waits for you now.",
+                overview,
+                "Look at the overview",
+            )
+        return Nothing(
+            "Nothing to label for you",
+            "Your role reads gold and statistics. The owner can change it.",
+            overview,
+            "Look at the overview",
+        )
+    return Nothing(
+        "All done",
+        "There is no free document for you now: what is left is taken, waits for others, or was passed on by you.",
+        overview,
+        "Look at the overview",
+    )
+
+
+@require_POST
+@speaks_errors
+def next_document(request: HttpRequest) -> HttpResponse:
+    """Take a place on the next document and go to its screen; who comes second for a last place gets the one after."""
+    task = take_next(by=person(request))
+    if task is None:
+        messages.info(request, "Nothing is free for you at the moment.")
+        return redirect("home")
+    if task.why == "consolidate":
+        return redirect("agree", task.document.public_id, task.stage.value)
+    return redirect(task.stage.value, task.document.public_id)
+
+
+@require_POST
+@speaks_errors
+def start(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
+    """Take a place on this document, and go to its screen."""
+    document = document_for(request, public_id)
+    if stage not in set(Stage):
+        raise Http404(f"There is no stage “{stage}”.")
+    open_annotation(document, Stage(stage), by=person(request))
+    return redirect(stage, public_id=document.public_id)

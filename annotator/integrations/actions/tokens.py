@@ -1,0 +1,158 @@
+"""Tokens for the API: made by the person in whose name they act, shown once, revoked for good.
+
+A token is ``ts_PREFIX_SECRET``. The prefix finds the row and may be shown; the secret (256 bits) leaves this module
+once, in what ``create_token`` returns, and is kept as its SHA-256 alone. A plain hash is enough for a secret that is
+random: there is nothing to guess.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.views.decorators.debug import sensitive_variables
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError, clean_text
+from annotator.core.actions.recorder import Action
+from annotator.core.models import Benchmark, User
+from annotator.core.models.base import new_public_id
+from annotator.core.vocabulary import Scope
+from annotator.integrations.models import ApiToken
+
+MARK = "ts"
+DAYS = 90  # for which a token holds
+MAX_DAYS = 365
+MOST_TOKENS = 50  # that one person may have in use
+USE_NOTED_EVERY = dt.timedelta(minutes=1)
+
+# What a wrong prefix is compared with, so that it takes as long as a wrong secret.
+_NO_DIGEST = hashlib.sha256(b"").hexdigest()
+
+
+class TokenRefusedError(Exception):
+    """A token that opens nothing; the sentence says why and what to do, never the token."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token just made, and all of it as the person copies it: the only time that it is there."""
+
+    token: ApiToken
+    whole: str
+
+    def __repr__(self) -> str:
+        return f"NewToken({self.token.prefix})"
+
+
+@sensitive_variables("secret")  # left out of error reports
+def create_token(
+    *,
+    by: User,
+    name: str,
+    scopes: Collection[str],
+    days: int = DAYS,
+    benchmark: Benchmark | None = None,
+) -> NewToken:
+    """A token that acts as ``by``, at most within ``scopes`` and, if one is named, one benchmark.
+
+    Raises BadValueError for a value that cannot be, NotAllowedError for a benchmark that the person is not in.
+    """
+    name = clean_text(name, 100).strip()
+    if not name:
+        raise BadValueError("Give the token a name that tells you later which program has it.")
+    unknown = sorted(set(scopes) - set(Scope))
+    if unknown:
+        raise BadValueError(f"“{unknown[0]}” is no scope. The scopes are: {', '.join(Scope)}.")
+    if not scopes:
+        raise BadValueError("Choose at least one thing that the token may do.")
+    if not 1 <= days <= MAX_DAYS:
+        raise BadValueError(f"A token holds between 1 and {MAX_DAYS} days.")
+    with transaction.atomic():
+        if benchmark is not None:
+            rules.check_see_benchmark(by, benchmark)
+        now = timezone.now()
+        in_use = ApiToken.objects.filter(user=by, revoked_at__isnull=True, expires_at__gt=now)
+        if in_use.count() >= MOST_TOKENS:
+            raise BadValueError(f"You have {MOST_TOKENS} tokens in use. Revoke those that no program needs any more.")
+        secret = secrets.token_urlsafe(32)
+        token = ApiToken.objects.create(
+            user=by,
+            name=name,
+            prefix=new_public_id(),
+            digest=_digest(secret),
+            scopes=[scope.value for scope in Scope if scope in scopes],
+            benchmark=benchmark,
+            expires_at=now + dt.timedelta(days=days),
+        )
+        Action(name="create-token", by=by, benchmark=benchmark, reason=_on_record(token)).write()
+    return NewToken(token, f"{MARK}_{token.prefix}_{secret}")
+
+
+def revoke_token(token: ApiToken, *, by: User) -> None:
+    """The token opens nothing any more, from the next request on. Revoking twice changes nothing.
+
+    Raises NotAllowedError for a token of somebody else.
+    """
+    with transaction.atomic():
+        if token.user_id != by.pk:
+            raise rules.NotAllowedError("This is somebody else's token: only they can revoke it.")
+        token = ApiToken.objects.select_for_update(of=("self",)).select_related("benchmark").get(pk=token.pk)
+        if token.revoked_at is None:
+            token.revoked_at = timezone.now()
+            token.save(update_fields=["revoked_at"])
+            Action(name="revoke-token", by=by, benchmark=token.benchmark, reason=_on_record(token)).write()
+
+
+def _on_record(token: ApiToken) -> str:
+    return f"{token.name} ({MARK}_{token.prefix}…): {', '.join(token.scopes)}"
+
+
+@sensitive_variables("whole", "rest", "secret")
+def token_for(whole: str) -> ApiToken:
+    """The token that a request carries, with its person and benchmark. Raises TokenRefusedError.
+
+    Whether a token is expired or revoked is told only to who has its secret. One query, and once a minute a write.
+    """
+    mark, _, rest = whole.partition("_")
+    prefix, _, secret = rest.partition("_")
+    token = None
+    if mark == MARK and prefix.isalnum() and len(prefix) <= 32:
+        token = ApiToken.objects.select_related("user", "benchmark").filter(prefix=prefix).first()
+    is_right = hmac.compare_digest(_digest(secret), token.digest if token else _NO_DIGEST)
+    if token is None or not is_right:
+        raise TokenRefusedError("This token is not known here. Was all of it copied? It begins with “ts_”.")
+    if not token.user.is_active:
+        raise TokenRefusedError("The account of this token is not active any more.")
+    if token.revoked_at is not None:
+        raise TokenRefusedError(f"This token was revoked on {_day(token.revoked_at)}. Make another one.")
+    now = timezone.now()
+    if token.expires_at <= now:
+        raise TokenRefusedError(f"This token expired on {_day(token.expires_at)}. Make another one.")
+    _note_use(token, now)
+    return token
+
+
+def _day(moment: dt.datetime) -> str:
+    return date_format(timezone.localtime(moment), "j F Y")
+
+
+def _note_use(token: ApiToken, now: dt.datetime) -> None:
+    """When it was used last, exact to a minute: a busy program does not write at every request."""
+    stale = now - USE_NOTED_EVERY
+    if token.last_used_at is None or token.last_used_at <= stale:
+        unnoted = Q(last_used_at__isnull=True) | Q(last_used_at__lte=stale)
+        ApiToken.objects.filter(unnoted, pk=token.pk).update(last_used_at=now)
+
+
+@sensitive_variables("secret")
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

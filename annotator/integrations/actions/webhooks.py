@@ -1,0 +1,314 @@
+"""Telling programs what happens in a benchmark: webhooks, and the outbox of what is to be delivered to them.
+
+``announce`` writes one delivery a webhook inside the transaction of what happened, so that nothing is told that was
+rolled back and nothing is forgotten that was committed (ADR 0005). ``pipeline.runs.webhooks`` sends them: it takes a
+delivery by one conditional update, and notes how it went. What a killed worker had in hand is sent again, so a
+receiver may get an event twice, with the same id. No event carries anything of anybody's work (design: Independence).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Collection, Mapping
+from urllib.parse import urlsplit
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from annotator.core import rules
+from annotator.core.actions.enqueue import after_commit
+from annotator.core.actions.fields import BadValueError, clean_text
+from annotator.core.actions.notices import tell
+from annotator.core.actions.recorder import Action
+from annotator.core.models import Benchmark, User, Webhook, WebhookDelivery
+from annotator.core.models.webhook import new_secret
+from annotator.core.queries.membership import managers_of
+from annotator.core.vocabulary import DeliveryState, NoticeKind, WebhookEvent
+
+SEND = "pipeline.send_webhook"
+CHOOSABLE = tuple(event for event in WebhookEvent if event is not WebhookEvent.TEST)
+MOST_WEBHOOKS = 20  # of one benchmark
+MOST_URL = 500
+
+MOST_ATTEMPTS = 8
+FIRST_PAUSE = 10.0  # seconds; each next pause is four times as long: the eighth attempt comes after 15 hours
+PAUSE_GROWS = 4.0
+# In the hands of a worker or the queue: longer than an attempt takes. Then it is ordered again.
+IN_HAND = dt.timedelta(seconds=60)
+OFF_AFTER = dt.timedelta(days=3)  # of failures without one success
+KEPT_FOR = dt.timedelta(days=30)  # what is over
+MOST_AT_ONCE = 200  # deliveries ordered in one sweep
+
+
+# --- webhooks -------------------------------------------------------------------------------------
+
+
+def add_webhook(benchmark: Benchmark, *, by: User, url: str, events: Collection[str]) -> Webhook:
+    """An address that is told of these events from now on. Raises NotAllowedError, BadValueError."""
+    url = checked_url(url)
+    unknown = sorted(set(events) - set(CHOOSABLE))
+    if unknown:
+        raise BadValueError(f"“{unknown[0]}” is no event. The events are: {', '.join(CHOOSABLE)}.")
+    if not events:
+        raise BadValueError("Choose at least one event.")
+    with transaction.atomic():
+        rules.check_manage(by, benchmark)
+        if benchmark.webhooks.count() >= MOST_WEBHOOKS:
+            raise BadValueError(f"A benchmark has at most {MOST_WEBHOOKS} webhooks. Remove one that nobody needs.")
+        webhook = Webhook.objects.create(
+            benchmark=benchmark,
+            url=url,
+            events=[event.value for event in CHOOSABLE if event in events],
+            created_by=by,
+        )
+        _note("add-webhook", webhook, by, f"{_place(url)}: {', '.join(webhook.events)}")
+    return webhook
+
+
+def checked_url(url: str) -> str:
+    """An address that can be sent to. Whether it is public is checked when connecting. Raises BadValueError."""
+    url = clean_text(url, MOST_URL).strip()
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        raise BadValueError("This is no web address: write one that begins with https://.") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or any(sign.isspace() for sign in url):
+        raise BadValueError("This is no web address: write one that begins with https://.")
+    if parts.username is not None or parts.password is not None:
+        raise BadValueError("Leave name and password out of the address: the signature says that it is Touchstone.")
+    if parts.fragment:
+        raise BadValueError("Leave out what follows the “#”: it is never sent.")
+    return url
+
+
+def rotate_secret(webhook: Webhook, *, by: User) -> Webhook:
+    """A new secret, with which everything is signed from now on. Returns the webhook with it."""
+    with transaction.atomic():
+        rules.check_manage(by, webhook.benchmark)
+        webhook = _locked(webhook)
+        webhook.secret = new_secret()
+        webhook.save(update_fields=["secret"])
+        _note("rotate-webhook-secret", webhook, by, _place(webhook.url))
+    return webhook
+
+
+def switch_off(webhook: Webhook, *, by: User) -> None:
+    """Nothing is sent there any more; what waited is given up."""
+    with transaction.atomic():
+        rules.check_manage(by, webhook.benchmark)
+        webhook = _locked(webhook)
+        if webhook.active:
+            _switch_off(webhook, "")
+            _note("switch-webhook-off", webhook, by, _place(webhook.url))
+
+
+def switch_on(webhook: Webhook, *, by: User) -> None:
+    """It is told again of what happens from now on."""
+    with transaction.atomic():
+        rules.check_manage(by, webhook.benchmark)
+        webhook = _locked(webhook)
+        if not webhook.active:
+            webhook.active, webhook.disabled_reason = True, ""
+            webhook.failing_since = webhook.told_at = None
+            webhook.save(update_fields=["active", "disabled_reason", "failing_since", "told_at"])
+            _note("switch-webhook-on", webhook, by, _place(webhook.url))
+
+
+def remove_webhook(webhook: Webhook, *, by: User) -> None:
+    """Delete a webhook with the list of what was delivered."""
+    with transaction.atomic():
+        rules.check_manage(by, webhook.benchmark)
+        _note("remove-webhook", webhook, by, _place(webhook.url))
+        webhook.delete()
+
+
+def _switch_off(webhook: Webhook, reason: str) -> None:
+    webhook.active, webhook.disabled_reason = False, reason[:300]
+    webhook.save(update_fields=["active", "disabled_reason"])
+    waiting = webhook.deliveries.filter(state=DeliveryState.WAITING)
+    waiting.filter(problem="").update(problem="The webhook was switched off.")
+    waiting.update(state=DeliveryState.GIVEN_UP)
+
+
+def _locked(webhook: Webhook) -> Webhook:
+    return Webhook.objects.select_for_update(of=("self",)).select_related("benchmark").get(pk=webhook.pk)
+
+
+def _note(action: str, webhook: Webhook, by: User | None, reason: str) -> None:
+    Action(name=action, by=by, benchmark=webhook.benchmark, reason=reason).write()
+
+
+def _place(url: str) -> str:
+    """The address for the record, without its query: some receivers keep a key there."""
+    return url.partition("?")[0]
+
+
+# --- the outbox -----------------------------------------------------------------------------------
+
+
+def announce(benchmark: Benchmark, event: WebhookEvent, data: Mapping[str, object]) -> None:
+    """Write down that the benchmark's webhooks are to be told of an event, inside the caller's transaction.
+
+    ``data`` is plain JSON and holds ids, states and counts, never anything that a person has written or decided. One
+    query where nobody listens.
+    """
+    for webhook in Webhook.objects.filter(benchmark=benchmark, active=True):
+        if event in webhook.events:
+            # While nothing comes through, the sweep tries one event after the other.
+            _write(webhook, benchmark, event, data, at_once=webhook.failing_since is None)
+
+
+def _write(
+    webhook: Webhook, benchmark: Benchmark, event: WebhookEvent, data: Mapping[str, object], *, at_once: bool = True
+) -> WebhookDelivery:
+    now = timezone.now()
+    delivery = WebhookDelivery(webhook=webhook, event=event, next_attempt_at=now + IN_HAND if at_once else now)
+    delivery.payload = {
+        "id": delivery.public_id,
+        "event": event.value,
+        "at": now.isoformat(),
+        "benchmark": benchmark.slug,
+        "data": dict(data),
+    }
+    delivery.save()
+    if at_once:
+        after_commit(SEND, delivery.pk, 0)
+    return delivery
+
+
+def send_test(webhook: Webhook, *, by: User) -> WebhookDelivery:
+    """Send an event that says nothing, to see whether it arrives. Raises BadValueError while it is switched off."""
+    with transaction.atomic():
+        rules.check_manage(by, webhook.benchmark)
+        webhook = _locked(webhook)
+        _check_on(webhook)
+        return _write(webhook, webhook.benchmark, WebhookEvent.TEST, {})
+
+
+def redeliver(delivery: WebhookDelivery, *, by: User) -> None:
+    """Send an event once more, under the same id, with all attempts before it. Raises BadValueError while its webhook
+    is switched off."""
+    with transaction.atomic():
+        rules.check_manage(by, delivery.webhook.benchmark)
+        _check_on(_locked(delivery.webhook))
+        WebhookDelivery.objects.filter(pk=delivery.pk).update(
+            state=DeliveryState.WAITING, attempts=0, delivered_at=None, next_attempt_at=timezone.now() + IN_HAND
+        )
+        after_commit(SEND, delivery.pk, 0)
+
+
+def _check_on(webhook: Webhook) -> None:
+    if not webhook.active:
+        raise BadValueError("This webhook is switched off. Switch it on first.")
+
+
+# --- sending, as pipeline.runs.webhooks does it --------------------------------------------------------
+
+
+def take(delivery_id: int, attempts: int) -> WebhookDelivery | None:
+    """Take a delivery for its next attempt; None if it is over, or another worker has begun this attempt.
+
+    ``attempts``: how many had been begun when it was ordered. Of two orders for the same attempt one wins.
+    """
+    # The webhooks as a subquery, not joined: Django would look the row up by its key in a subquery of its own, and who
+    # has waited for another worker's change of the row would still find it there as it was before, and take it, too.
+    taken = WebhookDelivery.objects.filter(
+        pk=delivery_id,
+        state=DeliveryState.WAITING,
+        attempts=attempts,
+        webhook__in=Webhook.objects.filter(active=True).values("pk"),
+    ).update(attempts=F("attempts") + 1, next_attempt_at=timezone.now() + IN_HAND)
+    if not taken:
+        return None
+    return WebhookDelivery.objects.select_related("webhook__benchmark").get(pk=delivery_id)
+
+
+def note_delivered(delivery: WebhookDelivery, *, status: int, excerpt: str) -> None:
+    """The receiver has taken it."""
+    with transaction.atomic():
+        mine = _mine(delivery).update(
+            state=DeliveryState.DELIVERED,
+            delivered_at=timezone.now(),
+            response_status=status,
+            response_excerpt=excerpt,
+            problem="",
+        )
+        if mine:
+            works_again = Webhook.objects.filter(pk=delivery.webhook_id, failing_since__isnull=False)
+            works_again.update(failing_since=None, told_at=None)
+
+
+def note_failed(delivery: WebhookDelivery, problem: str, *, status: int | None = None, excerpt: str = "") -> None:
+    """An attempt has failed: another one later, or given up after the last. The managers are told of the first event
+    that is given up, and the webhook is switched off when nothing has come through for days."""
+    now = timezone.now()
+    is_last = delivery.attempts >= MOST_ATTEMPTS
+    with transaction.atomic():
+        # Its lock first, as where somebody switches it off.
+        webhook = Webhook.objects.select_for_update(of=("self",)).filter(pk=delivery.webhook_id).first()
+        if webhook is None:  # removed meanwhile, and the delivery with it
+            return
+        mine = _mine(delivery).update(
+            state=DeliveryState.GIVEN_UP if is_last else DeliveryState.WAITING,
+            next_attempt_at=now + pause_after(delivery.attempts),
+            response_status=status,
+            response_excerpt=excerpt,
+            problem=problem[:300],
+        )
+        if not mine:
+            return
+        webhook.failing_since = webhook.failing_since or now
+        if webhook.active and webhook.failing_since <= now - OFF_AFTER:
+            reason = f"Nothing has come through since {webhook.failing_since:%Y-%m-%d}: {problem}"
+            _switch_off(webhook, reason)
+            _note("switch-webhook-off", webhook, None, f"{_place(webhook.url)}: {reason}")
+            _tell(webhook, f"The webhook {_place(webhook.url)} was switched off. {reason}")
+        elif is_last and webhook.told_at is None:
+            webhook.told_at = now
+            _tell(webhook, f"The webhook {_place(webhook.url)} cannot be reached: {problem}")
+        webhook.save(update_fields=["failing_since", "told_at"])
+
+
+def _mine(delivery: WebhookDelivery) -> QuerySet[WebhookDelivery]:
+    """The delivery, unless it is over or another worker has begun a later attempt meanwhile."""
+    return WebhookDelivery.objects.filter(pk=delivery.pk, state=DeliveryState.WAITING, attempts=delivery.attempts)
+
+
+def _tell(webhook: Webhook, text: str) -> None:
+    tell(managers_of(webhook.benchmark), NoticeKind.WEBHOOK, text, benchmark=webhook.benchmark)
+
+
+def pause_after(attempts: int) -> dt.timedelta:
+    """How long to wait after so many attempts: exponential, and a quarter more or less by chance, so that what failed
+    together does not come back together."""
+    seconds = FIRST_PAUSE * PAUSE_GROWS ** (attempts - 1)
+    return dt.timedelta(seconds=seconds * random.uniform(0.75, 1.25))
+
+
+def order_due() -> list[tuple[int, int]]:
+    """What is due, as ``take`` wants it: what failed before, and what the queue or a killed worker has lost.
+
+    Each is due again only after ``IN_HAND``, so a queue that is behind does not fill up with the same orders. To a
+    receiver where nothing comes through one event is sent at a time: thousands that wait for it hold up no worker.
+    """
+    now = timezone.now()
+    due = WebhookDelivery.objects.filter(state=DeliveryState.WAITING, next_attempt_at__lte=now).order_by(
+        "next_attempt_at", "pk"
+    )
+    orders = due.values_list("pk", "attempts")
+    rows = list(orders.filter(webhook__failing_since__isnull=True)[:MOST_AT_ONCE])
+    for webhook in Webhook.objects.filter(active=True, failing_since__isnull=False):
+        rows += orders.filter(webhook=webhook)[:1]
+    WebhookDelivery.objects.filter(pk__in=[pk for pk, _ in rows], state=DeliveryState.WAITING).update(
+        next_attempt_at=now + IN_HAND
+    )
+    return rows
+
+
+def forget_old() -> int:
+    """Delete what was over a month ago. Returns how many."""
+    over = WebhookDelivery.objects.exclude(state=DeliveryState.WAITING)
+    return over.filter(created_at__lt=timezone.now() - KEPT_FOR).delete()[0]

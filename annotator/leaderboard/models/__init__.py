@@ -1,0 +1,7 @@
+"""Evaluations."""
+
+from annotator.leaderboard.models.evaluation import Evaluation
+
+__all__ = [
+    "Evaluation",
+]

@@ -1,0 +1,240 @@
+"""The gold of a benchmark as the items of a task, streamed in the order of documents; at most six queries a task,
+however much gold there is.
+
+Only agreed versions of gold documents are read (``annotator.core.queries.gold``): nothing blind can come in here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
+
+from annotator.core.labels import claim_is_true, document_is_true_by_claims
+from annotator.core.models import Benchmark, Claim, Document, Evidence, ResponseRevision, Sentence
+from annotator.core.queries.gold import Scope, agreed, checked
+from annotator.core.vocabulary import SentenceType, Stage, StanceLabel
+from annotator.leaderboard.scoring.items import Item, Passage, Verdicts, fingerprint
+from annotator.leaderboard.scoring.label_sets import FALSE, NO, TRUE, YES, three
+from annotator.leaderboard.scoring.passages import address_of
+from annotator.leaderboard.scoring.tasks import Level, Options, Task, factuality
+
+CHUNK = 2000  # rows fetched at a time
+
+# Which kind of row an id belongs to, in the words of a task's rows.
+_KINDS: tuple[tuple[str, type[Any], str], ...] = (
+    ("a document", Document, "benchmark"),
+    ("a sentence", Sentence, "annotation__document__benchmark"),
+    ("a claim", Claim, "sentence__annotation__document__benchmark"),
+    ("a passage", Evidence, "claim__sentence__annotation__document__benchmark"),
+)
+
+
+def gold_items(benchmark: Benchmark, task: Task, options: Options, *, texts: bool = False) -> Iterator[Item]:
+    """The items of a task. ``texts``: with what they are about, for templates and for finding claims by their words;
+    revision and decomposition, whose baselines are made of texts, have them always."""
+    scope = Scope(benchmark)
+    if task == Task.SENTENCE_CHECKWORTHINESS:
+        return _sentences(scope, texts)
+    if task == Task.CLAIM_CHECKWORTHINESS:
+        return _claims(scope, texts)
+    if task == Task.STANCE:
+        return _stances(scope, options, texts)
+    if task == Task.CLAIM_FACTUALITY:
+        return _verdicts(scope, options, texts)
+    if task == Task.DECOMPOSITION:
+        return _decompositions(scope, options)
+    if task == Task.EVIDENCE:
+        return _evidence(scope, texts)
+    return _responses(scope, task, options, texts)
+
+
+def kinds_of(benchmark: Benchmark, ids: Sequence[str]) -> dict[str, str]:
+    """What ids of this benchmark name, in words; those that name nothing are left out (four queries)."""
+    found: dict[str, str] = {}
+    for words, model, path in _KINDS:
+        rows = model.objects.filter(public_id__in=ids, **{path: benchmark}).values_list("public_id", flat=True)
+        found.update(dict.fromkeys(rows, words))
+    return found
+
+
+# --- label tasks ----------------------------------------------------------------------------------
+
+
+def _sentences(scope: Scope, texts: bool) -> Iterator[Item]:
+    for document, external, position, row in _numbered_sentences(scope, "public_id", "type", *_text(texts)):
+        key, type, *text = row
+        label = (YES if type == SentenceType.CHECKWORTHY else NO) if type else None
+        yield Item(key, document, external, position, label, *text)
+
+
+def _claims(scope: Scope, texts: bool) -> Iterator[Item]:
+    for document, external, position, row in _numbered_claims(scope, "public_id", "type", *_text(texts)):
+        key, type, *text = row
+        yield Item(key, document, external, position, type or None, *text)
+
+
+def _verdicts(scope: Scope, options: Options, texts: bool) -> Iterator[Item]:
+    said = dict(scope.checked_verdicts().values_list("claim", "factuality").iterator(chunk_size=CHUNK))
+    for document, external, position, row in _numbered_claims(
+        scope, "pk", "public_id", *_text(texts), only_checked=True
+    ):
+        pk, key, *text = row
+        yield Item(key, document, external, position, factuality(said.get(pk, ""), options.undetermined), *text)
+
+
+def _stances(scope: Scope, options: Options, texts: bool) -> Iterator[Item]:
+    said = _stances_said(scope)
+    fields = ("pk", "public_id", *(("passage", "claim__text") if texts else ()))
+    for document, external, position, row in _numbered_passages(scope, *fields):
+        pk, key, *text = row
+        label = said.get(pk, "")
+        yield Item(
+            key, document, external, position, (three(label) if options.stance_labels == 3 else label) or None, *text
+        )
+
+
+def _text(wanted: bool) -> tuple[str, ...]:
+    return ("text",) if wanted else ()
+
+
+def _stances_said(scope: Scope) -> dict[int, str]:
+    """The agreed stance of each retrieved passage, spelled as released; one text for all that are alike."""
+    spelled = {word.value: word.value.replace("_", "-") for word in StanceLabel}
+    rows = scope.stances().values_list("evidence", "label").iterator(chunk_size=CHUNK)
+    return {evidence: spelled[label] for evidence, label in rows}
+
+
+# --- texts and passages ---------------------------------------------------------------------------
+
+
+def _decompositions(scope: Scope, options: Options) -> Iterator[Item]:
+    claims: dict[int, list[str]] = defaultdict(list)
+    rows = scope.claims().order_by("order", "pk").values_list("sentence", "text")
+    for sentence, text in rows.iterator(chunk_size=CHUNK):
+        claims[sentence].append(text)
+    sentences = _numbered_sentences(scope, "pk", "public_id", "text", "decontext")
+    if options.level == Level.SENTENCE:
+        for document, external, position, (pk, key, text, decontext) in sentences:
+            yield Item(key, document, external, position, tuple(claims.get(pk, ())), _one_line(decontext or text))
+        return
+    for (document, external), each in groupby(sentences, key=lambda found: (found[0], found[1])):
+        rows_of = [row for *_, row in each]
+        gold = tuple(claim for pk, *_ in rows_of for claim in claims.get(pk, ()))
+        text = "\n".join(_one_line(decontext or text) for _, _, text, decontext in rows_of)
+        yield Item(document, document, external, "", gold, text)
+
+
+def _one_line(text: str) -> str:
+    """A sentence as one line: the sentences of a response are told apart by their lines."""
+    return " ".join(text.split())
+
+
+def _evidence(scope: Scope, texts: bool) -> Iterator[Item]:
+    passages: dict[int, list[Passage]] = defaultdict(list)
+    said = _stances_said(scope)
+    for rows, added in ((scope.retrieved(), False), (scope.added(), True)):
+        found = rows.order_by("order", "pk").values_list("claim", "pk", "public_id", "passage", "url")
+        for claim, pk, key, passage, url in found.iterator(chunk_size=CHUNK):
+            stance = said.get(pk, "")
+            passages[claim].append(Passage(key, fingerprint(passage), address_of(url), stance, added))
+    for document, external, position, row in _numbered_claims(
+        scope, "pk", "public_id", *_text(texts), only_checked=True
+    ):
+        pk, key, *text = row
+        yield Item(key, document, external, position, tuple(passages.get(pk, ())), *text)
+
+
+def _responses(scope: Scope, task: Task, options: Options, texts: bool) -> Iterator[Item]:
+    """The items of revision and end to end: responses."""
+    claims: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    rows = scope.checked_verdicts().values_list(
+        "annotation__document", "factuality", *(("claim__text",) if task == Task.END_TO_END else ())
+    )
+    for document, label, *text in rows.iterator(chunk_size=CHUNK):
+        claims[document].append((text[0] if text else "", label))
+    revised = ResponseRevision.objects.filter(agreed(Stage.REVISE, "annotation__"), annotation__document=OuterRef("pk"))
+    fields = ["pk", "public_id", "external_id"]
+    if texts or task == Task.REVISION:
+        fields += ["response", "prompt"]
+    documents = scope.documents().order_by("order", "pk")
+    found: QuerySet[Document, tuple[Any, ...]] = (
+        documents.annotate(revised=Subquery(revised.values("text")[:1])).values_list(*fields, "revised")
+        if task == Task.REVISION
+        else documents.values_list(*fields)
+    )
+    for row in found.iterator(chunk_size=CHUNK):
+        pk, key, external, *rest = row
+        is_true = document_is_true_by_claims(claim_is_true(label) for _, label in claims[pk])
+        if task == Task.REVISION:
+            response, prompt, text = rest
+            is_asked = text is not None and (options.all_responses or is_true is False)
+            yield Item(key, key, external, "", text if is_asked else None, response, prompt)
+        else:
+            gold = None if is_true is None else Verdicts(TRUE if is_true else FALSE, tuple(claims[pk]))
+            yield Item(key, key, external, "", gold, *rest)
+
+
+# --- positions ------------------------------------------------------------------------------------
+
+_Found = Iterator[tuple[str, str, str, tuple[Any, ...]]]
+
+
+def _numbered_sentences(scope: Scope, *fields: str) -> _Found:
+    """Document, its external id, position, and the fields of every sentence (one query)."""
+    path = "annotation__document"
+    rows = (
+        scope.sentences()
+        .order_by(f"{path}__order", path, "order", "pk")
+        .values_list(f"{path}__public_id", f"{path}__external_id", *fields)
+    )
+    for (document, external), each in _by_document(rows.iterator(chunk_size=CHUNK)):
+        for number, row in enumerate(each, start=1):
+            yield document, external, str(number), row[2:]
+
+
+def _numbered_claims(scope: Scope, *fields: str, only_checked: bool = False) -> _Found:
+    """The same of every claim, counted within its sentence (two queries). Claims that are not checked count, and are
+    left out where ``only_checked``."""
+    places = _sentence_places(scope)
+    path = "sentence__annotation__document"
+    claims = scope.claims()
+    kept = set(claims.filter(checked("")).values_list("pk", flat=True).iterator()) if only_checked else None
+    rows = claims.order_by(f"{path}__order", path, "sentence__order", "sentence", "order", "pk").values_list(
+        f"{path}__public_id", f"{path}__external_id", "sentence", "pk", *fields
+    )
+    for (document, external), each in _by_document(rows.iterator(chunk_size=CHUNK)):
+        for sentence, claims_of in groupby(each, key=lambda row: row[2]):
+            for number, row in enumerate(claims_of, start=1):
+                if kept is None or row[3] in kept:
+                    yield document, external, f"{places[sentence]}.{number}", row[4:]
+
+
+def _numbered_passages(scope: Scope, *fields: str) -> _Found:
+    """The same of every retrieved passage of checked claims, counted within its claim (four queries)."""
+    places = {row[0]: position for _, _, position, row in _numbered_claims(scope, "pk", only_checked=True)}
+    path = "claim__sentence__annotation__document"
+    rows = (
+        scope.retrieved()
+        .filter(checked("claim__"))
+        .order_by(
+            f"{path}__order", path, "claim__sentence__order", "claim__sentence", "claim__order", "claim", "order", "pk"
+        )
+        .values_list(f"{path}__public_id", f"{path}__external_id", "claim", *fields)
+    )
+    for (document, external), each in _by_document(rows.iterator(chunk_size=CHUNK)):
+        for claim, passages in groupby(each, key=lambda row: row[2]):
+            for number, row in enumerate(passages, start=1):
+                yield document, external, f"{places[claim]}.{number}", row[3:]
+
+
+def _sentence_places(scope: Scope) -> dict[int, str]:
+    return {row[0]: position for _, _, position, row in _numbered_sentences(scope, "pk")}
+
+
+def _by_document(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[str, str], Iterator[tuple[Any, ...]]]]:
+    """Rows by the two ids of their document, which stand in front."""
+    return groupby(rows, key=lambda row: (row[0], row[1]))

@@ -1,0 +1,139 @@
+"""How factual the answers of models are, by domain, and whether domains rank the models alike."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from annotator.exchange.formats.answers import AnswerRow
+from annotator.leaderboard.scoring.measure import Floats, share
+from pipeline.metrics.agreement import RESAMPLES, sums_estimates
+from pipeline.metrics.f1_at_k import GAMMA, Counts, domain_k, f1_at_k, f1_at_k_prime, precision
+from pipeline.metrics.rank_correlation import kendall_tau
+
+# Answers that do not say whose they are, or where they are from.
+UNNAMED = "unnamed"
+
+
+class Metric(StrEnum):
+    FACTSCORE = "factscore"
+    VERISCORE = "veriscore"
+    FASTFACT = "fastfact"
+
+
+class ScoreError(ValueError):
+    """The answers cannot be scored so; the message says what is missing."""
+
+
+def score_answers(
+    rows: Iterable[AnswerRow],
+    metric: Metric,
+    *,
+    k: float | None = None,
+    gamma: float = GAMMA,
+    resamples: int = RESAMPLES,
+) -> dict[str, Any]:
+    """The score of every model: the mean over its answers in each domain, then over the domains it answered in.
+
+    ``k`` is for veriscore: given, or the median number of claims of each domain's answers. Answers that abstained are
+    left out of factscore, which scores what was answered; elsewhere they count as they stand. Raises ``ScoreError``.
+    """
+    given = list(rows)
+    kept = [row for row in given if not (row.abstained and metric == Metric.FACTSCORE)]
+    if not kept:
+        raise ScoreError("There is no answer to score.")
+    by_domain: dict[str, list[AnswerRow]] = defaultdict(list)
+    for row in kept:
+        by_domain[row.domain or UNNAMED].append(row)
+    ks = {domain: _k(each, k) for domain, each in by_domain.items()} if metric == Metric.VERISCORE else {}
+    score = _score_of(metric, ks, gamma)
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in kept:
+        values[row.model or UNNAMED][row.domain or UNNAMED].append(score(row))
+    models = [_model(name, domains, given, resamples) for name, domains in values.items()]
+    models.sort(key=lambda each: (-each["score"], each["model"]))
+    return {
+        "metric": metric.value,
+        "answers": len(kept),
+        **({"k": ks} if ks else {}),
+        **({"gamma": gamma} if metric == Metric.FASTFACT else {}),
+        "models": models,
+        "kendall_tau": _taus(values),
+    }
+
+
+def _k(rows: Sequence[AnswerRow], given: float | None) -> float:
+    # A domain whose median answer makes no claim asks for one fact.
+    return given if given is not None else max(1.0, domain_k([_counts(row) for row in rows]))
+
+
+def _counts(row: AnswerRow) -> Counts:
+    return Counts(row.supported, row.claims)
+
+
+def _score_of(metric: Metric, ks: Mapping[str, float], gamma: float) -> Callable[[AnswerRow], float]:
+    if metric == Metric.FACTSCORE:
+        return lambda row: precision(_counts(row))
+    if metric == Metric.VERISCORE:
+        return lambda row: f1_at_k(_counts(row), ks[row.domain or UNNAMED])
+
+    def fastfact(row: AnswerRow) -> float:
+        if row.valid is None:
+            raise ScoreError(
+                f"Line {row.line} does not say how many claims people found in the answer: fastfact needs it as "
+                "k_prime."
+            )
+        return f1_at_k_prime(_counts(row), row.valid, gamma)
+
+    return fastfact
+
+
+def _model(name: str, domains: Mapping[str, list[float]], given: Sequence[AnswerRow], resamples: int) -> dict[str, Any]:
+    own = [row for row in given if (row.model or UNNAMED) == name]
+    order = sorted(domains)
+    # Two numbers a domain: the sum of its answers' scores, and how many they are.
+    rows = []
+    for place, domain in enumerate(order):
+        for number, value in enumerate(domains[domain]):
+            sums = [0.0] * (2 * len(order))
+            sums[2 * place : 2 * place + 2] = [value, 1.0]
+            rows.append(((domain, number), sums))
+
+    def mean_of_means(sums: Floats) -> list[Floats]:
+        means = share(sums[:, 0::2], sums[:, 1::2])
+        # A resample without a domain says nothing of the mean over all of them.
+        return [means.mean(axis=1)]
+
+    # Where one answer stands for a domain, drawing answers anew cannot tell how far another one would be.
+    alone = any(len(each) < 2 for each in domains.values())
+    [estimate] = sums_estimates(rows, 2 * len(order), mean_of_means, resamples=0 if alone else resamples)
+    assert estimate is not None
+    return {
+        "model": name,
+        "score": estimate.value,
+        "interval": None if estimate.low is None else [estimate.low, estimate.high],
+        "answers": len(rows),
+        "abstained": sum(row.abstained for row in own),
+        "supported_mean": float(np.mean([row.supported for row in own])),
+        "claims_mean": float(np.mean([row.claims for row in own])),
+        "by_domain": {
+            domain: {"score": float(np.mean(domains[domain])), "answers": len(domains[domain])} for domain in order
+        },
+    }
+
+
+def _taus(values: Mapping[str, Mapping[str, list[float]]]) -> list[dict[str, Any]]:
+    """Kendall's tau-b of each pair of domains, over the models that answered in both; null where they rank nothing
+    (VeriScore 4, Figure 3)."""
+    domains = sorted({domain for each in values.values() for domain in each})
+    found = []
+    for one, other in combinations(domains, 2):
+        both = [each for each in values.values() if one in each and other in each]
+        firsts, seconds = ([float(np.mean(each[domain])) for each in both] for domain in (one, other))
+        found.append({"domains": [one, other], "models": len(both), "tau": kendall_tau(firsts, seconds)})
+    return found

@@ -1,0 +1,161 @@
+"""Tasks whose answer is one label: accuracy, precision, recall, F1, and the confusion they come from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from annotator.core.file_problems import RowError
+from annotator.core.lines import kind_of
+from annotator.leaderboard.scoring.items import Gold, Item
+from annotator.leaderboard.scoring.label_sets import FALSE, TRUE, LabelSet, plain
+from annotator.leaderboard.scoring.measure import Answer, Baseline, Floats, Numbers, Unanswered
+from pipeline.metrics.classification import classify_counts
+from pipeline.metrics.labelling import scores_of_tables
+
+NAMES = ("accuracy", "precision_macro", "recall_macro", "f1_macro")
+FIELD = "label"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Gold and answer are a label of the set. ``taken`` maps an answered label to the one that is scored, where several
+    count as one."""
+
+    set: LabelSet
+    taken: Mapping[str, str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return NAMES
+
+    @property
+    def width(self) -> int:
+        return len(self.set.labels) ** 2
+
+    @cached_property
+    def _spellings(self) -> dict[str, str]:
+        return {plain(word): label for word, label in self.set.also.items()} | {
+            plain(label): label for label in self.set.labels
+        }
+
+    @cached_property
+    def _cells(self) -> dict[tuple[str, str], Numbers]:
+        """The numbers of each pair of labels, made once and shared."""
+        size = len(self.set.labels)
+        return {
+            (one, other): ((row * size + column, 1.0),)
+            for row, one in enumerate(self.set.labels)
+            for column, other in enumerate(self.set.labels)
+        }
+
+    def read(self, row: Mapping[str, Any]) -> Answer:
+        if FIELD not in row:
+            raise RowError((FIELD, f"it is missing: write one of {self._listed()}."))
+        return self.read_label(row[FIELD])
+
+    def read_label(self, value: Any) -> Answer:
+        """A label in any safe spelling. Raises as ``read``."""
+        if value is None or (isinstance(value, str) and not value.strip()):
+            raise Unanswered
+        if isinstance(value, bool):
+            value = TRUE if value else FALSE
+        if not isinstance(value, str):
+            raise RowError((FIELD, f"a label is needed, here stands {kind_of(value)}: write one of {self._listed()}."))
+        label = self._spellings.get(plain(value))
+        if label is None:
+            raise RowError((FIELD, self._unknown(value)))
+        respelled = None if value in self.set.labels else (value, label)
+        return Answer(self.taken.get(label, label), respelled)
+
+    def _listed(self) -> str:
+        return ", ".join(self.set.labels)
+
+    def _unknown(self, value: str) -> str:
+        meant = " or ".join(f"“{label}”" for label in self._near(plain(value[:60])))
+        return f"“{value[:60]}” is none of {self._listed()}." + (f" Is {meant} meant?" if meant else "")
+
+    def _near(self, word: str) -> list[str]:
+        """Labels that may have been meant: those spelled alike, else those of which one word is."""
+        near = get_close_matches(word, list(self._spellings), n=1, cutoff=0.7)
+        if near:
+            return [self._spellings[near[0]]]
+        return [label for label in self.set.labels if get_close_matches(word, plain(label).split(), n=1, cutoff=0.7)]
+
+    def numbers(self, item: Item, answer: Any) -> Numbers:
+        return self._cells[item.gold, answer]
+
+    def answered(self, numbers: Numbers) -> str:
+        """The label that an answer with these numbers was."""
+        place, _ = numbers[0]
+        return self.set.labels[place % len(self.set.labels)]
+
+    def figures(self, sums: Floats) -> Sequence[Floats]:
+        size = len(self.set.labels)
+        # scores_of_tables takes tables of gold by predicted.
+        return scores_of_tables(np.round(sums, 6).reshape(len(sums), size, size))
+
+    def details(self, sums: Sequence[float]) -> dict[str, Any]:
+        size = len(self.set.labels)
+        pairs = Counter(
+            {
+                (one, other): round(sums[row * size + column])
+                for row, one in enumerate(self.set.labels)
+                for column, other in enumerate(self.set.labels)
+            }
+        )
+        if not pairs.total():
+            return {"per_label": {}, "confusion": {}}
+        report = classify_counts(pairs)
+        there = [label for label in self.set.labels if label in report.labels]
+        return {
+            "per_label": {
+                label: {
+                    "precision": report.labels[label].precision,
+                    "recall": report.labels[label].recall,
+                    "f1": report.labels[label].f1,
+                    "gold": report.labels[label].gold,
+                    "predicted": report.labels[label].predicted,
+                }
+                for label in there
+            },
+            "confusion": {one: {other: report.confusion[one][other] for other in there} for one in there},
+        }
+
+    def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
+        """Every label that occurs in the gold as a constant answer, the most frequent one as ``majority`` too, and
+        labels drawn alike often."""
+        return self.label_baselines(
+            lambda: ((key, item.gold) for key, item in gold.items.items() if item.gold is not None), random
+        )
+
+    def label_baselines(self, said: Callable[[], Iterable[tuple[str, str]]], random: Random) -> list[Baseline]:
+        """The same over the key and the gold label of each item, read anew for each baseline: none keeps a list."""
+        counted = Counter(label for _, label in said())
+        there = [label for label in self.set.labels if counted[label]]
+        if not there:
+            return []
+        # Of equally frequent labels the first of the set.
+        most = max(there, key=lambda label: counted[label])
+        return [
+            Baseline("majority", _constant(said(), most)),
+            *(
+                Baseline(self.set.constants.get(label, f"always_{label.replace('-', '_')}"), _constant(said(), label))
+                for label in there
+            ),
+            Baseline("random", ((key, random.choice(there)) for key, _ in said())),
+        ]
+
+    def blank(self) -> dict[str, Any]:
+        return {FIELD: None}
+
+
+def _constant(said: Iterable[tuple[str, str]], label: str) -> Iterator[tuple[str, str]]:
+    return ((key, label) for key, _ in said)

@@ -1,0 +1,154 @@
+"""The evidence task: which of the gold passages of a claim were found, and what was found besides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Any
+
+from annotator.core.file_problems import RowError
+from annotator.core.lines import kind_of
+from annotator.leaderboard.scoring.items import Gold, Item, Passage, fingerprint
+from annotator.leaderboard.scoring.measure import MOST, Answer, Baseline, Floats, Numbers, Unanswered, ratio, share
+
+# Best first: a passage that matches several gold ones (the release repeats passages) takes the best of their stances.
+STANCES = ("completely-support", "partially-support", "refute", "irrelevant")
+USEFUL = STANCES[:3]
+ADDED, UNJUDGED = "added_by_people", "unjudged"
+KINDS = (*STANCES, ADDED, UNJUDGED)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage of an answer: a public id, or fingerprints of words and address."""
+
+    key: str = ""
+    words: int = 0
+    address: int = 0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Gold passages are those that people called supporting or refuting, and those that they added. Passages are the
+    same by public id, by their words, or, ``by_address``, by where they are from."""
+
+    by_address: bool = False
+
+    names = ("recall", "precision", "f1")
+    width = 4 + len(KINDS)
+
+    def read(self, row: Mapping[str, Any]) -> Answer:
+        if "evidence" not in row:
+            raise RowError(("evidence", "it is missing: write a list of passages, [] where none was found."))
+        value = row["evidence"]
+        if value is None:
+            raise Unanswered
+        if not isinstance(value, list):
+            raise RowError(("evidence", f"a list of passages is needed, here stands {kind_of(value)}."))
+        if len(value) > MOST:
+            raise RowError(("evidence", f"{len(value)} passages in one row, more than the {MOST} that are compared."))
+        return Answer([self._passage(each, number) for number, each in enumerate(value, start=1)])
+
+    def _passage(self, value: Any, number: int) -> Found:
+        given = {"text": value} if isinstance(value, str) else value
+        if not isinstance(given, dict):
+            raise RowError(
+                ("evidence", f"a text or an object is needed as item {number}, here stands {kind_of(value)}.")
+            )
+        key, text, url = (given.get(name) or "" for name in ("id", "text", "url"))
+        if not all(isinstance(each, str) for each in (key, text, url)):
+            raise RowError(("evidence", f"id, text and url of item {number} are to be texts."))
+        if not (key or fingerprint(text) or url.strip()):
+            raise RowError(("evidence", f"item {number} holds nothing: give its id, its text or its url."))
+        if self.by_address and not (key or url.strip()):
+            raise RowError(("evidence", f"item {number} has no url, and passages are compared by it here."))
+        if not self.by_address and not (key or fingerprint(text)):
+            raise RowError(("evidence", f"item {number} has no text: give it, or compare by url."))
+        return Found(key, fingerprint(text), address_of(url))
+
+    def numbers(self, item: Item, answer: Any) -> Numbers:
+        gold: Sequence[Passage] = item.gold
+        reached: set[str] = set()
+        counts = dict.fromkeys(KINDS, 0)
+        found: dict[Any, Found] = {self._mark(each): each for each in answer}  # the same passage twice is one
+        for each in found.values():
+            same = [passage for passage in gold if self._is(passage, each)]
+            reached.update(passage.key for passage in same)
+            counts[_kind(same)] += 1
+        wanted = [passage for passage in gold if passage.added or passage.stance in USEFUL]
+        helpful = sum(counts[kind] for kind in (*USEFUL, ADDED))
+        numbers = [
+            sum(passage.key in reached for passage in wanted),
+            len(wanted),
+            helpful,
+            len(found),
+            *counts.values(),
+        ]
+        return tuple(_counted(place, number) for place, number in enumerate(numbers) if number)
+
+    def _mark(self, found: Found) -> Any:
+        return found.key or (found.address if self.by_address else found.words)
+
+    def _is(self, passage: Passage, found: Found) -> bool:
+        if found.key:
+            return passage.key == found.key
+        if self.by_address:
+            return bool(found.address) and passage.address == found.address
+        return bool(found.words) and passage.words == found.words
+
+    def figures(self, sums: Floats) -> Sequence[Floats]:
+        reached, wanted, helpful, found = sums[:, :4].T
+        recall, precision = share(reached, wanted), share(helpful, found)
+        # By their harmonic mean, since passages that repeat make the two count different things.
+        return [recall, precision, share(2 * recall * precision, recall + precision)]
+
+    def details(self, sums: Sequence[float]) -> dict[str, Any]:
+        reached, wanted, helpful, found = (round(number) for number in sums[:4])
+        return {
+            "passages": {"gold": wanted, "gold_found": reached, "predicted": found, "predicted_helpful": helpful},
+            "by_stance": {
+                kind: {"count": round(number), "share": ratio(number, found)}
+                for kind, number in zip(KINDS, sums[4:], strict=True)
+            },
+        }
+
+    def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
+        """All retrieved passages, the first one, and each taken or left by a coin."""
+
+        def retrieved() -> Iterator[tuple[str, list[Found]]]:
+            """Made anew for each baseline: of all passages at once they would weigh as much as the gold."""
+            for key, item in gold.items.items():
+                if item.gold is not None:
+                    yield key, [Found(key=each.key) for each in item.gold if not each.added]
+
+        return [
+            Baseline("all_retrieved", retrieved()),
+            Baseline("first_retrieved", ((key, found[:1]) for key, found in retrieved())),
+            Baseline(
+                "random", ((key, [each for each in found if random.random() < 0.5]) for key, found in retrieved())
+            ),
+        ]
+
+    def blank(self) -> dict[str, Any]:
+        return {"evidence": None}
+
+
+def address_of(url: str) -> int:
+    """A number for an address, whatever its scheme, a leading www, a closing slash and a fragment; 0 for none."""
+    bare = url.strip().split("#")[0].split("://")[-1].removeprefix("www.").rstrip("/")
+    return fingerprint(bare.replace("/", " ").replace(".", " ")) if bare else 0
+
+
+@cache
+def _counted(place: int, number: int) -> tuple[int, float]:
+    """One of the numbers of an answer, made once and shared: they are small counts, most of them the same."""
+    return place, float(number)
+
+
+def _kind(same: Sequence[Passage]) -> str:
+    """What a found passage is: the best of what people said of those it matches."""
+    if any(passage.added for passage in same):
+        return ADDED
+    return next((stance for stance in STANCES if any(each.stance == stance for each in same)), UNJUDGED)

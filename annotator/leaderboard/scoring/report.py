@@ -1,0 +1,130 @@
+"""Scores of one or two systems with intervals, beside what one scores without looking, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from annotator.leaderboard.scoring.items import Gold
+from annotator.leaderboard.scoring.joining import KINDS, Joined
+from annotator.leaderboard.scoring.labels import NAMES, Labels
+from annotator.leaderboard.scoring.measure import Baseline, Measure, Numbers
+from annotator.leaderboard.scoring.tasks import Options, Task, measure_of
+from pipeline.metrics.agreement import RESAMPLES, sums_estimates
+from pipeline.metrics.paired import mcnemar, randomisation
+
+SEED = 0
+# Baselines are given as the paper's tables print them.
+PLACES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """One task on one gold."""
+
+    task: Task
+    options: Options
+    gold: Gold
+    resamples: int = RESAMPLES
+    seed: int = SEED
+
+    @property
+    def measure(self) -> Measure:
+        return measure_of(self.task, self.options)
+
+    def scores(self, scored: Mapping[str, Numbers]) -> dict[str, Any]:
+        """The figures of what was scored. Figures that are not defined, and those that the task does not have, are
+        null."""
+        measure = self.measure
+        sums = self._sums(scored)
+        found = sums_estimates(
+            list(sums.items()), measure.width, measure.figures, resamples=self.resamples, seed=self.seed
+        ) if sums else [None] * len(measure.names)  # fmt: skip
+        figures = dict(zip(measure.names, found, strict=True))
+        total = np.array(list(sums.values())).sum(axis=0).tolist() if sums else [0.0] * measure.width
+        return {
+            "items": len(scored),
+            "documents": len(sums),
+            **dict.fromkeys(NAMES),
+            "per_label": {},
+            **{name: each and each.value for name, each in figures.items()},
+            **measure.details(total),
+            "intervals": {
+                name: None if each is None or each.low is None else [each.low, each.high]
+                for name, each in figures.items()
+            },
+        }
+
+    def _sums(self, scored: Mapping[str, Numbers]) -> dict[str, list[float]]:
+        """The numbers of each document, added up."""
+        width = self.measure.width
+        sums: dict[str, list[float]] = {}
+        # In the order of the gold, whatever the order of the file: the same answers give the same intervals.
+        for key, item in self.gold.items.items():
+            if key in scored:
+                row = sums.setdefault(item.document, [0.0] * width)
+                for place, number in scored[key]:
+                    row[place] += number
+        return sums
+
+    def baselines(self) -> dict[str, Any]:
+        """The scores of every baseline, by name, to three decimals."""
+        return {
+            each.name: rounded(self.scores(self._answered(each)))
+            for each in self.measure.baselines(self.gold, Random(self.seed))
+        }
+
+    def _answered(self, baseline: Baseline) -> dict[str, Numbers]:
+        measure = self.measure
+        return {key: measure.numbers(self.gold.items[key], answer) for key, answer in baseline.answers}
+
+    def difference(self, first: Joined, second: Joined) -> dict[str, Any]:
+        """The first system against the second, over what both answered."""
+        both = [key for key in first.scored if key in second.scored]
+        if not both:
+            return {"items": 0, "difference": {}, "p": {}}
+        measure = self.measure
+        one, two = (self._sums({key: each.scored[key] for key in both}) for each in (first, second))
+        found = dict(zip(measure.names, randomisation(one, two, measure.figures, seed=self.seed), strict=True))
+        report: dict[str, Any] = {
+            "items": len(both),
+            "documents": len(one),
+            "difference": {name: each and each.value for name, each in found.items()},
+            "p": {name: each and each.p for name, each in found.items()},
+        }
+        if isinstance(measure, Labels):
+            report["mcnemar"] = self._mcnemar(both, first, second)
+        return report
+
+    def _mcnemar(self, both: Sequence[str], first: Joined, second: Joined) -> dict[str, Any]:
+        golds = self.gold.items
+        right = [(first.answer_of(key) == golds[key].gold, second.answer_of(key) == golds[key].gold) for key in both]
+        only_first, only_second = (sum(pair == which for pair in right) for which in ((True, False), (False, True)))
+        return {"only_first_right": only_first, "only_second_right": only_second, "p": mcnemar(only_first, only_second)}
+
+
+def rounded(value: Any) -> Any:
+    """A JSON value with every fraction to three decimals."""
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    return round(value, PLACES) if isinstance(value, float) else value
+
+
+def told(joined: Joined) -> dict[str, Any]:
+    """What became of the rows of a file."""
+    return {
+        "read": joined.rows,
+        "scored": len(joined.scored),
+        "without_gold": joined.without_gold,
+        **{kind: joined.counts[kind] for kind in KINDS},
+        "respelled": [
+            {"written": written, "taken_as": taken, "rows": count}
+            for (written, taken), count in joined.respelled.most_common()
+        ],
+    }

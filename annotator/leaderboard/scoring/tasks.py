@@ -1,0 +1,98 @@
+"""The tasks that a fact-checker can be scored on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from annotator.core.vocabulary import Labelled, Task
+from annotator.leaderboard.scoring import label_sets
+from annotator.leaderboard.scoring.label_sets import Undetermined
+from annotator.leaderboard.scoring.labels import Labels
+from annotator.leaderboard.scoring.measure import Measure
+from annotator.leaderboard.scoring.passages import Evidence
+from annotator.leaderboard.scoring.responses import EndToEnd
+from annotator.leaderboard.scoring.texts import SAME_CLAIM, Decomposition, Revision
+
+__all__ = ["Level", "Options", "Task", "factuality", "headline", "measure_of"]
+
+
+class Level(Labelled):
+    """What a row of the decomposition task is."""
+
+    SENTENCE = "sentence", "A sentence"
+    DOCUMENT = "document", "A response"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is to be decided about a task. Each speaks of one task and says nothing to the others: ``stance_labels`` 4
+    or 3; ``undetermined`` of claim_factuality; ``level`` of decomposition; ``threshold``, the token F1 from which two
+    claims are the same, of decomposition and end_to_end; ``by_address`` of evidence; ``all_responses`` of revision:
+    true ones too."""
+
+    stance_labels: int = 4
+    undetermined: Undetermined = Undetermined.LEFT_OUT
+    level: Level = Level.SENTENCE
+    threshold: float = SAME_CLAIM
+    by_address: bool = False
+    all_responses: bool = False
+
+    def said(self, task: Task) -> dict[str, str | int | float | bool]:
+        """Those that the task listens to, for a report."""
+        by_task: dict[Task, dict[str, str | int | float | bool]] = {
+            Task.STANCE: {"stance_labels": self.stance_labels},
+            Task.CLAIM_FACTUALITY: {"undetermined": self.undetermined.value},
+            Task.DECOMPOSITION: {"level": self.level.value, "threshold": self.threshold},
+            Task.EVIDENCE: {"by_address": self.by_address},
+            Task.REVISION: {"all_responses": self.all_responses},
+            Task.END_TO_END: {"threshold": self.threshold},
+        }
+        return by_task.get(task, {})
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Options:
+        """The options that a report names, as ``said`` gave them; other names are passed over."""
+        given = {each.name: said[each.name] for each in fields(cls) if each.name in said}
+        if "undetermined" in given:
+            given["undetermined"] = Undetermined(given["undetermined"])
+        if "level" in given:
+            given["level"] = Level(given["level"])
+        return cls(**given)
+
+
+def headline(task: Task) -> str:
+    """The figure by which systems are ranked: higher is better."""
+    if task == Task.REVISION:
+        return "word_overlap"
+    return "f1" if task in (Task.DECOMPOSITION, Task.EVIDENCE) else "f1_macro"
+
+
+def measure_of(task: Task, options: Options) -> Measure:
+    """How the task is scored."""
+    if task == Task.SENTENCE_CHECKWORTHINESS:
+        return Labels(label_sets.SENTENCE, {})
+    if task == Task.CLAIM_CHECKWORTHINESS:
+        return Labels(label_sets.CLAIM, {})
+    if task == Task.STANCE:
+        return Labels(label_sets.STANCE_4 if options.stance_labels == 4 else label_sets.STANCE_3, {})
+    if task == Task.CLAIM_FACTUALITY:
+        as_false = options.undetermined == Undetermined.FALSE
+        return Labels(label_sets.FACTUALITY, {label_sets.UNDECIDED: label_sets.FALSE} if as_false else {})
+    if task == Task.REVISION:
+        return Revision()
+    if task == Task.DECOMPOSITION:
+        return Decomposition(options.threshold)
+    if task == Task.EVIDENCE:
+        return Evidence(options.by_address)
+    return EndToEnd(options.threshold)
+
+
+def factuality(label: str, undetermined: Undetermined) -> str | None:
+    """The gold label of a claim as it is scored: None where it is left out."""
+    if not label:
+        return None
+    if label != label_sets.UNDECIDED or undetermined == Undetermined.OWN_LABEL:
+        return label
+    return label_sets.FALSE if undetermined == Undetermined.FALSE else None

@@ -1,0 +1,148 @@
+"""Tasks whose answer is text: the revised response, and the claims of a sentence or a response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from annotator.core.file_problems import RowError
+from annotator.core.lines import kind_of
+from annotator.leaderboard.scoring.items import Gold, Item
+from annotator.leaderboard.scoring.measure import MOST, Answer, Baseline, Floats, Numbers, Unanswered, share
+from pipeline.metrics.alignment import match_score
+from pipeline.metrics.decomposition import apart_in_order
+from pipeline.metrics.text import edit_distance, word_overlap
+
+# From this similarity of words (token F1) on two claims are the same, unless told otherwise.
+SAME_CLAIM = 0.8
+
+
+@dataclass(frozen=True)
+class Revision:
+    """The revised response beside the gold one, texts as stored (Factcheck-Bench, section 4.4 and Table 6)."""
+
+    names = ("edit_distance", "word_overlap", "exact_match")
+    width = 4
+
+    def read(self, row: Mapping[str, Any]) -> Answer:
+        if "revised" not in row:
+            raise RowError(("revised", "it is missing: write the revised response as a text."))
+        value = row["revised"]
+        if value is None:
+            raise Unanswered
+        if not isinstance(value, str):
+            raise RowError(("revised", f"a text is needed, here stands {kind_of(value)}."))
+        return Answer(value)
+
+    def numbers(self, item: Item, answer: Any) -> Numbers:
+        return (
+            (0, edit_distance(answer, item.gold)),
+            (1, word_overlap(answer, item.gold)),
+            (2, float(answer.strip() == item.gold.strip())),
+            (3, 1.0),
+        )
+
+    def figures(self, sums: Floats) -> Sequence[Floats]:
+        return [share(sums[:, place], sums[:, 3]) for place in range(3)]
+
+    def details(self, sums: Sequence[float]) -> dict[str, Any]:
+        return {}
+
+    def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
+        """The response left as it is, and with every word kept or dropped by a coin."""
+        asked = {key: item.text for key, item in gold.items.items() if item.gold is not None}
+        return [
+            Baseline("unchanged", asked.items()),
+            Baseline(
+                "random",
+                (
+                    (key, " ".join(word for word in text.split() if random.random() < 0.5))
+                    for key, text in asked.items()
+                ),
+            ),
+        ]
+
+    def blank(self) -> dict[str, Any]:
+        return {"revised": None}
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Claims matched one to one with the gold claims of the same sentence or response, and how far they are apart in
+    order where there are as many (Factcheck-Bench, section 4.1)."""
+
+    threshold: float = SAME_CLAIM
+
+    names = ("precision", "recall", "f1", "edit_distance", "word_overlap", "same_number")
+    width = 8
+
+    def read(self, row: Mapping[str, Any]) -> Answer:
+        if "claims" not in row:
+            raise RowError(("claims", "it is missing: write a list of texts, [] where there is no claim."))
+        value = row["claims"]
+        if value is None:
+            raise Unanswered
+        return Answer(read_texts(value, "claims"))
+
+    def numbers(self, item: Item, answer: Any) -> Numbers:
+        gold: Sequence[str] = item.gold
+        score = match_score(answer, gold, threshold=self.threshold)
+        apart = apart_in_order(answer, gold)
+        numbers: list[float] = [score.matched, score.found, score.gold]
+        numbers += [sum(each[0] for each in apart or ()), sum(each[1] for each in apart or ()), len(apart or ())]
+        # Whether the number is right says something only where there is a claim.
+        numbers += [float(apart is not None and bool(gold)), float(bool(gold))]
+        return tuple((place, float(number)) for place, number in enumerate(numbers) if number)
+
+    def figures(self, sums: Floats) -> Sequence[Floats]:
+        matched, found, gold, distance, overlap, compared, same, asked = sums.T
+        return [
+            share(matched, found),
+            share(matched, gold),
+            share(2 * matched, found + gold),
+            share(distance, compared),
+            share(overlap, compared),
+            share(same, asked),
+        ]
+
+    def details(self, sums: Sequence[float]) -> dict[str, Any]:
+        matched, found, gold = (round(number) for number in sums[:3])
+        return {"claims": {"matched": matched, "predicted": found, "gold": gold}, "threshold": self.threshold}
+
+    def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
+        """Every sentence as one claim; and cut into one to four claims at random words."""
+        asked = {
+            key: [line for line in item.text.split("\n") if line.strip()]
+            for key, item in gold.items.items()
+            if item.gold is not None
+        }
+        return [
+            Baseline("sentence_as_claim", asked.items()),
+            Baseline(
+                "random", ((key, [part for text in each for part in _cut(text, random)]) for key, each in asked.items())
+            ),
+        ]
+
+    def blank(self) -> dict[str, Any]:
+        return {"claims": None}
+
+
+def read_texts(value: Any, name: str) -> list[str]:
+    """A list of texts, blank ones refused. Raises ``RowError``."""
+    if not isinstance(value, list):
+        raise RowError((name, f"a list of texts is needed, here stands {kind_of(value)}."))
+    if len(value) > MOST:
+        raise RowError((name, f"{len(value)} claims in one row, more than the {MOST} that are compared: split it."))
+    for number, each in enumerate(value, start=1):
+        if not isinstance(each, str) or not each.strip():
+            shown = "a blank text" if isinstance(each, str) else kind_of(each)
+            raise RowError((name, f"a text is needed as item {number}, here stands {shown}."))
+    return value
+
+
+def _cut(text: str, random: Random) -> list[str]:
+    words = text.split()
+    places = sorted(random.sample(range(1, len(words)), min(random.randint(0, 3), len(words) - 1))) if words else []
+    return [" ".join(words[start:end]) for start, end in zip([0, *places], [*places, len(words)], strict=True)]

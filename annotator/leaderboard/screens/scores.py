@@ -1,0 +1,264 @@
+"""Fact-checkers scored against the gold: the leaderboard, uploading predictions, the template for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError
+from annotator.core.models import Benchmark
+from annotator.core.queries.gold import Scope
+from annotator.core.screens.common import benchmark_for, is_htmx, person, speaks_errors
+from annotator.core.vocabulary import Labelled
+from annotator.home.screens.benchmarks import page_of_benchmark
+from annotator.leaderboard.actions.evaluations import NAME_LENGTH, Wanted, score_upload
+from annotator.leaderboard.models import Evaluation
+from annotator.leaderboard.predictions import predictions
+from annotator.leaderboard.queries.evaluations import Board, boards_of, unscored
+from annotator.leaderboard.queries.gold_items import gold_items
+from annotator.leaderboard.scoring.label_sets import Undetermined
+from annotator.leaderboard.scoring.tasks import Level, Options, Task, measure_of
+from annotator.leaderboard.scoring.texts import SAME_CLAIM
+from annotator.leaderboard.screens.scores_words import (
+    ANSWERS,
+    FIGURES,
+    Whisker,
+    baseline_words,
+    figure_words,
+    option_words,
+)
+from annotator.measures.queries.statistics import wholesale
+
+INDEX = "leaderboard/index.html"
+NEW = "leaderboard/new.html"
+
+
+class Format(Labelled):
+    """What reads a file of verdicts on claims (``annotator.leaderboard.queries.scoring.FORMATS``)."""
+
+    TOUCHSTONE = "touchstone", "Touchstone’s own rows (the template)"
+    OPENFACTCHECK = "openfactcheck", "OpenFactCheck, CSV"
+    FIRE = "fire", "FIRE"
+    LOKI = "loki", "Loki"
+    FACTSCORE = "factscore", "FActScore"
+
+
+UNDETERMINED = {
+    Undetermined.LEFT_OUT: "are not scored",
+    Undetermined.FALSE: "count as false",
+    Undetermined.OWN_LABEL: "are a label of their own",
+}
+# Which of the form's options each task listens to.
+LISTENS = {
+    Task.STANCE: ("labels",),
+    Task.CLAIM_FACTUALITY: ("undetermined", "format"),
+    Task.DECOMPOSITION: ("level", "threshold"),
+    Task.EVIDENCE: ("by_address",),
+    Task.REVISION: ("all_responses",),
+    Task.END_TO_END: ("threshold",),
+}
+
+
+class ScoreForm(forms.Form):
+    """What was predicted and by whom. Options of other tasks are passed over."""
+
+    task = forms.ChoiceField(label="Task", choices=[(each.value, each.label) for each in Task])
+    labels = forms.TypedChoiceField(
+        label="Labels",
+        choices=[("4", "Four: support is complete or partial"), ("3", "Three: support as one label")],
+        coerce=int,
+        empty_value=None,
+        required=False,
+    )
+    undetermined = forms.ChoiceField(
+        label="Claims for which the gold has not enough evidence",
+        choices=[(each.value, words) for each, words in UNDETERMINED.items()],
+        required=False,
+    )
+    format = forms.ChoiceField(
+        label="The file is from", choices=[(each.value, each.label) for each in Format], required=False
+    )
+    level = forms.ChoiceField(
+        label="A row is", choices=[(each.value, each.label.lower()) for each in Level], required=False
+    )
+    threshold = forms.FloatField(
+        label="Claims are the same from a token F1 of", min_value=0.01, max_value=1, initial=SAME_CLAIM, required=False
+    )
+    by_address = forms.BooleanField(label="Passages are the same by their address", required=False)
+    all_responses = forms.BooleanField(label="Ask for true responses too, not for false ones alone", required=False)
+    system = forms.CharField(
+        label="Fact-checker",
+        max_length=NAME_LENGTH,
+        help_text="Its name on the leaderboard, with what tells it apart: a version, a model.",
+        error_messages={"required": "Say which fact-checker made these predictions."},
+    )
+    note = forms.CharField(label="Note", required=False, max_length=2000, widget=forms.Textarea(attrs={"rows": 2}))
+    file = forms.FileField(
+        label="Predictions",
+        max_length=255,
+        error_messages={"required": "Choose a file first.", "empty": "The file is empty."},
+    )
+    partial = forms.BooleanField(label="Score what is right in the file, even if it has faults", required=False)
+
+    def chosen(self) -> Options:
+        """The options, once the form is valid."""
+        return options_of(self.cleaned_data)
+
+
+def options_of(given: Any) -> Options:
+    return Options(
+        stance_labels=given.get("labels") or 4,
+        undetermined=Undetermined(given.get("undetermined") or Undetermined.LEFT_OUT),
+        level=Level(given.get("level") or Level.SENTENCE),
+        threshold=given.get("threshold") or SAME_CLAIM,
+        by_address=bool(given.get("by_address")),
+        all_responses=bool(given.get("all_responses")),
+    )
+
+
+# --- the leaderboard ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of a leaderboard as it is drawn."""
+
+    name: str
+    rank: int | None
+    whisker: Whisker | None
+    cells: list[tuple[str, str]]
+    evaluation: Evaluation | None
+    is_old: bool
+    can_change: bool
+
+    @property
+    def is_baseline(self) -> bool:
+        return self.evaluation is None
+
+
+@require_GET
+@speaks_errors
+def index(request: HttpRequest, slug: str) -> HttpResponse:
+    """Who is scored on what, ranked, the baselines among them."""
+    benchmark = benchmark_for(request, slug)
+    user = person(request)
+    rules.check_score(user, benchmark)
+    manages = rules.can_manage(user, benchmark)
+    boards = [
+        {
+            "task": board.task,
+            "options": option_words(board.options),
+            "figure": FIGURES[board.figure],
+            "names": [FIGURES[name] for name in board.names],
+            "lines": _lines(board, user.pk, manages),
+        }
+        for board in boards_of(user, benchmark)
+    ]
+    context = page_of_benchmark(request, benchmark, "Scores") | {
+        "boards": boards,
+        "unscored": unscored(user, benchmark),
+        "gold": Scope(benchmark).documents().count(),
+    }
+    return render(request, INDEX, context)
+
+
+def _lines(board: Board, user_pk: int, manages: bool) -> list[Line]:
+    """Without the most frequent label: it stands there as a constant already."""
+    return [
+        Line(
+            place.name if place.evaluation else baseline_words(place.name),
+            place.rank,
+            Whisker.of(place.value, place.interval),
+            [(FIGURES[name], figure_words(place.figures[name])) for name in board.names],
+            place.evaluation,
+            place.is_old,
+            place.evaluation is not None and (manages or place.evaluation.by_id == user_pk),
+        )
+        for place in board.places
+        if place.evaluation is not None or place.name != "majority"
+    ]
+
+
+# --- uploading ------------------------------------------------------------------------------------
+
+
+@require_http_methods(["GET", "POST"])
+@speaks_errors
+def new(request: HttpRequest, slug: str) -> HttpResponse:
+    """The form for a file of predictions; sending it scores the file."""
+    benchmark = benchmark_for(request, slug)
+    user = person(request)
+    rules.check_score(user, benchmark)
+    form = ScoreForm(request.POST or None, request.FILES or None, initial=_initial(request.GET))
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        wanted = Wanted(
+            task=Task(data["task"]),
+            system=data["system"],
+            options=form.chosen(),
+            format=data["format"] or predictions.NAME,
+            note=data["note"],
+            partial=data["partial"],
+        )
+        try:
+            evaluation = score_upload(benchmark=benchmark, by=user, wanted=wanted, file=data["file"])
+        except BadValueError as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            return redirect("score", slug, evaluation.public_id)
+    context = page_of_benchmark(request, benchmark, "Scores") | _form_context(benchmark, form)
+    if is_htmx(request):
+        return render(request, f"{NEW}#task", context)
+    return render(request, NEW, context, status=422 if form.errors else 200)
+
+
+def _initial(asked: QueryDict) -> dict[str, str]:
+    names = {"task", "system"}.union(*LISTENS.values())
+    return {name: value for name, value in asked.dict().items() if name in names and isinstance(value, str)}
+
+
+def _form_context(benchmark: Benchmark, form: ScoreForm) -> dict[str, Any]:
+    given = form["task"].value()
+    task = Task(given) if given in set(Task) else Task.CLAIM_FACTUALITY
+    about, answer = ANSWERS[task]
+    return {
+        "form": form,
+        "task": task,
+        "about": about,
+        "answer": answer,
+        "options": [form[name] for name in LISTENS.get(task, ())],
+        "gold": Scope(benchmark).documents().exists(),
+    }
+
+
+@require_GET
+@speaks_errors
+def template(request: HttpRequest, slug: str) -> HttpResponse:
+    """A file with every key of the task and its answers left blank, streamed."""
+    benchmark = benchmark_for(request, slug)
+    rules.check_score(person(request), benchmark)
+    asked = request.GET.get("task", Task.CLAIM_FACTUALITY)
+    if asked not in set(Task):
+        raise Http404(f"There is no task “{asked[:60]}”.")
+    task = Task(asked)
+    level = request.GET.get("level", "")
+    options = options_of({"level": level if level in set(Level) else ""})
+    response = StreamingHttpResponse(
+        _template_lines(benchmark, task, options),
+        content_type="application/jsonl; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{benchmark.slug}-{task}.jsonl"'},
+    )
+    return cast(HttpResponse, response)  # no subclass of it, yet just as good for every middleware
+
+
+def _template_lines(benchmark: Benchmark, task: Task, options: Options) -> Iterator[str]:
+    with wholesale():
+        items = gold_items(benchmark, task, options, texts=True)
+        yield from predictions.template(items, task.value, measure_of(task, options).blank())

@@ -1,0 +1,188 @@
+"""Scores in words and as drawings: names of figures, labels, baselines and options, dots with whiskers, confusion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotator.core.charts import rounded
+from annotator.core.vocabulary import Task
+from annotator.leaderboard.models import Evaluation
+from annotator.leaderboard.scoring.joining import KINDS
+from annotator.measures.screens.agreement_charts import Heat, heat_of
+
+FIGURES = {
+    "accuracy": "Accuracy",
+    "precision_macro": "Precision",
+    "recall_macro": "Recall",
+    "f1_macro": "F1",
+    "precision": "Precision",
+    "recall": "Recall",
+    "f1": "F1",
+    "edit_distance": "Edit distance",
+    "word_overlap": "Word overlap",
+    "exact_match": "Exactly the gold’s",
+    "same_number": "As many claims",
+    "claim_precision": "Claims, precision",
+    "claim_recall": "Claims, recall",
+    "claim_f1": "Claims, F1",
+    "verdict_f1": "Claims with verdict, F1",
+}
+# What a person should know to read the figures of a task.
+READING = {
+    Task.REVISION: "Against the gold’s revised response. Edit distance: 0 for equal texts; word overlap: 1.",
+    Task.DECOMPOSITION: "Claims are matched one to one by the words that they share. Edit distance and word overlap "
+    "compare those sentences that have as many claims as in the gold.",
+    Task.EVIDENCE: "Recall: which of the gold’s passages were found. Precision: how much of what was found is gold.",
+    Task.END_TO_END: "Accuracy to F1 are over responses; the rest over the claims of responses whose row has them.",
+}
+LABELS_READING = "Precision, recall and F1 are means over the labels that occur in the gold or in the predictions."
+ANSWERS = {
+    Task.SENTENCE_CHECKWORTHINESS: ("a sentence", "label: yes, no"),
+    Task.CLAIM_CHECKWORTHINESS: ("a claim", "label: factual, opinion, not_a_claim, other"),
+    Task.STANCE: (
+        "a passage for a checked claim",
+        "label: completely-support, partially-support, refute, irrelevant; of three labels support, refute, irrelevant",
+    ),
+    Task.CLAIM_FACTUALITY: ("a checked claim", "label: true, false, not_enough_evidence"),
+    Task.REVISION: ("a response, of which the false ones are scored", "revised: the mended response"),
+    Task.DECOMPOSITION: ("a sentence, or a response", "claims: a list of texts"),
+    Task.EVIDENCE: ("a checked claim", "evidence: a list of passages, as texts or as objects with id, text or url"),
+    Task.END_TO_END: (
+        "a response",
+        "label: true, false; and, or instead, claims: a list of objects with text and label",
+    ),
+}
+_BASELINES = {
+    "always_true": "Always “true”",
+    "always_false": "Always “false”",
+    "unchanged": "The response left as it is",
+    "sentence_as_claim": "Each sentence as one claim",
+    "all_retrieved": "All retrieved passages",
+    "first_retrieved": "The first retrieved passage",
+}
+_UNDETERMINED = {
+    "left_out": "undetermined claims left out",
+    "false": "undetermined claims count as false",
+    "own_label": "undetermined claims as a third label",
+}
+
+
+def label_words(label: str) -> str:
+    """A label as people read it."""
+    return label.replace("_", " ").replace("-", " ")
+
+
+def baseline_words(name: str) -> str:
+    if name in _BASELINES:
+        return _BASELINES[name]
+    if name.startswith("always_"):
+        return f"Always “{label_words(name.removeprefix('always_'))}”"
+    return label_words(name).capitalize()
+
+
+def option_words(options: Mapping[str, Any]) -> str:
+    """The options of a task in a few words; "" where it has none."""
+    said: dict[str, Mapping[Any, str]] = {
+        "stance_labels": {3: "three labels", 4: "four labels"},
+        "undetermined": _UNDETERMINED,
+        "level": {"sentence": "by sentence", "document": "by response"},
+        "by_address": {True: "passages the same by address", False: "passages the same by their words"},
+        "all_responses": {True: "true and false responses", False: "false responses"},
+    }
+    words = [said[name][value] for name, value in options.items() if name in said]
+    if "threshold" in options:
+        words.append(f"claims the same from a token F1 of {options['threshold']:g}")
+    return ", ".join(words)
+
+
+def figure_words(value: float | None) -> str:
+    """Three places, as the papers' tables have them."""
+    return "–" if value is None else f"{value:.3f}".replace("-", "−")
+
+
+@dataclass(frozen=True, slots=True)
+class Whisker:
+    """A figure from 0 to 1 as a dot with its interval, in percent of the axis; None where it is not defined."""
+
+    x: float
+    low: float | None
+    high: float | None
+    words: str
+
+    @classmethod
+    def of(cls, value: float | None, interval: Sequence[float] | None) -> Whisker | None:
+        if value is None:
+            return None
+        words = figure_words(value)
+        if interval is None:
+            return cls(_place(value), None, None, words)
+        low, high = interval
+        bounds = f"95% interval {figure_words(low)} to {figure_words(high)}"
+        return cls(_place(value), _place(low), _place(high), f"{words}, {bounds}")
+
+
+def _place(value: float) -> float:
+    return rounded(100 * min(max(value, 0.0), 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One figure of a system: its name, the value, the interval ("" for none)."""
+
+    name: str
+    value: str
+    bounds: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The figures of one system or baseline, and the one that ranks as a drawing."""
+
+    name: str
+    is_baseline: bool
+    cells: Sequence[Cell]
+    whisker: Whisker | None
+
+
+def row_of(name: str, scores: Mapping[str, Any], figure: str, *, is_baseline: bool = False) -> Row:
+    """The row of a report, or of one of its baselines."""
+    cells = []
+    for each, interval in scores["intervals"].items():
+        bounds = f"{figure_words(interval[0])} to {figure_words(interval[1])}" if interval else ""
+        cells.append(Cell(FIGURES.get(each, each), figure_words(scores[each]), bounds))
+    return Row(name, is_baseline, cells, Whisker.of(scores[figure], scores["intervals"][figure]))
+
+
+def baselines_of(baselines: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """The baselines with their names in words; the most frequent label stands there as a constant already."""
+    return [(baseline_words(name), scores) for name, scores in baselines.items() if name != "majority"]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """What agreement/confusion.html draws: gold labels down, predicted ones across."""
+
+    heat: Heat
+    field: Named
+    raters: tuple[str, str] = ("the gold", "the prediction")
+
+    @classmethod
+    def of(cls, task: Task, confusion: Mapping[str, Mapping[str, int]]) -> Confusion | None:
+        if not confusion:
+            return None
+        words = {label: label_words(label) for label in confusion}
+        return cls(heat_of(confusion, words, of_two=True), Named(task.label))
+
+
+def fault_words(evaluation: Evaluation) -> list[tuple[str, int]]:
+    """What is wrong with the file, each kind with its number."""
+    return [
+        (words.capitalize(), evaluation.counts[kind]) for kind, words in KINDS.items() if evaluation.counts.get(kind)
+    ]

@@ -1,0 +1,162 @@
+"""Practice and mixed-in gold as an admin sees them: who practises, who was measured when, what can be mixed in."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from django.db.models import Exists, OuterRef
+
+from annotator.core.gold_copies import IS_GOLD, practice_gold
+from annotator.core.models import Annotation, Batch, Benchmark, Document, Flag, Membership, SignOff, User
+from annotator.core.rules import LABEL_ROLES
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Role, Seat, Stage
+from annotator.measures.queries.annotator_accuracy import Score, scores_of
+from pipeline.metrics.alignment import PrecisionRecall
+
+SHOWN = 12  # scores of one person, the newest
+LONG_TEXTS = ("prompt", "response", "metadata", "released")
+
+
+@dataclass(slots=True)
+class Scored:
+    """A submitted stage of a copy, with its score."""
+
+    annotation: Annotation
+    score: Score
+
+
+@dataclass(slots=True)
+class PracticeRow:
+    """A person's practice: how much of it is done, and how well. ``excused``: documents they need not do."""
+
+    person: User
+    total: int = 0
+    done: int = 0
+    excused: int = 0
+    scored: list[Scored] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        return self.total > self.done + self.excused or not self.total
+
+    @property
+    def right(self) -> int:
+        return sum(each.score.right for each in self.scored)
+
+    @property
+    def labels(self) -> int:
+        return sum(each.score.total for each in self.scored)
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.right / self.labels) if self.labels else 0
+
+    @property
+    def claims_percent(self) -> int | None:
+        """F1 of their claims over all decompositions; None where there is none yet."""
+        counted = [each.score.claims for each in self.scored if each.score.stage == Stage.DECOMPOSE]
+        whole = sum((each for each in counted if each), PrecisionRecall(0, 0, 0))
+        return round(100 * whole.f1) if counted else None
+
+    @property
+    def latest(self) -> list[Scored]:
+        """The newest scores in the order of time."""
+        return self.scored[-SHOWN:]
+
+
+def practice_of(benchmark: Benchmark) -> list[PracticeRow]:
+    """The newcomers of a benchmark and who has practised in it, by name. Constant number of queries."""
+    rows: dict[int, PracticeRow] = {}
+    copies = Document.objects.filter(benchmark=benchmark, practice_for__isnull=False).select_related("practice_for")
+    for copy in copies.only("benchmark", "stage", "phase", "practice_for").order_by("pk"):
+        assert copy.practice_for is not None  # filtered
+        row = rows.setdefault(copy.practice_for.pk, PracticeRow(copy.practice_for))
+        row.total += 1
+        row.done += copy.is_gold
+        row.excused += copy.phase == Phase.DISCARDED
+    if benchmark.practice_documents and practice_gold(benchmark).exists():
+        for newcomer in _newcomers(benchmark):
+            rows.setdefault(newcomer.pk, PracticeRow(newcomer))
+    for person, scored in _scored(benchmark, is_practice=True).items():
+        rows[person].scored = scored
+    return sorted(rows.values(), key=lambda row: str(row.person).casefold())
+
+
+def _newcomers(benchmark: Benchmark) -> list[User]:
+    """Annotators who have submitted nothing in the benchmark: ``twins.due_to_practise`` seen from the other side."""
+    submitted = Annotation.objects.filter(
+        document__benchmark=benchmark,
+        person=OuterRef("user"),
+        kind=AnnotationKind.INDIVIDUAL,
+        state=AnnotationState.SUBMITTED,
+    )
+    members = benchmark.memberships.filter(role=Role.ANNOTATOR, active=True).exclude(Exists(submitted))
+    return [row.user for row in members.select_related("user")]
+
+
+def _scored(benchmark: Benchmark, *, is_practice: bool) -> dict[int, list[Scored]]:
+    """The scores of each person (primary key) in the order of time."""
+    rows = Annotation.objects.filter(
+        document__benchmark=benchmark,
+        document__twin_of__isnull=False,
+        document__practice_for__isnull=not is_practice,
+        kind=AnnotationKind.INDIVIDUAL,
+        state=AnnotationState.SUBMITTED,
+    )
+    rows = rows.select_related("document", "person").defer(*(f"document__{name}" for name in LONG_TEXTS))
+    annotations = list(rows.order_by("submitted_at", "pk"))
+    scores = scores_of(annotations)
+    found: dict[int, list[Scored]] = defaultdict(list)
+    for row in annotations:
+        if row.pk in scores and row.person_id is not None:
+            found[row.person_id].append(Scored(row, scores[row.pk]))
+    return found
+
+
+def measured_in(benchmark: Benchmark) -> list[PracticeRow]:
+    """Who has met mixed-in copies, with how they did over time, by name. Constant number of queries."""
+    found = _scored(benchmark, is_practice=False)
+    people = {each.pk: each for each in User.objects.filter(pk__in=list(found))}
+    rows = [PracticeRow(people[person], scored=scored) for person, scored in found.items()]
+    return sorted(rows, key=lambda row: str(row.person).casefold())
+
+
+def mixed_documents(benchmark: Benchmark) -> list[Document]:
+    """The copies that are mixed in, with ``is_flagged``, in the order of their making (one query)."""
+    flags = Flag.objects.filter(document=OuterRef("pk"), cleared_at__isnull=True)
+    rows = Document.objects.filter(benchmark=benchmark, twin_of__isnull=False, practice_for__isnull=True)
+    rows = rows.annotate(is_flagged=Exists(flags)).select_related("batch", "twin_of")
+    return list(rows.defer(*(f"{to}{name}" for to in ("", "twin_of__") for name in LONG_TEXTS)).order_by("pk"))
+
+
+def mixable(batch: Batch) -> list[Document]:
+    """The gold documents that can be mixed into a batch: not for practice, mixed in nowhere, and unknown to as many of
+    the people of the batch as a document needs. Six queries."""
+    benchmark = batch.benchmark
+    if batch.group_id is not None:
+        seats = batch.group.members.filter(seat=Seat.ANNOTATOR, active=True) if batch.group else ()
+        people = {row.user_id for row in seats}
+    else:
+        members = Membership.objects.filter(benchmark=benchmark, active=True, role__in=LABEL_ROLES)
+        people = set(members.values_list("user_id", flat=True))
+    mixed = Document.objects.filter(twin_of=OuterRef("pk"), practice_for__isnull=True).exclude(phase=Phase.DISCARDED)
+    golds = list(
+        Document.objects.filter(IS_GOLD, benchmark=benchmark, twin_of__isnull=True)
+        .exclude(pk__in=[gold.pk for gold in practice_gold(benchmark)])
+        .exclude(Exists(mixed))
+        .order_by("order", "pk")
+    )
+    documents = Document.objects.filter(IS_GOLD, benchmark=benchmark, twin_of__isnull=True)
+    known: dict[int | None, set[int | None]] = defaultdict(set)
+    labelled = Annotation.objects.filter(document__in=documents.values("pk"), person__in=people)
+    signed = SignOff.objects.filter(annotation__document__in=documents.values("pk"), by__in=people)
+    practised = Document.objects.filter(benchmark=benchmark, practice_for__in=people)
+    for pairs in (
+        labelled.values_list("document", "person"),
+        signed.values_list("annotation__document", "by"),
+        practised.values_list("twin_of", "practice_for"),
+    ):
+        for document, person in pairs:
+            known[document].add(person)
+    return [gold for gold in golds if len(people - known[gold.pk]) >= benchmark.overlap]

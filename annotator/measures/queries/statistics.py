@@ -1,0 +1,175 @@
+"""The gold of a benchmark as the plain rows that statistics are counted over.
+
+Only documents that are agreed at all three stages are read, and of them only the agreed version: nothing blind can come
+in here. Discarded documents and copies of gold that measure people are left out. Documents, sentences, claims and
+verdicts are streamed side by side, passages are counted by the database: some twenty queries and a little memory,
+however much gold there is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from django.core.cache import cache
+from django.db import connection, transaction
+from django.db.models import Count, Max, Q, QuerySet, Sum
+
+from annotator.core.models import Benchmark, Document
+from annotator.core.queries.gold import Scope, checked
+from annotator.core.vocabulary import Phase, Stage
+from annotator.measures.queries.irregularities import irregularities_of
+from annotator.measures.statistics.figures import count
+from annotator.measures.statistics.report import Report, SourceCount
+from annotator.measures.statistics.rows import ClaimRow, DocumentRow, SentenceRow
+
+CHUNK = 2000  # rows fetched at a time
+# Figures are kept until a document becomes gold or stops being it; after so many seconds they are counted anew anyway.
+KEPT_FOR = 3600
+
+
+def statistics_of(benchmark: Benchmark, sources: Sequence[SourceCount], source: str = "") -> Report:
+    """All figures of the gold, or of that from one source. ``sources``: what ``sources_of`` gives. Kept in the cache
+    for the gold that there is (one query where it is kept)."""
+    scope = Scope(benchmark, source)
+    stamp = scope.documents().aggregate(number=Count("pk"), which=Sum("pk"), newest=Max("annotations__submitted_at"))
+    named = hashlib.blake2s(f"{benchmark.public_id} {source} {stamp} {sources}".encode()).hexdigest()
+    key = f"statistics:{named}"
+    before: Report | None = cache.get(key)
+    if before is not None:
+        return before
+    with wholesale():
+        report = Report(
+            figures=count(documents_of(scope)),
+            retrieved=scope.retrieved().filter(checked("claim__")).count(),
+            odd=irregularities_of(scope),
+            sources=[each for each in sources if source in ("", each.source)],
+            source=source,
+        )
+    cache.set(key, report, KEPT_FOR)
+    return report
+
+
+@contextmanager
+def wholesale() -> Iterator[None]:
+    """Queries inside read nearly all rows of their tables, so PostgreSQL shall join them table by table.
+
+    Until it has analysed a fresh import it takes every condition for rare, and joining row by row then needs minutes
+    for 10,000 documents. SQLite needs no such word, and a transaction would only keep writers out there.
+    """
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_nestloop = off")
+        yield
+        cursor.execute("SET LOCAL enable_nestloop = on")  # this may be inside another transaction
+
+
+def sources_of(benchmark: Benchmark) -> list[SourceCount]:
+    """Where documents are from and how far they are, the largest source first (one query)."""
+    rows = (
+        Document.objects.filter(benchmark=benchmark, twin_of__isnull=True)
+        .order_by()
+        .values_list("source")
+        .annotate(
+            collected=Count("pk"),
+            gold=Count("pk", filter=Q(stage=Stage.REVISE, phase=Phase.AGREED)),
+            discarded=Count("pk", filter=Q(phase=Phase.DISCARDED)),
+        )
+    )
+    return sorted((SourceCount(*row) for row in rows), key=lambda each: (-each.collected, each.source))
+
+
+# --- documents ------------------------------------------------------------------------------------
+
+
+def documents_of(scope: Scope) -> Iterator[DocumentRow]:
+    """The documents one by one (eight queries, read side by side)."""
+    documents = scope.documents().order_by("pk").values_list("pk", "source", "response")
+    revised = _by_document(
+        scope.revised_responses().order_by("annotation__document").values_list("annotation__document", "text")
+    )
+    deleted = _by_document(
+        scope.deleted_sentences().order_by("annotation__document").values_list("annotation__document", "sentence")
+    )
+    sentences = _by_document(
+        scope.sentences()
+        .order_by("annotation__document", "pk")
+        .values_list("annotation__document", "pk", "type", "importance")
+    )
+    claims = _by_document(
+        scope.claims()
+        .order_by("sentence__annotation__document", "pk")
+        .values_list("sentence__annotation__document", "pk", "sentence", "type", "worth_checking", "importance")
+    )
+    verdicts = _by_document(
+        scope.verdicts()
+        .order_by("annotation__document", "pk")
+        .values_list("annotation__document", "claim", "evidence_sufficient", "factuality")
+    )
+    stances = _by_document(
+        scope.stances()
+        .order_by("annotation__document")
+        .values_list("annotation__document", "evidence__claim", "label")
+        .annotate(number=Count("pk"))
+    )
+    added = _by_document(
+        scope.added()
+        .order_by("annotation__document")
+        .values_list("annotation__document", "claim")
+        .annotate(number=Count("pk"))
+    )
+    for pk, source, response in documents.iterator(chunk_size=CHUNK):
+        said = {claim: (sufficient, factuality) for _, claim, sufficient, factuality in verdicts.of(pk)}
+        by_people = {claim: number for _, claim, number in added.of(pk)}
+        judged: dict[int, dict[str, int]] = {}
+        for _, claim, label, number in stances.of(pk):
+            judged.setdefault(claim, {})[label] = number
+        left_out = {sentence for _, sentence in deleted.of(pk)}
+        of_sentence: dict[int, list[ClaimRow]] = {}
+        for _, claim, sentence, type, worth_checking, importance in claims.of(pk):
+            row = ClaimRow(
+                type,
+                worth_checking,
+                importance,
+                *said.get(claim, (None, "")),
+                judged.get(claim, {}),
+                by_people.get(claim, 0),
+            )
+            of_sentence.setdefault(sentence, []).append(row)
+        yield DocumentRow(
+            source,
+            response,
+            next((text for _, text in revised.of(pk)), ""),
+            [
+                SentenceRow(type, importance, sentence in left_out, of_sentence.get(sentence, ()))
+                for _, sentence, type, importance in sentences.of(pk)
+            ],
+        )
+
+
+class _Stream:
+    """Rows of a query in the order of their first column, a document's key; handed out document by document."""
+
+    def __init__(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        self._groups = groupby(rows, key=itemgetter(0))
+        self._next = next(self._groups, None)
+
+    def of(self, document: int) -> list[tuple[Any, ...]]:
+        """The rows of this document; asked in rising order. Rows of documents that nobody asks for are passed over."""
+        while self._next is not None and self._next[0] <= document:
+            key, rows = self._next
+            found = list(rows)
+            self._next = next(self._groups, None)
+            if key == document:
+                return found
+        return []
+
+
+def _by_document(rows: QuerySet[Any, tuple[Any, ...]]) -> _Stream:
+    return _Stream(rows.iterator(chunk_size=CHUNK))

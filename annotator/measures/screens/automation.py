@@ -1,0 +1,205 @@
+"""What automation did: what became of suggestions, whether they moved labels, where its evidence sufficed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from annotator.core import rules
+from annotator.core.models import User
+from annotator.core.screens.common import benchmark_for, person, speaks_errors
+from annotator.core.screens.spreadsheet import csv_of
+from annotator.home.screens.benchmarks import page_of_benchmark
+from annotator.measures.queries.automation import kept_automation_of
+from annotator.measures.screens.agreement_charts import percent
+from annotator.measures.suggestion_quality.automation import Automation
+from annotator.measures.suggestion_quality.handling import THINGS, Done, Handled
+from annotator.measures.suggestion_quality.influence import Fate, Share
+from annotator.measures.suggestion_quality.rows import Maker
+from annotator.suggestions.queries.runs import strategy_label
+from pipeline.metrics.agreement import Estimate
+
+# How each word is drawn: a part of components/stacked.html. The numbers stand beside it.
+KINDS = {Done.UNCHANGED: "agreed", Done.REVISED: "work", Done.REMOVED: "refute", Done.ADDED: "neutral"}
+FATE_KINDS = {Fate.SAME: "agreed", Fate.KEPT: "work", Fate.ADOPTED: "refute", Fate.OTHER: "neutral"}
+# Factcheck-Bench, section 3.3.
+PAPER_ENOUGH = (439, 661)
+TABLES = ("handled", "people", "influence", "first-labels", "evidence")
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One line: parts of a whole as a bar, and each in words, as a number and as a share."""
+
+    label: str
+    parts: list[dict[str, Any]]
+    cells: list[tuple[str, int, str]]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One field of one maker: both shares, and their difference in points as words and as places on an axis from -100
+    to 100 (percent of its width)."""
+
+    maker: str
+    label: str
+    shown: str
+    blind_first: str
+    words: str
+    at: float
+    low: float | None
+    high: float | None
+
+
+@require_GET
+@speaks_errors
+def show(request: HttpRequest, slug: str) -> HttpResponse:
+    """The page; ``?table=`` gives one of its tables as CSV. Who did what is for owners and admins."""
+    benchmark = benchmark_for(request, slug)
+    user = person(request)
+    rules.check_see_statistics(user, benchmark)
+    found = kept_automation_of(benchmark)
+    sees_people = rules.can_manage(user, benchmark)
+    names = {one.pk: str(one) for one in User.objects.filter(pk__in=found.people)} if sees_people else {}
+    asked = request.GET.get("table", "")
+    if asked:
+        if asked not in TABLES or (asked == "people" and not sees_people):
+            raise Http404(f"There is no table “{asked}”.")
+        return csv_of(rows_of(found, asked, names), f"{slug}-automation-{asked}")
+    context = {
+        "found": found,
+        "anything": bool(found.handled or found.blind_first.works or found.sufficed),
+        "words": list(Done),
+        "fate_words": list(Fate),
+        "handled": [(name_of(maker), stacks_of(each)) for maker, each in found.handled.items()],
+        "blind_first": stacks_of(found.blind_first),
+        "people": sorted((names[pk], stacks_of(each)) for pk, each in found.people.items() if pk in names),
+        "differences": differences_of(found),
+        "fates": [
+            _stack(THINGS[thing], [(fate.label, number, FATE_KINDS[fate]) for fate, number in counts.items()])
+            for thing, counts in found.fates.items()
+        ],
+        "sufficed": _sufficed(found),
+        "paper_enough": f"{PAPER_ENOUGH[0]} of {PAPER_ENOUGH[1]} ({percent(PAPER_ENOUGH[0] / PAPER_ENOUGH[1])})",
+    }
+    return render(request, "measures/automation.html", page_of_benchmark(request, benchmark, "") | context)
+
+
+def name_of(maker: Maker) -> str:
+    """As people know it: strategy and model, or the learned suggester."""
+    return ", ".join(filter(None, (strategy_label(maker.strategy), maker.model))) if maker.strategy else maker.by
+
+
+def stacks_of(handled: Handled) -> list[Stack]:
+    """A line for each thing, in the order of the steps."""
+    return [
+        _stack(THINGS[thing], [(done.label, counts[done], KINDS[done]) for done in KINDS])
+        for thing, counts, _ in handled.rows()
+    ]
+
+
+def _stack(label: str, numbers: list[tuple[str, int, str]]) -> Stack:
+    total = sum(number for _, number, _ in numbers)
+    parts: list[dict[str, Any]] = []
+    x = 0.0
+    for _, number, kind in numbers:
+        width = 100 * number / total
+        parts.append({"kind": kind, "x": round(x, 2), "width": round(width, 2)})
+        x += width
+    cells = [(words, number, percent(number / total)) for words, number, _ in numbers]
+    return Stack(label, parts, cells, ", ".join(f"{words} {number:,}" for words, number, _ in cells))
+
+
+def differences_of(found: Automation) -> list[Difference]:
+    """A line for each field and maker."""
+    rows = []
+    for each in found.influences:
+        if each.difference is None:
+            continue
+        low, high = each.difference.low, each.difference.high
+        rows.append(
+            Difference(
+                name_of(each.maker),
+                THINGS[each.thing],
+                _share(each.shown),
+                _share(each.blind_first),
+                _points(each.difference),
+                _place(each.difference.value),
+                None if low is None else _place(low),
+                None if high is None else _place(high),
+            )
+        )
+    return rows
+
+
+def _share(share: Share) -> str:
+    value = "–" if share.estimate is None else percent(share.estimate.value)
+    return f"{value} of {share.labels:,}"
+
+
+def _points(estimate: Estimate) -> str:
+    """A difference in percentage points with its interval: "+12 (+3 to +20)"."""
+    bounds = ""
+    if estimate.low is not None and estimate.high is not None:
+        bounds = f" ({_signed(estimate.low)} to {_signed(estimate.high)})"
+    return f"{_signed(estimate.value)}{bounds}"
+
+
+def _signed(share: float) -> str:
+    points = round(100 * share)
+    return f"{points:+d}".replace("-", "−") if points else "0"
+
+
+def _place(difference: float) -> float:
+    return round(50 + 50 * difference, 2)
+
+
+def _sufficed(found: Automation) -> list[tuple[str, str, Stack]]:
+    return [
+        (
+            name_of(maker) if maker else "All claims",
+            f"{each.enough:,} of {each.asked:,} ({percent(each.share.value)})",
+            _stack("", [("Enough", each.enough, "agreed"), ("Not enough", each.asked - each.enough, "neutral")]),
+        )
+        for maker, each in found.sufficed.items()
+    ]
+
+
+def rows_of(found: Automation, table: str, names: dict[int, str]) -> Iterator[list[Any]]:
+    """One table as rows, the heads first."""
+    if table in ("handled", "people"):
+        yield ["made_by" if table == "handled" else "person", "thing", *(done.value for done in Done), "documents"]
+        everyone = [(name_of(maker), each) for maker, each in found.handled.items()]
+        if table == "handled":
+            everyone.append(("blind first, beside all", found.blind_first))
+        else:
+            everyone = sorted((names[pk], each) for pk, each in found.people.items() if pk in names)
+        for who, handled in everyone:
+            for thing, counts, documents in handled.rows():
+                yield [who, thing, *(counts[done] for done in Done), documents]
+    elif table == "influence":
+        heads = ["made_by", "thing", "shown", "shown_labels", "blind_first", "blind_first_labels"]
+        yield [*heads, "difference", "low", "high"]
+        for each in found.influences:
+            shown, blind, difference = each.shown.estimate, each.blind_first.estimate, each.difference
+            values = [None if one is None else one.value for one in (shown, blind)]
+            yield [
+                *(name_of(each.maker), each.thing, values[0], each.shown.labels),
+                *(values[1], each.blind_first.labels),
+                *((difference.value, difference.low, difference.high) if difference else (None, None, None)),
+            ]
+    elif table == "first-labels":
+        yield ["thing", *(fate.value for fate in Fate)]
+        for thing, fates in found.fates.items():
+            yield [thing, *fates.values()]
+    else:
+        yield ["made_by", "enough", "asked", "share", "low", "high"]
+        for maker, one in found.sufficed.items():
+            bounds = (one.share.value, one.share.low, one.share.high)
+            yield [name_of(maker) if maker else "all", one.enough, one.asked, *bounds]

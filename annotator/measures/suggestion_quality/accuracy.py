@@ -1,0 +1,222 @@
+"""Suggestions against the gold, step by step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from annotator.core.vocabulary import ClaimType, Factuality, SentenceType, StanceLabel
+from annotator.measures.suggestion_quality.measures import MEASURES
+from annotator.measures.suggestion_quality.rows import ClaimRow, DocumentRow, Maker, SentenceRow, Suggested
+from pipeline.metrics.agreement import Estimate, ratio_estimate
+from pipeline.metrics.alignment import align, match_score
+from pipeline.metrics.decomposition import SAME, apart_in_order, pair_sentences, same_cuts
+from pipeline.metrics.labelling import Labelled, labelling
+from pipeline.metrics.text import edit_distance, word_overlap
+
+# Complete and partial support as one: the paper's three labels.
+THREE = {StanceLabel.PARTIALLY_SUPPORT.value: StanceLabel.COMPLETELY_SUPPORT.value}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A measure with how many items and documents it is over."""
+
+    estimate: Estimate
+    items: int
+    documents: int
+
+
+@dataclass(slots=True)
+class Observed:
+    """What was seen of one maker. ``shares``: by measure (document, numerator, denominator, items); ``labels``: by
+    field."""
+
+    documents: set[int] = field(default_factory=set)
+    shares: dict[str, list[tuple[int, float, float, int]]] = field(default_factory=lambda: defaultdict(list))
+    labels: dict[str, list[Labelled]] = field(default_factory=lambda: defaultdict(list))
+
+    def share(self, name: str, document: int, above: float, below: float, items: int | None = None) -> None:
+        """``items``: how many things the denominator stands for, if it is not their number."""
+        if below:
+            self.shares[name].append((document, above, below, int(below) if items is None else items))
+            self.documents.add(document)
+
+    def label(self, name: str, document: int, gold: str, predicted: str) -> None:
+        """Counted where both are given."""
+        if gold and predicted:
+            self.labels[name].append(Labelled(document, gold, predicted))
+            self.documents.add(document)
+
+    def texts(self, name: str, document: int, found: str, gold: str) -> None:
+        """How far a text is from the gold's."""
+        self.share(f"{name}_edit_distance", document, edit_distance(found.strip(), gold.strip()), 1)
+        self.share(f"{name}_word_overlap", document, word_overlap(found, gold), 1)
+
+    def figures(self) -> dict[str, Figure]:
+        """Every measure that there is anything to be said of, in the order of the steps."""
+        found: dict[str, Figure] = {}
+        for name, rows in self.shares.items():
+            estimate = ratio_estimate([(document, above, below) for document, above, below, _ in rows])
+            if estimate is not None:
+                found[name] = Figure(estimate, sum(row[3] for row in rows), len({row[0] for row in rows}))
+        for name, items in self.labels.items():
+            scores = labelling(items)
+            documents = len({item.cluster for item in items})
+            for part in ("accuracy", "precision", "recall", "f1"):
+                estimate = getattr(scores, part)
+                if estimate is not None:
+                    found[f"{name}_{part}"] = Figure(estimate, len(items), documents)
+        return {name: found[name] for name in MEASURES if name in found}
+
+    def confusions(self) -> dict[str, dict[str, dict[str, int]]]:
+        """By field of labels, how often the gold says one and the suggestion another."""
+        return {name: labelling(items, resamples=0).confusion for name, items in self.labels.items()}
+
+
+def observe(documents: Iterable[DocumentRow], *, threshold: float) -> dict[Maker, Observed]:
+    """Each maker's suggestions against the gold; learned suggesters as makers of their own, on documents that they did
+    not learn from. ``threshold``: from which similarity of words two claims are the same, 0 to 1."""
+    found: dict[Maker, Observed] = defaultdict(Observed)
+    for document in documents:
+        for maker, suggested in document.suggested.items():
+            seen = _Seen(found, maker, document)
+            if suggested.decompositions:
+                seen.decomposition(suggested.decompositions[max(suggested.decompositions)], threshold)
+            seen.evidence(suggested)
+            seen.stances(suggested)
+            seen.verdicts(suggested)
+            seen.revision(suggested)
+    return dict(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One maker on one document."""
+
+    found: dict[Maker, Observed]
+    maker: Maker
+    document: DocumentRow
+
+    @property
+    def own(self) -> Observed:
+        return self.found[self.maker]
+
+    def label(self, name: str, gold: str, predicted: str, by: str, trained: str) -> None:
+        """A label by the strategy, or by a learned suggester that knows ``trained`` and has not seen this document."""
+        if not by:
+            self.own.label(name, self.document.key, gold, predicted)
+        elif (trained, by) not in self.document.barred:
+            self.found[Maker(by=by)].label(name, self.document.key, gold, predicted)
+
+    def decomposition(self, found: Sequence[SentenceRow], threshold: float) -> None:
+        gold, key = self.document.gold.sentences, self.document.key
+        cuts = same_cuts(found, gold)
+        self.own.share("cut_precision", key, cuts.matched, cuts.found)
+        self.own.share("cut_recall", key, cuts.matched, cuts.gold)
+        self.own.share("cut_f1", key, 2 * cuts.matched, cuts.found + cuts.gold, cuts.gold)
+        found_claims = [claim for sentence in found for claim in sentence.claims]
+        gold_claims = [claim for sentence in gold for claim in sentence.claims]
+        score = match_score(
+            [each.text for each in found_claims], [each.text for each in gold_claims], threshold=threshold
+        )
+        self.own.share("claim_precision", key, score.matched, score.found)
+        self.own.share("claim_recall", key, score.matched, score.gold)
+        self.own.share("claim_f1", key, 2 * score.matched, score.found + score.gold, score.gold)
+        for sentence, at in zip(gold, pair_sentences(gold, found), strict=True):
+            if at is not None:
+                self.sentence(sentence, found[at])
+
+    def sentence(self, gold: SentenceRow, found: SentenceRow) -> None:
+        key = self.document.key
+        if gold.decontext.strip() and found.decontext.strip():
+            self.own.texts("decontext", key, found.decontext, gold.decontext)
+        self.label("sentence_checkworthy", _yes(gold.type), _yes(found.type), found.by, "sentence_type")
+        self.label("sentence_type", gold.type, found.type, found.by, "sentence_type")
+        self.own.label("sentence_importance", key, gold.importance, found.importance)
+        for match in align([each.text for each in found.claims], [each.text for each in gold.claims], threshold=SAME):
+            self.claim(gold.claims[match.second], found.claims[match.first])
+        if gold.type != SentenceType.CHECKWORTHY:
+            return
+        apart = apart_in_order([each.text for each in found.claims], [each.text for each in gold.claims])
+        self.own.share("same_number", key, apart is not None, 1)
+        self.own.share("more_claims", key, len(found.claims) > len(gold.claims), 1)
+        for distance, overlap in apart or ():
+            self.own.share("claim_edit_distance", key, distance, 1)
+            self.own.share("claim_word_overlap", key, overlap, 1)
+
+    def claim(self, gold: ClaimRow, found: ClaimRow) -> None:
+        self.label("claim_type", gold.type, found.type, found.by, "claim_type")
+        self.label("claim_checked", _checked(gold), _checked(found), found.by, "claim_type")
+        self.own.label("claim_importance", self.document.key, gold.importance, found.importance)
+
+    def evidence(self, suggested: Suggested) -> None:
+        gold, key = self.document.gold, self.document.key
+        helps: dict[int, bool] = {}
+        for passage, claim in suggested.passages.items():
+            stance = gold.stances.get(passage)
+            if stance is not None and stance.label:
+                kept = stance.label != StanceLabel.IRRELEVANT
+                self.own.share("evidence_kept", key, kept, 1)
+                helps[claim] = helps.get(claim, False) or kept
+        alone = claims_alone(self.document, self.maker)
+        for claim, does in helps.items():
+            self.own.share("evidence_helps", key, does, 1)
+            verdict = gold.verdicts.get(claim)
+            if claim in alone and verdict is not None and verdict.sufficient is not None:
+                self.own.share("evidence_sufficed", key, verdict.sufficient, 1)
+
+    def stances(self, suggested: Suggested) -> None:
+        for passage, found in suggested.stances.items():
+            given = self.document.gold.stances.get(passage)
+            gold = given.label if given is not None else ""
+            self.label("stance_4", gold, found.label, found.by, "stance")
+            self.label("stance_3", THREE.get(gold, gold), THREE.get(found.label, found.label), found.by, "stance")
+
+    def verdicts(self, suggested: Suggested) -> None:
+        key = self.document.key
+        for claim, found in suggested.verdicts.items():
+            gold = self.document.gold.verdicts.get(claim)
+            if gold is None:
+                continue
+            self.own.label("factuality", key, gold.factuality, found.factuality)
+            if gold.factuality == Factuality.FALSE and gold.revised is not None:
+                self.own.share("correction_offered", key, found.correction is not None, 1)
+                if found.correction is not None:
+                    self.own.texts("correction", key, found.correction, gold.revised)
+
+    def revision(self, suggested: Suggested) -> None:
+        gold, key = self.document.gold.response, self.document.key
+        if suggested.answer is None or gold is None:
+            return
+        for name, text in (
+            ("revision", suggested.answer.with_prompt),
+            ("blind_revision", suggested.answer.without_prompt),
+        ):
+            if text:
+                self.own.texts(name, key, text, gold)
+        self.own.texts("untouched", key, self.document.response, gold)
+
+
+def claims_alone(document: DocumentRow, maker: Maker) -> set[int]:
+    """The claims for which this maker alone found passages: only there is what people say of automatic evidence said
+    of this maker."""
+    others = {
+        claim
+        for each, suggested in document.suggested.items()
+        if each != maker
+        for claim in suggested.passages.values()
+    }
+    return set(document.suggested[maker].passages.values()) - others
+
+
+def _yes(sentence_type: str) -> str:
+    return sentence_type and ("yes" if sentence_type == SentenceType.CHECKWORTHY else "no")
+
+
+def _checked(claim: ClaimRow) -> str:
+    """Does the claim go on to be checked, as ``Claim.is_checked``?"""
+    if not claim.type:
+        return ""
+    return "yes" if claim.type == ClaimType.FACTUAL and claim.worth_checking is not False else "no"

@@ -1,0 +1,141 @@
+"""Do suggestions move labels? Two looks at it, both over gold documents and the work that each person handed in.
+
+Between documents: how often people's labels are the suggested ones where they saw the suggestion first, against blind
+first, where they labelled before they saw it. Within blind first: what became of first labels once the suggestion was
+shown beside them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotator.core.vocabulary import Labelled
+from annotator.measures.suggestion_quality.handling import Done, individuals
+from annotator.measures.suggestion_quality.rows import DocumentRow, Maker, Work
+from pipeline.metrics.agreement import RESAMPLES, Estimate, sums_estimates
+
+# The things that are labels: the others are texts, which agree by degrees.
+LABELS = ("sentence_type", "sentence_importance", "claim_type", "claim_importance", "stance")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The share of labels that are the suggested ones, over so many labels of so many documents."""
+
+    estimate: Estimate | None
+    labels: int
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """One field and one maker: the shares that agree with the suggestion, after seeing it and blind first, and their
+    difference in the same resamples of whole documents. Above zero: who sees the suggestion agrees with it more."""
+
+    maker: Maker
+    thing: str
+    shown: Share
+    blind_first: Share
+    difference: Estimate | None
+
+
+class FirstLabel(NamedTuple):
+    """A label given before its suggestion was seen, and what was handed in. ``person`` gave it (primary key); ``row``
+    is the primary key of what was labelled: the sentence, or for a stance the passage."""
+
+    thing: str
+    first: str
+    suggested: str
+    final: str
+    person: int | None = None
+    row: int = 0
+
+
+def influences(
+    documents: Iterable[DocumentRow], first_labels: Iterable[FirstLabel] = (), *, resamples: int = RESAMPLES
+) -> list[Influence]:
+    """By maker and field, where there are labels of both kinds. Blind first, the labels are those that people gave
+    before they saw the suggestion: what they made of it afterwards is the business of ``fates``."""
+    first = {(each.thing, each.person, each.row): each.first for each in first_labels}
+    rows: dict[tuple[Maker, str], list[tuple[int, tuple[float, ...]]]] = defaultdict(list)
+    for document in documents:
+        people = tuple(_unaided(work, first) for work in document.people) if document.blind_first else document.people
+        for maker, handled in individuals(replace(document, people=people)).items():
+            for thing in LABELS:
+                counts = handled.counts[thing]
+                same, labelled = counts[Done.UNCHANGED], counts[Done.UNCHANGED] + counts[Done.REVISED]
+                if labelled:
+                    here = (0, 0, same, labelled) if document.blind_first else (same, labelled, 0, 0)
+                    rows[maker, thing].append((document.key, here))
+    found = []
+    for maker, thing in sorted(rows, key=lambda each: (each[0], LABELS.index(each[1]))):
+        these = rows[maker, thing]
+        if not (sum(row[1] for _, row in these) and sum(row[3] for _, row in these)):
+            continue
+        shown, blind, difference = sums_estimates(these, 4, _shares, resamples=resamples)
+        found.append(Influence(maker, thing, _share(shown, these, 1), _share(blind, these, 3), difference))
+    return found
+
+
+def _unaided(work: Work, first: Mapping[tuple[str, int | None, int], str]) -> Work:
+    """A person's work with the first labels in place of those that followed them."""
+
+    def label(thing: str, row: int, final: str) -> str:
+        return first.get((thing, work.person, row), final)
+
+    sentences = tuple(
+        replace(
+            each,
+            type=label("sentence_type", each.key, each.type),
+            importance=label("sentence_importance", each.key, each.importance),
+        )
+        for each in work.sentences
+    )
+    stances = {
+        passage: replace(each, label=label("stance", passage, each.label)) for passage, each in work.stances.items()
+    }
+    return replace(work, sentences=sentences, stances=stances)
+
+
+def _shares(sums: NDArray[np.float64]) -> Sequence[NDArray[np.float64]]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shown, blind = sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3]
+    return [shown, blind, shown - blind]
+
+
+def _share(estimate: Estimate | None, rows: Sequence[tuple[int, tuple[float, ...]]], at: int) -> Share:
+    return Share(estimate, int(sum(row[at] for _, row in rows)), sum(1 for _, row in rows if row[at]))
+
+
+# --- first labels ---------------------------------------------------------------------------------
+
+
+class Fate(Labelled):
+    """What became of a first label when the suggestion was shown beside it."""
+
+    SAME = "same", "Was the suggestion"
+    KEPT = "kept", "Differed, stayed"
+    ADOPTED = "adopted", "Differed, became the suggestion"
+    OTHER = "other", "Changed otherwise"
+
+
+def fates(labels: Iterable[FirstLabel]) -> dict[str, dict[Fate, int]]:
+    """By field how often each fate befell a first label. One that was the suggestion and was changed away from it
+    counts as changed otherwise."""
+    found: dict[str, dict[Fate, int]] = {}
+    for label in labels:
+        counts = found.setdefault(label.thing, dict.fromkeys(Fate, 0))
+        counts[_fate(label)] += 1
+    return {thing: found[thing] for thing in LABELS if thing in found}
+
+
+def _fate(label: FirstLabel) -> Fate:
+    if label.final == label.first:
+        return Fate.SAME if label.first == label.suggested else Fate.KEPT
+    return Fate.ADOPTED if label.final == label.suggested else Fate.OTHER

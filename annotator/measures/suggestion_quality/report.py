@@ -1,0 +1,147 @@
+"""All that is told of suggestions, and the same as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotator.measures.suggestion_quality.accuracy import Figure, observe
+from annotator.measures.suggestion_quality.handling import Done, Handled, HandledBy, handled
+from annotator.measures.suggestion_quality.measures import FASTFACT, MEASURES, STEPS, THRESHOLD
+from annotator.measures.suggestion_quality.rows import DocumentRow, Maker
+
+
+@dataclass(slots=True)
+class Column:
+    """One maker. ``figures``: against all gold; ``shown`` and ``blind_first``: against gold that people made after they
+    had seen suggestions, and before; both empty unless there are both."""
+
+    maker: Maker
+    documents: int = 0
+    figures: dict[str, Figure] = field(default_factory=dict)
+    confusions: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    shown: dict[str, Figure] = field(default_factory=dict)
+    blind_first: dict[str, Figure] = field(default_factory=dict)
+    handled: HandledBy = field(default_factory=HandledBy)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """``documents``: gold documents that were read, of ``gold`` that there are; ``blind_first`` of those read.
+    ``columns``: strategies (or single runs); ``learned``: suggesters that learned from this benchmark's gold."""
+
+    gold: int
+    documents: int
+    blind_first: int
+    threshold: float
+    columns: list[Column]
+    learned: list[Column]
+
+
+def report_of(documents: Sequence[DocumentRow], *, gold: int, threshold: float = THRESHOLD) -> Report:
+    """The figures over these gold documents."""
+    columns: dict[Maker, Column] = {}
+
+    def column(maker: Maker) -> Column:
+        return columns.setdefault(maker, Column(maker))
+
+    for maker, seen in observe(documents, threshold=threshold).items():
+        column(maker).documents = len(seen.documents)
+        column(maker).figures = seen.figures()
+        column(maker).confusions = seen.confusions()
+    blind = [each for each in documents if each.blind_first]
+    if 0 < len(blind) < len(documents):
+        for maker, seen in observe(blind, threshold=threshold).items():
+            column(maker).blind_first = seen.figures()
+        for maker, seen in observe((each for each in documents if not each.blind_first), threshold=threshold).items():
+            column(maker).shown = seen.figures()
+    for maker, became in handled(documents).items():
+        column(maker).handled = became
+    told = sorted(each for each in columns if columns[each].figures)
+    return Report(
+        gold=gold,
+        documents=len(documents),
+        blind_first=len(blind),
+        threshold=threshold,
+        columns=[columns[each] for each in told if not each.by],
+        learned=[columns[each] for each in told if each.by],
+    )
+
+
+# --- as JSON --------------------------------------------------------------------------------------
+
+
+def as_json(report: Report, people: Mapping[int, str]) -> dict[str, Any]:
+    """Everything. ``people``: names by primary key; who is not among them is left out."""
+    return {
+        "gold": report.gold,
+        "documents": report.documents,
+        "blind_first": report.blind_first,
+        "threshold": report.threshold,
+        "strategies": [
+            {
+                "strategy": each.maker.strategy,
+                "model": each.maker.model or None,
+                "run": each.maker.run or None,
+                **_column(each, people),
+            }
+            for each in report.columns
+        ],
+        "learned": [{"suggester": each.maker.by, **_column(each, people)} for each in report.learned],
+        "published": {
+            "factcheck_bench": {name: each.paper for name, each in MEASURES.items() if each.paper is not None},
+            "fastfact": [
+                {"name": each.name, **{done.value: getattr(each, done) for done in Done}} for each in FASTFACT
+            ],
+        },
+    }
+
+
+def _column(column: Column, people: Mapping[int, str]) -> dict[str, Any]:
+    became = column.handled
+    return {
+        "documents": column.documents,
+        "against_gold": _by_step(column.figures),
+        "confusions": column.confusions,
+        "against_gold_after_seeing": _by_step(column.shown),
+        "against_gold_blind_first": _by_step(column.blind_first),
+        "handled": {
+            "agreed": handled_as_json(became.agreed),
+            "blind_first": handled_as_json(became.blind_first),
+            "people": {people[pk]: handled_as_json(each) for pk, each in became.people.items() if pk in people},
+        },
+    }
+
+
+def _by_step(figures: Mapping[str, Figure]) -> dict[str, dict[str, Any]]:
+    found = {step.name: {each.name: figures.get(each.name) for each in step.measures} for step in STEPS}
+    return {
+        step: {name: _figure(each) for name, each in measures.items() if each is not None}
+        for step, measures in found.items()
+        if any(measures.values())
+    }
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    estimate = figure.estimate
+    return {
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "items": figure.items,
+        "documents": figure.documents,
+    }
+
+
+def handled_as_json(handled: Handled) -> dict[str, dict[str, int]]:
+    """By thing the counts, and over how many documents they are."""
+    return {
+        thing: {**{done.value: counts[done] for done in Done}, "documents": works}
+        for thing, counts, works in handled.rows()
+    }
+
+
+def people_in(columns: Iterable[Column]) -> set[int]:
+    """Everybody whose work is counted (primary keys)."""
+    return {person for each in columns for person in each.handled.people}

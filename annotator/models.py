@@ -1,0 +1,7 @@
+"""Where Django finds the models: each area keeps its own in ``annotator.<area>.models``."""
+
+from annotator.core.models import *  # noqa: F403
+from annotator.exchange.models import *  # noqa: F403
+from annotator.integrations.models import *  # noqa: F403
+from annotator.leaderboard.models import *  # noqa: F403
+from annotator.suggestions.models import *  # noqa: F403

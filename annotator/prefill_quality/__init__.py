@@ -1,2 +1,0 @@
-"""How good suggestions are: against the gold, and by what people did with them. Pure; docs/prefill-quality.md defines
-every figure. Rows come from ``annotator.queries.prefill_quality``."""

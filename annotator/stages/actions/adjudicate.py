@@ -1,0 +1,397 @@
+"""What partners do together on a stage that everybody has submitted: settle differences, talk, ask the third rater,
+sign. The last signature writes the agreed version and opens the next stage.
+
+Every action holds the document's lock, so two people who press at once come one after the other.
+"""
+
+from __future__ import annotations
+
+from textwrap import shorten
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError, clean_text
+from annotator.core.actions.locking import lock_document
+from annotator.core.actions.notices import tell
+from annotator.core.actions.recorder import Action
+from annotator.core.actions.status import update_status
+from annotator.core.models import Annotation, Benchmark, Comment, Decision, Document, Question, SignOff, Tally, User
+from annotator.core.vocabulary import DisagreementReason, NoticeKind, Phase, Stage
+from annotator.stages.actions import changed_sentences
+from annotator.stages.actions.adjudicated import agree_together, open_version
+from annotator.stages.actions.next_stage import open_next_stage
+from annotator.stages.comparison.comparison import ABSENT, FieldRow, same_text
+from annotator.stages.comparison.decomposition import Decompositions
+from annotator.stages.comparison.tally import tally_of
+from annotator.stages.queries.adjudication import Board, board_of, compare
+
+LONGEST_COMMENT = 4000
+
+
+class ChangedMeanwhileError(Exception):
+    """Somebody else settled the row since the sender saw it; the board holds how."""
+
+
+def begin(document: Document, stage: Stage, *, by: User) -> Annotation:
+    """Everybody has submitted: open the agreed version, and count what they had in common before anybody saw the
+    other's work. ``by``: who was the last. The caller holds the document's lock."""
+    version = open_version(document, stage)
+    SignOff.objects.filter(annotation=version).delete()  # of the round before, where the stage is agreed anew
+    board = board_of(document, stage)
+    _drop_fallen_decisions(board)
+    _ask_about_ties(board, by)
+    people = board.people
+    if document.twin_of_id is not None:
+        return version  # a copy of gold measures each person against the gold; it is no part of the agreement
+    # Where the stage is agreed anew, what was counted the first time stands: what came later was not independent.
+    if all(row.independent for row in people) and not Tally.objects.filter(annotation=version).exists():
+        comparison = compare(document, stage, people, {})
+        Tally.objects.create(annotation=version, people=[row.person_id for row in people], data=tally_of(comparison))
+    return version
+
+
+def _drop_fallen_decisions(board: Board) -> None:
+    """Decisions of the round before on which the work has changed since are open again, for everybody."""
+    for row in (row for item in board.comparison.items for row in item.fields):
+        if row.decision is not None and row.decision.is_settled and not row.is_decided:
+            row.decision.is_settled = row.decision.is_final = False
+            row.decision.version += 1
+            row.decision.save(update_fields=["is_settled", "is_final", "version"])
+
+
+def _ask_about_ties(board: Board, by: User) -> None:
+    """Rows without a majority wait for the third rater, without anybody asking."""
+    asked = {question.key for question in board.questions if question.answered_at is None}
+    tied = [row for row in board.comparison.rows if row.tied and row.is_open and row.key not in asked]
+    if not tied:
+        return
+    board.questions += Question.objects.bulk_create(
+        Question(annotation=board.version, key=row.key, by=by, text="No majority.") for row in tied
+    )
+    _tell_third_raters(
+        board, f"There is no majority in {board.stage.label.lower()} of {board.document}: it waits for you.", by
+    )
+
+
+def _begin(document: Document, stage: Stage, by: User, name: str) -> tuple[Board, Action]:
+    """The board under the document's lock, and the action. Inside the caller's transaction."""
+    document = lock_document(document.pk)
+    rules.check_consolidate(by, document, stage)
+    board = board_of(document, stage)
+    if board.version is None:
+        board.version = begin(document, stage, by=by)
+    action = Action(name=name, by=by, benchmark=document.benchmark, document=document, annotation=board.version)
+    return board, action
+
+
+def decide(
+    document: Document,
+    stage: Stage,
+    key: str,
+    *,
+    by: User,
+    choice: int | None = None,
+    value: Any = ABSENT,
+    reason: str = "",
+    seen: int = 0,
+) -> Board:
+    """Settle one difference: take over the value of person ``choice``, or set a new ``value``. ``seen`` is the version
+    of the decision that the sender saw, 0 for none.
+
+    What a third rater has settled stands. A change takes all signatures away. Raises ChangedMeanwhileError where
+    somebody else has settled the row since, BadValueError for a value that the field cannot take.
+    """
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "decide")
+        row = _row(board, key)
+        chosen, settled = _read(row, choice, value)
+        item = board.comparison.item_of(key)
+        if row.name == "edit" and item is not None and settled == same_text(item.heading):
+            raise BadValueError("This leaves the claim as it is, and the claim is false. Say what is changed in it.")
+        why = _reason_word(reason)
+        is_third = any(rater.pk == by.pk for rater in board.third_raters)
+        decision = board.decisions.get(key)
+        if decision is not None and decision.version != seen and decision.by_id != by.pk:
+            raise ChangedMeanwhileError("This row was settled differently meanwhile. Look at it and decide again.")
+        if decision is not None and decision.is_final and row.is_decided and not is_third:
+            raise rules.NotAllowedError("The third rater has settled this. Ask them if you think it is wrong.")
+        if row.tied and not is_third:
+            raise rules.NotAllowedError(
+                "No majority: the third rater settles this one. Say in a comment what you think."
+            )
+        if decision is None:
+            assert board.version is not None  # _begin has made it
+            decision = Decision.objects.create(annotation=board.version, key=key, by=by, is_settled=False)
+        asked = [question for question in board.open_questions if question.key == key]
+        is_final = is_third and bool(asked or row.tied or board.was_asked)
+        if action.set(decision, choice=chosen, value=settled, is_settled=True, is_final=is_final):
+            action.set(decision, by_id=by.pk)
+            _take_signatures_away(board)
+        # Why people differed is a remark on the decision: those who have signed agree with the value.
+        action.set(decision, reason=why)
+        action.reason = row.label if action.changes else ""
+        action.write()
+        if is_third:
+            _answer(board, asked, by)
+        return _as_it_stands(board, by)
+
+
+def _as_it_stands(board: Board, by: User) -> Board:
+    """The board read anew after a change, which may have brought up ties that were not asked before."""
+    board = board_of(board.document, board.stage)
+    _ask_about_ties(board, by)
+    return board
+
+
+def take_decision_back(document: Document, stage: Stage, key: str, *, by: User) -> Board:
+    """Open a difference again that was settled. Signatures go with it."""
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "decide")
+        decision = board.decisions.get(key)
+        is_third = any(rater.pk == by.pk for rater in board.third_raters)
+        if decision is not None and decision.is_final and not is_third:
+            raise rules.NotAllowedError("The third rater has settled this. Ask them if you think it is wrong.")
+        if decision is not None and action.set(decision, is_settled=False, is_final=False, by_id=by.pk):
+            action.reason = "taken back"
+            _take_signatures_away(board)
+            action.write()
+        return _as_it_stands(board, by)
+
+
+def _row(board: Board, key: str) -> FieldRow:
+    row = board.comparison.find(key)
+    if row is None:
+        raise BadValueError("This row is not part of the comparison any more. Load the page again.")
+    if not row.differs:
+        raise BadValueError("There is nothing to settle here: you agree.")
+    return row
+
+
+def _read(row: FieldRow, choice: int | None, value: Any) -> tuple[int | None, Any]:
+    """The choice and the value as they are stored."""
+    if choice is not None:
+        if not 0 <= choice < len(row.values) or row.values[choice] is ABSENT:
+            raise BadValueError("There is no such version to take over.")
+        return choice, row.values[choice]
+    if value is ABSENT:
+        raise BadValueError("Choose one of the versions, or give a new one.")
+    if row.kind in ("label", "take"):
+        known = next((option for option in row.options if option.value == value), None)
+        if known is None:
+            raise BadValueError(f"“{value}” is no label here.")
+        return known.choice, known.value
+    if row.kind == "whole":
+        lines = [same_text(line) for line in clean_text(str(value)).split("\n")]
+        texts = [line for line in lines if line]
+        if not texts or row.name != "split":
+            raise BadValueError("Write one claim a line, or take one of the versions.")
+        return None, texts
+    text = clean_text(str(value)).strip()
+    known = next((option for option in row.options if option.value == text), None)
+    if not text and known is None:
+        raise BadValueError("Write the text that you agree on.")
+    return (known.choice, known.value) if known else (None, text)
+
+
+def _reason_word(reason: str) -> str:
+    if reason and reason not in {word.value for word in DisagreementReason}:
+        known = ", ".join(word.label.lower() for word in DisagreementReason)
+        raise BadValueError(f"Choose why you differed: {known}.")
+    return reason
+
+
+def comment(document: Document, stage: Stage, key: str, text: str, *, by: User) -> Board:
+    """Add a line to the thread of a row (or, with a blank key, of the stage). The others are told."""
+    text = clean_text(text, LONGEST_COMMENT).strip()
+    if not text:
+        raise BadValueError("Write what you want to say.")
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "comment")
+        if key and board.comparison.item_of(key) is None:
+            raise BadValueError("This row is not part of the comparison any more. Load the page again.")
+        assert board.version is not None
+        row = Comment.objects.create(annotation=board.version, key=key, by=by, text=text)
+        action.changes.append({"record": f"comment:{row.public_id}", "field": "text", "before": "", "after": text})
+        action.write()
+        _tell_others(board, NoticeKind.COMMENT, f"{by} wrote about {stage.label.lower()} of {board.document}.", by)
+        return board_of(board.document, stage)
+
+
+def ask_third_rater(document: Document, stage: Stage, key: str, text: str, *, by: User) -> Board:
+    """Ask the third rater about one row, or with a blank key to settle the whole stage. Asking twice is harmless."""
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "ask")
+        if not board.third_raters:
+            raise BadValueError("There is nobody to ask: this benchmark has no third rater, owner or admin left.")
+        if any(rater.pk == by.pk for rater in board.third_raters):
+            raise BadValueError("You are the third rater: settle it.")
+        if key and board.comparison.find(key) is None:
+            raise BadValueError("This row is not part of the comparison any more. Load the page again.")
+        if any(question.key == key and question.answered_at is None for question in board.questions):
+            return board
+        assert board.version is not None
+        Question.objects.create(
+            annotation=board.version, key=key, by=by, text=clean_text(text, LONGEST_COMMENT).strip()
+        )
+        action.reason = text.strip() or "asked"
+        action.write()
+        tell(
+            board.third_raters,
+            NoticeKind.QUESTION,
+            f"{by} asks you about {stage.label.lower()} of {board.document}.",
+            benchmark=board.document.benchmark,
+            document=board.document,
+            stage=stage,
+            by=by,
+        )
+        return board_of(board.document, stage)
+
+
+def _answer(board: Board, questions: list[Question], by: User) -> None:
+    """The third rater has settled what was asked."""
+    for question in questions:
+        question.answered_at, question.answered_by = timezone.now(), by
+        question.save(update_fields=["answered_at", "answered_by"])
+        tell(
+            [question.by],
+            NoticeKind.ANSWERED,
+            f"{by} has answered your question about {board.stage.label.lower()} of {board.document}.",
+            benchmark=board.document.benchmark,
+            document=board.document,
+            stage=board.stage,
+            by=by,
+        )
+
+
+def answer(document: Document, stage: Stage, question: Question, text: str, *, by: User) -> Board:
+    """The third rater answers a question with a comment, where that is all that was needed: both, or neither."""
+    with transaction.atomic():
+        comment(document, stage, question.key, text, by=by)
+        board, action = _begin(document, stage, by, "answer")
+        if not any(rater.pk == by.pk for rater in board.third_raters):
+            raise rules.NotAllowedError("Only the third rater answers questions.")
+        _answer(board, [each for each in board.open_questions if each.pk == question.pk], by)
+        action.reason = "answered"
+        action.write()
+        return board_of(board.document, stage)
+
+
+def sign(document: Document, stage: Stage, *, by: User) -> Document:
+    """Agree with the stage as it stands. The signature that was waited for closes it. Signing twice is harmless.
+
+    Raises BadValueError while differences or questions are open.
+    """
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "sign")
+        document = board.document
+        is_third = any(rater.pk == by.pk for rater in board.third_raters)
+        if is_third and board.comparison.open == 0:
+            _answer(board, [each for each in board.open_questions if each.key == ""], by)
+            board.questions = list(board.version.questions.all()) if board.version else []
+        if board.comparison.open:
+            number = board.comparison.open
+            left = "One difference is open" if number == 1 else f"{number} differences are open"
+            raise BadValueError(f"{left}. Settle it before you sign." if number == 1 else f"{left}. Settle them first.")
+        if board.open_questions:
+            raise BadValueError("The third rater has been asked and has not answered yet.")
+        _check_has_claims(board)
+        assert board.version is not None
+        if not board.signed(by.pk):
+            board.sign_offs.append(SignOff.objects.create(annotation=board.version, by=by, as_third_rater=is_third))
+            action.reason = stage.label
+            _tell_third_rater_to_sign(board, by)
+        if board.may_close:
+            _close(board, action, by)
+        action.write()
+        return document
+
+
+def _check_has_claims(board: Board) -> None:
+    empty = board.comparison.without_claims if isinstance(board.comparison, Decompositions) else []
+    if empty:
+        raise BadValueError(
+            f"“{shorten(empty[0].base.text, 60, placeholder='…')}” needs checking, and all its claims are left out. "
+            "Take one in, or ask an admin to reopen somebody’s work if the sentence needs no checking."
+        )
+
+
+def _tell_third_rater_to_sign(board: Board, by: User) -> None:
+    """Partners have all signed, and the protocol asks the third rater too."""
+    if not board.third_rater_signs or board.was_asked or board.waits_for != board.third_raters[:1]:
+        return
+    _tell_third_raters(board, f"{board.stage.label} of {board.document} is settled and waits for your signature.", by)
+
+
+def close_what_waits_for_nobody(benchmark: Benchmark, *, by: User) -> None:
+    """Somebody has left: what all others had signed already is agreed. Inside the caller's transaction."""
+    signed = SignOff.objects.filter(annotation__document=OuterRef("pk"), annotation__stage=OuterRef("stage"))
+    rows = Document.objects.filter(Exists(signed), benchmark=benchmark, phase=Phase.CONSOLIDATING)
+    for pk in list(rows.order_by("pk").values_list("pk", flat=True)):
+        document = lock_document(pk)
+        if document.phase != Phase.CONSOLIDATING:
+            continue
+        board = board_of(document, Stage(document.stage))
+        if board.may_close:
+            action = Action(name="agree", by=by, document=document, annotation=board.version, reason=board.stage.label)
+            _close(board, action, by)
+            action.write()
+
+
+def _close(board: Board, action: Action, by: User) -> None:
+    """Write the agreed version and open the next stage."""
+    document, stage = board.document, board.stage
+    before = changed_sentences.bases(document)
+    changed = agree_together(document, stage, board.comparison)
+    changed_sentences.ask_again(document, before)
+    update_status(document, action)
+    action.flush()
+    open_next_stage(document, by=by, changed_claims=changed)
+    _tell_others(board, NoticeKind.AGREED, f"{stage.label} of {document} is agreed.", by)
+
+
+def take_signature_back(document: Document, stage: Stage, *, by: User) -> Board:
+    """Think again before the stage is closed."""
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "unsign")
+        if SignOff.objects.filter(annotation=board.version, by=by).delete()[0]:
+            action.reason = stage.label
+            action.write()
+        return board_of(board.document, stage)
+
+
+def _take_signatures_away(board: Board) -> None:
+    """What was signed is not what stands any more."""
+    SignOff.objects.filter(annotation=board.version).delete()
+
+
+def discard_together(document: Document, stage: Stage, reason: str, *, by: User) -> None:
+    """The third rater gives up on a document that even three people cannot agree on (section 3.2), with the reason."""
+    reason = clean_text(reason).strip()
+    if not reason:
+        raise BadValueError("Say in a few words why the document is discarded: others will read it.")
+    with transaction.atomic():
+        board, action = _begin(document, stage, by, "discard")
+        is_third = any(rater.pk == by.pk for rater in board.third_raters)
+        if not is_third and not rules.can_manage(by, board.document.benchmark):
+            raise rules.NotAllowedError("Only the third rater, the owner or an admin can discard a document. Ask them.")
+        action.annotation = None
+        action.reason = reason
+        update_status(board.document, action, discarded=True)
+        action.set(board.document, discard_reason=reason)
+        action.write()
+        _tell_others(board, NoticeKind.DISCARDED, f"{board.document} was discarded: {reason}", by)
+
+
+def _tell_third_raters(board: Board, text: str, by: User) -> None:
+    tell(board.third_raters, NoticeKind.QUESTION, text, document=board.document, stage=board.stage, by=by)
+
+
+def _tell_others(board: Board, kind: NoticeKind, text: str, by: User) -> None:
+    people = [row.person for row in board.people if row.person]
+    if board.open_questions or board.third_rater_signs:
+        people += board.third_raters
+    tell(people, kind, text, benchmark=board.document.benchmark, document=board.document, stage=board.stage, by=by)

@@ -1,0 +1,213 @@
+"""Taking a place on a document: the annotation and the rows that a person starts from."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from annotator.core import rules
+from annotator.core.actions.bulk import insert
+from annotator.core.actions.locking import lock_document
+from annotator.core.actions.recorder import Action
+from annotator.core.gold_copies import check_may_begin
+from annotator.core.models import (
+    Annotation,
+    Claim,
+    ClaimRevision,
+    Document,
+    Evidence,
+    Guidelines,
+    ResponseRevision,
+    Sentence,
+    SentenceRevision,
+    Stance,
+    User,
+    Verdict,
+)
+from annotator.core.queries.gold import agreed as agreed_at
+from annotator.core.queries.gold import checked
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, Factuality, Origin, Phase, Stage
+from annotator.stages.actions import adopt
+from annotator.stages.actions.blind_first import suggested_sentences, suggested_stances
+from annotator.stages.actions.changed_sentences import agreed_operations, carried
+from annotator.stages.queries.agreed import agreed
+
+
+def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation:
+    """The person's annotation of this document and stage, made now if there is a free place.
+
+    Raises NotAllowedError with what stands in the way. Opening twice gives the same annotation, and fills in rows
+    for claims and evidence that have come since.
+    """
+    return open_annotation_of(document.pk, stage, by=by)
+
+
+def open_annotation_of(document_pk: int, stage: Stage, *, by: User) -> Annotation:
+    """``open_annotation`` for who has not read the document; it comes with the annotation."""
+    with transaction.atomic():
+        document = lock_document(document_pk)
+        # One question for all that decides here: the place of this person, those of others, what was agreed before.
+        here = list(document.annotations.filter(stage=stage))
+        annotation = next((row for row in here if row.person_id == by.pk), None)
+        earlier = next((row for row in here if row.kind == AnnotationKind.CONSOLIDATED), None)
+        if annotation is not None and annotation.state != AnnotationState.TAKEN_BACK:
+            if annotation.is_open and document.stage == stage and document.phase == Phase.INDEPENDENT:
+                fill_in(annotation, earlier)
+            return annotation
+        seat = rules.check_take_place(by, document, stage, seats={row.seat for row in here if row.seat})
+        check_may_begin(by, document)
+        if annotation is not None:
+            return _taken_up_again(annotation, earlier, seat, by)
+        guidelines = Guidelines.objects.filter(benchmark=document.benchmark).order_by("-number")
+        annotation = Annotation.objects.create(
+            document=document,
+            stage=stage,
+            kind=AnnotationKind.INDIVIDUAL,
+            person=by,
+            seat=seat,
+            # Who starts from a version that was agreed before has seen it.
+            # (An agreed version without rows is one that partners have only begun to settle.)
+            independent=earlier is None or not adopt.has_rows(earlier),
+            # Who takes the place of somebody in a repair repairs, too: the rest of the stage stays agreed.
+            only_sent_back=any(row.only_sent_back for row in here),
+            guidelines_id=guidelines.values_list("pk", flat=True).first(),
+        )
+        fill_in(annotation, earlier, is_new=True)
+        Action(name="open", by=by, document=document, annotation=annotation, reason=stage.label).write()
+        return annotation
+
+
+def _taken_up_again(annotation: Annotation, earlier: Annotation | None, seat: int, by: User) -> Annotation:
+    """Work that was taken back goes on where it stood, now that there is a place for it again.
+
+    If everyone had submitted meanwhile, once, their work could be seen: then it is not independent any more.
+    """
+    annotation.state, annotation.seat = AnnotationState.OPEN, seat
+    annotation.independent = annotation.independent and earlier is None
+    annotation.save(update_fields=["state", "seat", "independent"])
+    fill_in(annotation, earlier)
+    Action(name="open", by=by, document=annotation.document, annotation=annotation, reason=annotation.stage).write()
+    return annotation
+
+
+def fill_in(annotation: Annotation, earlier: Annotation | None, *, is_new: bool = False) -> None:
+    """Make the rows that are missing in an open annotation: nothing that exists is touched. ``earlier``: the agreed
+    version of the same stage, whether it stands or was reopened. ``is_new``: made just now, there is no row to look
+    for."""
+    if earlier is not None and (is_new or not adopt.has_rows(annotation)):
+        is_new = False
+        {
+            Stage.DECOMPOSE: adopt.adopt_decomposition,
+            Stage.VERIFY: adopt.adopt_verification,
+            Stage.REVISE: adopt.adopt_revision,
+        }[Stage(annotation.stage)](annotation, earlier)
+    if annotation.stage == Stage.DECOMPOSE:
+        if is_new or not annotation.sentences.exists():
+            _sentences_from_suggestions(annotation)
+    elif annotation.stage == Stage.VERIFY:
+        _verdicts_and_stances(annotation, is_new=is_new)
+    else:
+        _revisions(annotation)
+
+
+def _sentences_from_suggestions(annotation: Annotation) -> None:
+    """Rows as the newest run proposes them. Blind first, its cut alone: the person writes and labels unaided."""
+    blind = annotation.document.blind_first
+    suggested = list(suggested_sentences(annotation.document).prefetch_related("claims"))
+    if not suggested:
+        _sentences_from_lines(annotation)
+        return
+    sentences = Sentence.objects.bulk_create(
+        Sentence(
+            annotation=annotation,
+            order=order,
+            text=each.text,
+            start=each.start,
+            end=each.end,
+            decontext=each.text if blind else each.decontext,
+            suggestion=None if blind else each,
+        )
+        for order, each in enumerate(suggested, start=1)
+    )
+    if blind:
+        return
+    Claim.objects.bulk_create(
+        Claim(sentence=sentence, order=order, text=claim.text, suggestion=claim)
+        for sentence, each in zip(sentences, suggested, strict=True)
+        for order, claim in enumerate(each.claims.all(), start=1)
+    )
+
+
+def _sentences_from_lines(annotation: Annotation) -> None:
+    """Without any suggestion each line is a sentence, for the person to split."""
+    response = annotation.document.response
+    rows: list[Sentence] = []
+    position = 0
+    for line in response.splitlines(keepends=True):
+        text = line.strip()
+        if text:
+            start = position + line.index(text)
+            rows.append(
+                Sentence(
+                    annotation=annotation,
+                    order=len(rows) + 1,
+                    text=text,
+                    start=start,
+                    end=start + len(text),
+                    decontext=text,
+                )
+            )
+        position += len(line)
+    Sentence.objects.bulk_create(rows)
+
+
+def _verdicts_and_stances(annotation: Annotation, *, is_new: bool) -> None:
+    rows = Claim.objects.filter(
+        agreed_at(Stage.DECOMPOSE, "sentence__annotation__"),
+        checked(),
+        sentence__annotation__document=annotation.document_id,
+        sentence__removed="",
+        removed="",
+    )
+    claims = list(rows.values_list("pk", flat=True))
+    judged = set() if is_new else set(annotation.verdicts.values_list("claim_id", flat=True))
+    insert(Verdict, ("annotation_id", "claim_id"), [(annotation.pk, pk) for pk in claims if pk not in judged])
+    placed = set() if is_new else set(annotation.stances.values_list("evidence_id", flat=True))
+    passages = Evidence.objects.filter(claim__in=claims, annotation__isnull=True, removed="")
+    shared = list(passages.values_list("pk", flat=True))
+    suggestions = {} if annotation.document.blind_first else suggested_stances(shared)
+    stances = [(annotation.pk, pk, suggestions.get(pk)) for pk in shared if pk not in placed]
+    insert(Stance, ("annotation_id", "evidence_id", "suggestion_id"), stances)
+
+
+def _revisions(annotation: Annotation) -> None:
+    document = annotation.document
+    decomposition, verification = agreed(document, Stage.DECOMPOSE), agreed(document, Stage.VERIFY)
+    if decomposition is None or verification is None:
+        return
+    operations = agreed_operations(document)
+    there = set(annotation.sentence_revisions.values_list("sentence_id", flat=True))
+    rows: list[SentenceRevision] = []
+    for sentence in decomposition.sentences.filter(removed="").prefetch_related("claims"):
+        if sentence.pk in there:
+            continue
+        result = carried(sentence, operations)
+        rows.append(
+            SentenceRevision(
+                annotation=annotation,
+                sentence=sentence,
+                text=result.text,
+                # What could be carried over whole follows from agreed edits; the rest waits for the person.
+                text_origin="" if result.open_edits else Origin.CONSOLIDATED,
+                deleted=result.deleted,
+            )
+        )
+    SentenceRevision.objects.bulk_create(rows)
+    ResponseRevision.objects.get_or_create(annotation=annotation)
+    handled = set(annotation.claim_revisions.values_list("claim_id", flat=True))
+    ClaimRevision.objects.bulk_create(
+        ClaimRevision(annotation=annotation, claim=verdict.claim, text=verdict.claim.text)
+        for verdict in verification.verdicts.filter(
+            factuality=Factuality.NOT_ENOUGH_EVIDENCE, claim__removed=""
+        ).select_related("claim")
+        if verdict.claim_id not in handled
+    )

@@ -1,0 +1,149 @@
+"""What happens to a document as a whole: discard, bring back, reopen, send a claim back, flag."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError, clean_text
+from annotator.core.actions.locking import lock_document
+from annotator.core.actions.notices import tell
+from annotator.core.actions.recorder import Action
+from annotator.core.actions.status import update_status
+from annotator.core.models import Annotation, Claim, Document, Flag, SentBack, User
+from annotator.core.queries.notices import workers_on
+from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, FlagReason, NoticeKind, Phase, Stage
+from annotator.stages.queries.agreed import agreed
+
+
+def said_reason(text: str, for_what: str) -> str:
+    """The reason that somebody has given, tidied. Raises BadValueError without one."""
+    reason = clean_text(text).strip()
+    if not reason:
+        raise BadValueError(f"Say in a few words why {for_what}: others will read it.")
+    return reason
+
+
+def discard(document: Document, reason: str, *, by: User) -> None:
+    """Take a document out of the benchmark, with the reason. Nothing is deleted; an admin can bring it back."""
+    reason = said_reason(reason, "the document is discarded")
+    with transaction.atomic():
+        document = lock_document(document.pk)
+        rules.check_manage(by, document.benchmark)
+        action = Action(name="discard", by=by, document=document, reason=reason)
+        update_status(document, action, discarded=True)
+        action.set(document, discard_reason=reason)
+        action.write()
+        text = f"{document} was discarded: {reason}"
+        tell(workers_on(document, STAGES), NoticeKind.DISCARDED, text, document=document, by=by)
+
+
+def bring_back(document: Document, *, by: User) -> None:
+    """Undo a discard: the document stands where its annotations leave it."""
+    with transaction.atomic():
+        document = lock_document(document.pk)
+        rules.check_manage(by, document.benchmark)
+        action = Action(name="bring-back", by=by, document=document, reason="brought back")
+        action.set(document, discard_reason="")
+        update_status(document, action, discarded=False)
+        action.write()
+        text = f"{document} was discarded and has been brought back: its work goes on."
+        tell(workers_on(document, STAGES), NoticeKind.RETURNED, text, document=document, by=by)
+
+
+def reopen(document: Document, stage: Stage, reason: str, *, by: User) -> None:
+    """Reopen an agreed stage and all after it. What is done from now on is marked as not independent."""
+    reason = said_reason(reason, "the stage is reopened")
+    with transaction.atomic():
+        document = lock_document(document.pk)
+        rules.check_manage(by, document.benchmark)
+        if document.phase == Phase.DISCARDED:
+            raise rules.NotAllowedError("This document was discarded. Bring it back first.")
+        if agreed(document, stage) is None:
+            raise BadValueError(f"{stage.label} is not agreed yet: there is nothing to reopen.")
+        later = STAGES[STAGES.index(stage) + 1 :]
+        _open_again(document, (stage, *later), only_sent_back=False)
+        action = Action(name="reopen", by=by, document=document, reason=f"{stage.label}: {reason}")
+        update_status(document, action)
+        action.write()
+        text = f"{stage.label} of {document} is open again: {reason}"
+        at_stage = workers_on(document, [stage])
+        tell(at_stage, NoticeKind.RETURNED, text, document=document, stage=stage, by=by)
+        # Who worked on later stages alone has nothing to do here: their notice leads to the document.
+        others = [person for person in workers_on(document, later) if person not in at_stage]
+        tell(others, NoticeKind.RETURNED, text, document=document, by=by)
+
+
+def _open_again(document: Document, stages: tuple[Stage, ...], *, only_sent_back: bool) -> None:
+    """Open the agreed versions and the annotations of stages again, marked as no longer independent."""
+    rows = Annotation.objects.filter(document=document, stage__in=stages)
+    rows.filter(state=AnnotationState.SUBMITTED).update(state=AnnotationState.OPEN, submitted_at=None)
+    rows.filter(kind=AnnotationKind.INDIVIDUAL).update(independent=False, only_sent_back=only_sent_back)
+
+
+def send_back(claim: Claim, reason: str, *, by: User) -> None:
+    """Send an agreed claim from verify back to decompose: that stage reopens for its sentence alone.
+
+    The verify work stays as it is; judgements on a claim whose text changes are asked again.
+    """
+    reason = said_reason(reason, "the claim goes back")
+    with transaction.atomic():
+        document = lock_document(claim.sentence.annotation.document_id)
+        rules.check_start(by, document, Stage.VERIFY)
+        if document.annotations.filter(stage=Stage.VERIFY, person=by, state=AnnotationState.TAKEN_BACK).exists():
+            raise rules.NotAllowedError(
+                "This work was taken back from you, so you cannot send a claim back. Ask an admin."
+            )
+        if not document.annotations.filter(stage=Stage.DECOMPOSE, kind=AnnotationKind.INDIVIDUAL).exists():
+            raise rules.NotAllowedError(
+                "This decomposition was imported as agreed: nobody here can repair it. The owner can reopen the stage."
+            )
+        if SentBack.objects.filter(claim=claim, settled_at__isnull=True).exists():
+            raise BadValueError("This claim was sent back already.")
+        SentBack.objects.create(document=document, claim=claim, by=by, reason=reason)
+        _open_again(document, (Stage.DECOMPOSE,), only_sent_back=True)
+        action = Action(name="send-back", by=by, document=document, reason=f"“{claim.text}”: {reason}")
+        update_status(document, action)
+        action.write()
+        text = f"A claim of {document} came back from verify to be repaired: {reason}"
+        at_stage = workers_on(document, [Stage.DECOMPOSE])
+        tell(at_stage, NoticeKind.RETURNED, text, document=document, stage=Stage.DECOMPOSE, by=by)
+
+
+def flag(document: Document, reason: str, *, by: User, note: str = "") -> None:
+    """Pass a document on: it leaves one's own queue until an admin clears the flag."""
+    try:
+        word = FlagReason(reason)
+    except ValueError:
+        known = ", ".join(each.label.lower() for each in FlagReason)
+        raise BadValueError(f"Choose why you pass it on: {known}.") from None
+    with transaction.atomic():
+        document = lock_document(document.pk)
+        rules.check_see_benchmark(by, document.benchmark)
+        Flag.objects.update_or_create(
+            document=document,
+            by=by,
+            cleared_at=None,
+            defaults={"reason": word, "note": clean_text(note).strip()},
+        )
+        _give_place_back(document, by)
+        Action(name="flag", by=by, document=document, reason=f"{word.label} {note}".strip()).write()
+
+
+def _give_place_back(document: Document, person: User) -> None:
+    """Free the place of a person who has not decided anything yet; begun work keeps its place."""
+    for annotation in document.annotations.filter(person=person, state=AnnotationState.OPEN):
+        if not annotation.activities.exclude(action="open").exists():
+            annotation.delete()
+
+
+def clear_flag(row: Flag, *, by: User) -> None:
+    """Put a flagged document back into the person's queue."""
+    with transaction.atomic():
+        rules.check_manage(by, row.document.benchmark)
+        if not Flag.objects.filter(pk=row.pk, cleared_at__isnull=True).update(cleared_at=timezone.now()):
+            return
+        Action(name="clear-flag", by=by, document=row.document, reason=str(row)).write()
+        text = f"{row.document}, which you had passed on, is back with you."
+        tell([row.by], NoticeKind.RETURNED, text, document=row.document, by=by)

@@ -1,0 +1,33 @@
+"""What begins by itself when a stage is agreed and the next one opens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from annotator.core.models import Document, User, Verdict
+from annotator.core.vocabulary import Factuality, Stage
+from annotator.stages.queries.agreed import agreed
+from annotator.suggestions.actions.runs import start_run
+
+
+def open_next_stage(document: Document, *, by: User | None, changed_claims: Iterable[int]) -> None:
+    """A stage has just been agreed: at verify, evidence is retrieved for the claims (primary keys) that are new or
+    changed; at revise, the response is mended where a claim is false and the strategy can do that. The caller holds the
+    document's lock."""
+    claims = list(changed_claims)
+    stage = Stage(document.stage)
+    if stage == Stage.VERIFY and claims:
+        plan: dict[str, object] = {"claims": claims}
+    elif stage == Stage.REVISE and has_false_claims(document):
+        plan = {}
+    else:
+        return
+    run = start_run(benchmark=document.benchmark, stage=stage, documents=[document.pk], by=by, plan=plan)
+    if run is not None:
+        document.refresh_from_db()
+
+
+def has_false_claims(document: Document) -> bool:
+    """Is there anything to mend? The agreed verify stage knows."""
+    version = agreed(document, Stage.VERIFY)
+    return Verdict.objects.filter(annotation=version, factuality=Factuality.FALSE, claim__removed="").exists()

@@ -1,0 +1,211 @@
+"""Places on documents, as an admin sees to them: work is taken back, and one person's submission is reopened.
+
+Nothing is deleted: the rows of work that was taken back stay, and the same person goes on with them where a place is
+free again (``actions.annotate.open_annotation``).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Sequence
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet
+from django.utils import timezone
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError
+from annotator.core.actions.locking import lock_document
+from annotator.core.actions.notices import tell
+from annotator.core.actions.recorder import Action, for_annotation
+from annotator.core.actions.status import update_status
+from annotator.core.models import Activity, Annotation, Benchmark, Document, SignOff, User
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, NoticeKind, Phase, Stage
+from annotator.stages.actions.adjudicate import begin
+from annotator.stages.actions.documents import said_reason
+from annotator.stages.queries.agreed import agreed
+
+MOST_DAYS = 3650
+
+
+def take_back(annotation: Annotation, *, by: User, reason: str) -> None:
+    """Take one person's open work back: their place is free for others, their rows stay.
+
+    Raises NotAllowedError by the rules and for submitted work, which is never taken back; BadValueError without a
+    reason. Taking back twice is harmless.
+    """
+    reason = said_reason(reason, "the work is taken back")
+    rules.check_manage(by, annotation.document.benchmark)
+    if take_back_each(Annotation.objects.filter(pk=annotation.pk), by=by, reason=reason):
+        return
+    annotation.refresh_from_db()
+    if annotation.state != AnnotationState.TAKEN_BACK:
+        raise rules.NotAllowedError(
+            "This has been submitted meanwhile: finished work is never taken back. It can be reopened, with a reason."
+        )
+
+
+def take_back_of(
+    person: User, benchmark: Benchmark, *, by: User, reason: str, documents: Collection[Document] | None = None
+) -> int:
+    """Take back all open work of a person in a benchmark, or in these documents of it alone. Returns how many.
+
+    Raises NotAllowedError by the rules, BadValueError without a reason.
+    """
+    reason = said_reason(reason, "the work is taken back")
+    rules.check_manage(by, benchmark)
+    theirs = Annotation.objects.filter(person=person, document__benchmark=benchmark)
+    if documents is not None:
+        theirs = theirs.filter(document__in=[document.pk for document in documents])
+    return len(take_back_each(theirs, by=by, reason=reason))
+
+
+def take_back_idle(benchmark: Benchmark, *, days: int, by: User, person: User | None = None) -> int:
+    """Take back open work on which its person has done nothing for so many days; of one person, or of all. Returns
+    how many.
+
+    Work that cannot go on now, because an earlier stage was reopened or suggestions are on the way, is not idle.
+    Raises NotAllowedError by the rules, BadValueError for days that are no number of days.
+    """
+    if not 1 <= days <= MOST_DAYS:
+        raise BadValueError(f"Say after how many days without work it is taken back: 1 to {MOST_DAYS:,}.")
+    rules.check_manage(by, benchmark)
+    idle = idle_work(benchmark, since=timezone.now() - dt.timedelta(days=days))
+    if person is not None:
+        idle = idle.filter(person=person)
+    reason = "Nothing was done for a day." if days == 1 else f"Nothing was done for {days} days."
+    return len(take_back_each(idle, by=by, reason=reason))
+
+
+def idle_work(benchmark: Benchmark, *, since: dt.datetime) -> QuerySet[Annotation]:
+    """Open annotations that could go on, and on which their person has done nothing since a moment."""
+    at_work = Activity.objects.filter(annotation=OuterRef("pk"), by=OuterRef("person"), at__gte=since)
+    return Annotation.objects.filter(
+        document__benchmark=benchmark,
+        kind=AnnotationKind.INDIVIDUAL,
+        state=AnnotationState.OPEN,
+        stage=F("document__stage"),
+        document__phase=Phase.INDEPENDENT,
+        created_at__lt=since,
+    ).exclude(Exists(at_work))
+
+
+def take_back_each(wanted: QuerySet[Annotation], *, by: User, reason: str) -> list[Annotation]:
+    """Take back the open work among these, each under its document's lock, and tell whose it was. The caller has asked
+    the rules.
+
+    Documents are locked in the order of their keys, so that two such actions never wait for each other in a ring.
+    """
+    found = wanted.filter(kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.OPEN)
+    with transaction.atomic():
+        keys = list(found.order_by("document", "pk").values_list("pk", "document"))
+        rows = [_take_back_if(wanted, pk, document_pk, by=by, reason=reason) for pk, document_pk in keys]
+        taken = [row for row in rows if row is not None]
+        _tell(taken, by=by, reason=reason)
+        return taken
+
+
+def _tell(taken: Sequence[Annotation], *, by: User, reason: str) -> None:
+    """One notice for each person, however much was taken back."""
+    of_person: dict[User, list[Annotation]] = {}
+    for row in taken:
+        if row.person is not None:
+            of_person.setdefault(row.person, []).append(row)
+    for person, rows in of_person.items():
+        document, stage = rows[0].document, Stage(rows[0].stage)
+        what = f"{stage.label} of {document} was" if len(rows) == 1 else f"{len(rows):,} pieces of your work were"
+        tell(
+            [person],
+            NoticeKind.TAKEN_BACK,
+            f"{what} taken back. What you did is kept. Reason: {reason}",
+            benchmark=document.benchmark,
+            document=document if len(rows) == 1 else None,
+            stage=stage if len(rows) == 1 else "",
+            by=by,
+        )
+
+
+def _take_back_if(
+    wanted: QuerySet[Annotation], pk: int, document_pk: int, *, by: User, reason: str
+) -> Annotation | None:
+    """Take one annotation back if it is still wanted and open once its document is locked; None if it is not."""
+    document = lock_document(document_pk)
+    still = wanted.filter(pk=pk, kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.OPEN)
+    annotation = still.select_related("person").first()
+    if annotation is None:
+        return None
+    annotation.document = document
+    action = for_annotation("take-back", annotation, by=by, reason=reason)
+    action.set(annotation, state=AnnotationState.TAKEN_BACK.value, seat=None)
+    action.flush()
+    update_status(document, action)
+    action.write()
+    return annotation
+
+
+def reopen_annotation(annotation: Annotation, reason: str, *, by: User) -> None:
+    """Give one person their submitted work back to change, with a reason, while the stage is not agreed.
+
+    If everyone had submitted already, the person could see the partner's work: what they submit now is not
+    independent. The consolidation ends for the time being: everybody's work is hidden from the others again,
+    signatures are taken away, decisions stay. Raises NotAllowedError by the rules, BadValueError without a reason or
+    where there is nothing to reopen.
+    """
+    reason = said_reason(reason, "the work is reopened")
+    with transaction.atomic():
+        document = lock_document(annotation.document_id)
+        annotation = Annotation.objects.select_related("person").get(pk=annotation.pk)
+        annotation.document = document
+        rules.check_manage(by, document.benchmark)
+        stage = Stage(annotation.stage)
+        if document.phase == Phase.DISCARDED:
+            raise rules.NotAllowedError("This document was discarded. Bring it back first.")
+        if annotation.kind != AnnotationKind.INDIVIDUAL or annotation.state != AnnotationState.SUBMITTED:
+            raise BadValueError("Only work that somebody has submitted can be reopened.")
+        if agreed(document, stage) is not None:
+            raise rules.NotAllowedError(f"{stage.label} is agreed already: reopen the stage as a whole instead.")
+        action = for_annotation("reopen-annotation", annotation, by=by, reason=reason)
+        if _could_see_others(document, stage):
+            action.set(annotation, independent=False)
+        action.set(annotation, state=AnnotationState.OPEN.value, submitted_at=None)
+        action.flush()
+        update_status(document, action)
+        action.write()
+        SignOff.objects.filter(annotation__document=document, annotation__stage=stage).delete()
+        tell(
+            [annotation.person] if annotation.person else [],
+            NoticeKind.RETURNED,
+            f"{stage.label} of {document} is open again for you. Reason: {reason}",
+            benchmark=document.benchmark,
+            document=document,
+            stage=stage,
+            by=by,
+        )
+
+
+def close_extra_places(document: Document, *, by: User) -> None:
+    """Give up the extra places of cross-annotation that nobody has taken: the document goes on with the people it has.
+
+    Raises NotAllowedError by the rules, BadValueError where there is no such place.
+    """
+    with transaction.atomic():
+        document = lock_document(document.pk)
+        rules.check_manage(by, document.benchmark)
+        overlap, stage = document.benchmark.overlap, Stage(document.stage)
+        taken = document.annotations.filter(stage=stage, seat__gt=overlap).count()
+        if document.practice_for_id or taken >= document.extra_people:
+            raise BadValueError("No extra place of this document is free: there is none to give up.")
+        action = Action(name="close-places", by=by, document=document, reason=f"{document.extra_people} to {taken}")
+        action.set(document, extra_people=taken)
+        action.flush()
+        update_status(document, action)
+        action.write()
+        if document.phase == Phase.CONSOLIDATING:
+            begin(document, stage, by=by)
+
+
+def _could_see_others(document: Document, stage: Stage) -> bool:
+    """Had everyone submitted this stage, now or at an earlier time? An agreed version is begun at that moment."""
+    rows = document.annotations.filter(stage=stage)
+    submitted = rows.filter(kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.SUBMITTED).count()
+    return submitted >= document.people_needed or rows.filter(kind=AnnotationKind.CONSOLIDATED).exists()

@@ -1,0 +1,276 @@
+"""Saving one field, undo, redo, and restoring an earlier version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from annotator.core import rules
+from annotator.core.actions import fields
+from annotator.core.actions.locking import lock_document
+from annotator.core.actions.recorder import for_annotation, read_field
+from annotator.core.models import (
+    Activity,
+    Annotation,
+    Claim,
+    ClaimRevision,
+    Evidence,
+    ResponseRevision,
+    Sentence,
+    SentenceRevision,
+    Stance,
+    User,
+    Verdict,
+)
+from annotator.core.models.base import Record
+from annotator.core.record_keys import KINDS, changes_of, find_record, key_of
+from annotator.core.vocabulary import ClaimType, Factuality, Handling, NotWorthReason, Origin, StanceLabel
+from annotator.stages.actions.blind_first import reveal
+from annotator.stages.queries.verification import has_searched
+
+
+class StaleSaveError(Exception):
+    """The same field was changed since the sender saw it. Both values are here; nothing was written."""
+
+    def __init__(self, record: Record, field: str, *, mine: Any, theirs: Any, activity: Activity | None) -> None:
+        super().__init__("This was changed elsewhere meanwhile. Compare both and choose.")
+        self.record = record
+        self.field = field
+        self.mine = mine
+        self.theirs = theirs
+        self.activity = activity
+
+
+class NothingToUndoError(Exception):
+    """There is no own change left to take back, or it was changed again since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a save did: the record as it now stands, and the activity (None if nothing changed)."""
+
+    record: Record
+    activity: Activity | None
+
+
+def annotation_of(record: Record) -> Annotation:
+    """The annotation that a record belongs to. Evidence without one is shared and cannot be changed."""
+    if isinstance(record, Annotation):
+        return record
+    if isinstance(record, Claim):
+        return record.sentence.annotation
+    if isinstance(record, Evidence):
+        if record.annotation is None:
+            raise rules.NotAllowedError("Retrieved evidence is shared by all and stays as it was found.")
+        return record.annotation
+    if isinstance(record, Sentence | Stance | Verdict | ClaimRevision | SentenceRevision | ResponseRevision):
+        return record.annotation
+    raise fields.BadValueError("This record is not part of an annotation.")
+
+
+def check_edit_record(user: User, annotation: Annotation, record: Record) -> None:
+    """The rule for changing this record, sentence by sentence where only some are open."""
+    if isinstance(record, Sentence):
+        rules.check_edit_sentence(user, annotation, record.pk)
+    elif isinstance(record, Claim):
+        rules.check_edit_sentence(user, annotation, record.sentence_id)
+    else:
+        rules.check_edit(user, annotation)
+    if isinstance(record, Evidence) and record.run_id is not None:
+        raise rules.NotAllowedError("A passage that was found stays as it was found. Add your own beside it.")
+
+
+def _reload(record: Record) -> Record:
+    """The record as it stands now, under the document's lock."""
+    related = {
+        Sentence: ("annotation__document__benchmark", "suggestion"),
+        Claim: ("sentence__annotation__document__benchmark", "suggestion"),
+        Stance: ("annotation__document__benchmark", "suggestion", "evidence"),
+        Verdict: ("annotation__document__benchmark", "claim"),
+    }.get(type(record), ("annotation__document__benchmark",))
+    return type(record).objects.select_related(*related).get(pk=record.pk)  # type: ignore[attr-defined, no-any-return]
+
+
+def change_since(annotation: Annotation, key: str, name: str, version: int) -> Activity | None:
+    """The newest activity that changed this field of this record after the given version; None if none did."""
+    for activity in annotation.activities.select_related("by").order_by("-id").iterator(chunk_size=50):
+        for change in activity.changes:
+            if change["record"] != key:
+                continue
+            if change["version"] <= version:
+                return None
+            if change["field"] == name:
+                return activity
+    return None
+
+
+def save_field(record: Record, name: str, raw: str, *, by: User, version: int, active_seconds: int = 0) -> Saved:
+    """Save one field of a record that the sender saw at ``version``.
+
+    Raises StaleSaveError if the same field changed since, BadValueError for a value the field cannot take,
+    NotAllowedError by the rules. Other fields that changed meanwhile are kept: both changes stand. Who has seen
+    both values and chosen saves again with the newer version.
+    """
+    spec = fields.field_of(KINDS[type(record)], name)
+    value = spec.read(raw)
+    with transaction.atomic():
+        lock_document(annotation_of(record).document_id)
+        record = _reload(record)
+        annotation = annotation_of(record)
+        check_edit_record(by, annotation, record)
+        current = read_field(record, name)
+        if record.version != version and current != value:
+            clash = change_since(annotation, key_of(record), name, version)
+            if clash is not None:
+                raise StaleSaveError(record, name, mine=value, theirs=current, activity=clash)
+        action = for_annotation("save", annotation, by=by, active_seconds=active_seconds)
+        action.set(record, **values_with_effects(record, name, value, spec))
+        reveal(record, annotation.document)
+        return Saved(record, action.write())
+
+
+def values_with_effects(record: Record, name: str, value: Any, spec: fields.Field) -> dict[str, Any]:
+    """The field, its origin, and what follows from it at once. Each effect is in sight, and the same person can
+    change it."""
+    values: dict[str, Any] = {name: value}
+    if spec.origin:
+        shown = fields.shown_suggestion(record, name, value)
+        values[f"{name}_origin"] = fields.origin_of(spec.origin, value, shown)
+    if isinstance(record, Claim):
+        values |= _claim_effects(record, name, value)
+    elif isinstance(record, Verdict):
+        values |= _verdict_effects(record, name, value)
+    elif isinstance(record, ClaimRevision) and name == "text":
+        values["handling"] = Handling.REWRITE if value.strip() else Handling.DELETE
+    elif isinstance(record, ResponseRevision) and name == "text":
+        values["follows_statements"] = False
+    return values
+
+
+def _claim_effects(claim: Claim, name: str, value: Any) -> dict[str, Any]:
+    if name == "type" and value == ClaimType.FACTUAL and claim.worth_checking is None:
+        # The paper checks all factual claims (section 2, step 3): yes is the default, one key away from no.
+        return {"worth_checking": True, "worth_checking_origin": Origin.HUMAN}
+    if name == "worth_checking" and value is not False:
+        return {"not_worth_reason": ""}
+    if name == "worth_checking" and not claim.not_worth_reason:
+        suggested = claim.suggestion.not_worth_reason if claim.suggestion else ""
+        return {"not_worth_reason": suggested or NotWorthReason.COMMONSENSE}
+    if name == "not_worth_reason" and value:
+        return {"worth_checking": False, "worth_checking_origin": Origin.HUMAN}
+    return {}
+
+
+def _verdict_effects(verdict: Verdict, name: str, value: Any) -> dict[str, Any]:
+    if name != "factuality" or not value:
+        return {}
+    values: dict[str, Any] = {}
+    if verdict.evidence_sufficient is None:
+        # "Can the evidence decide it?" follows from a decision when it was left open: true or false without
+        # evidence of one's own rests on what was found. The answer is shown and can be changed.
+        own = verdict.annotation.added_evidence.filter(claim=verdict.claim, removed="").exists()
+        if value != Factuality.NOT_ENOUGH_EVIDENCE:
+            values |= {"evidence_sufficient": not own, "evidence_sufficient_origin": Origin.HUMAN}
+        elif own or has_searched(verdict.annotation, verdict.claim):
+            values |= {"evidence_sufficient": False, "evidence_sufficient_origin": Origin.HUMAN}
+        # Else it stays open: that somebody searched is never said for them.
+    if value == Factuality.FALSE and not verdict.rests.exists():
+        # A false verdict rests on what refutes, until the person says otherwise.
+        refuting = verdict.annotation.stances.filter(
+            evidence__claim=verdict.claim, evidence__removed="", label=StanceLabel.REFUTE
+        ).order_by("evidence__order", "evidence_id")
+        values["rests_on"] = list(refuting.values_list("evidence__public_id", flat=True))
+    return values
+
+
+# Undo does not reach behind these: a submission, what an admin did to the work as a whole, and what followed from a
+# change of an earlier stage.
+UNDO_STOPS = ("submit", "take-back", "reopen-annotation", "claim-changed", "sentence-changed")
+
+# --- undo, redo, restore -------------------------------------------------------------------------
+
+
+def undo_stacks(annotation: Annotation, by: User) -> tuple[list[int], list[int]]:
+    """What this person can take back and bring back in this annotation: activity ids, newest last.
+
+    An undo is itself an activity, so the stacks are replayed from the rows and survive a reload.
+    """
+    undo: list[int] = []
+    redo: list[int] = []
+    rows = annotation.activities.filter(Q(by=by) | Q(action__in=UNDO_STOPS)).order_by("id")
+    for pk, action, changes in rows.values_list("id", "action", "changes"):
+        if action in UNDO_STOPS:
+            undo, redo = [], []
+            continue
+        if not changes:
+            continue
+        if action == "undo":
+            undo.pop()
+            redo.append(pk)
+        elif action == "redo":
+            redo.pop()
+            undo.append(pk)
+        else:
+            undo.append(pk)
+            redo.clear()
+    return undo, redo
+
+
+def undo(annotation: Annotation, *, by: User) -> Activity:
+    """Take back one's own last change in this annotation. Raises NothingToUndoError."""
+    return _reverse_last(annotation, "undo", by=by)
+
+
+def redo(annotation: Annotation, *, by: User) -> Activity:
+    """Bring back what the last undo took away. Raises NothingToUndoError."""
+    return _reverse_last(annotation, "redo", by=by)
+
+
+def _reverse_last(annotation: Annotation, name: str, *, by: User) -> Activity:
+    with transaction.atomic():
+        lock_document(annotation.document_id)
+        annotation = Annotation.objects.select_related("document__benchmark").get(pk=annotation.pk)
+        rules.check_edit(by, annotation)
+        to_undo, to_redo = undo_stacks(annotation, by)
+        stack = to_undo if name == "undo" else to_redo
+        if not stack:
+            raise NothingToUndoError(f"There is nothing left to {name} in this document.")
+        last = Activity.objects.get(pk=stack[-1])
+        action = for_annotation(name, annotation, by=by)
+        action.undoes = last
+        loaded: dict[str, Record] = {}
+        for change in reversed(last.changes):
+            key = change["record"]
+            record = loaded[key] if key in loaded else loaded.setdefault(key, find_record(key))
+            if change["field"] != "order":  # the order of others moves along, also where they are closed
+                check_edit_record(by, annotation, record)
+            if read_field(record, change["field"]) != change["after"]:
+                raise NothingToUndoError(
+                    f"The last change cannot be taken back: its {change['field']} was changed again since. "
+                    "The history shows every version."
+                )
+            action.set(record, **{change["field"]: change["before"]})
+        activity = action.write()
+        assert activity is not None  # the stacks hold activities with changes alone
+        return activity
+
+
+def restore(record: Record, name: str, activity: Activity, *, by: User, original: bool = False) -> Saved:
+    """Set a field back to what it was after an activity; with ``original`` to what it was before it."""
+    key = key_of(record)
+    found = next(iter(changes_of([activity], key, name)), None)
+    if found is None:
+        raise fields.BadValueError("That version does not belong to this field.")
+    value = found[1]["before" if original else "after"]
+    spec = fields.field_of(KINDS[type(record)], name)
+    with transaction.atomic():
+        lock_document(annotation_of(record).document_id)
+        record = _reload(record)
+        annotation = annotation_of(record)
+        check_edit_record(by, annotation, record)
+        action = for_annotation("restore", annotation, by=by)
+        action.set(record, **values_with_effects(record, name, value, spec))
+        return Saved(record, action.write())

@@ -1,0 +1,115 @@
+"""Submitting a stage, and what opens when it is agreed.
+
+Where one person labels a document, submitting writes the agreed version too, so that later stages and exports always
+read from there. Where several do, the last one to submit opens the consolidation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.core import rules
+from annotator.core.actions.locking import lock_document
+from annotator.core.actions.notices import tell
+from annotator.core.actions.recorder import for_annotation
+from annotator.core.actions.status import update_status
+from annotator.core.models import Annotation, Document, ResponseRevision, User
+from annotator.core.queries.notices import waited_for, workers_on
+from annotator.core.queries.pseudonyms import pseudonym
+from annotator.core.vocabulary import AnnotationState, NoticeKind, Origin, Phase, Stage, WebhookEvent
+from annotator.integrations.actions.webhooks import announce
+from annotator.stages.actions import changed_sentences
+from annotator.stages.actions.adjudicate import begin
+from annotator.stages.actions.adjudicated import agree_from
+from annotator.stages.actions.adopt import earlier_version
+from annotator.stages.actions.annotate import fill_in
+from annotator.stages.actions.next_stage import open_next_stage
+from annotator.stages.queries.agreed import merged_response
+from annotator.stages.queries.missing import Missing, missing_in
+
+
+class IncompleteError(Exception):
+    """Something is still missing; ``missing`` lists it with links for the person."""
+
+    def __init__(self, missing: Sequence[Missing]) -> None:
+        super().__init__(f"{len(missing)} answers are missing." if len(missing) > 1 else "One answer is missing.")
+        self.missing = missing
+
+
+def submit(annotation: Annotation, *, by: User, active_seconds: int = 0) -> Document:
+    """Submit one's annotation: it is frozen, and the stage is agreed when nobody else is needed.
+
+    Raises IncompleteError with what is missing, NotAllowedError by the rules. Submitting twice is harmless: the
+    second time the document is returned as it stands.
+    """
+    with transaction.atomic():
+        document = lock_document(annotation.document_id)
+        annotation = Annotation.objects.select_related("document__benchmark").get(pk=annotation.pk)
+        if not annotation.is_open and annotation.person_id == by.pk:
+            return document
+        rules.check_edit(by, annotation)
+        # Evidence may have come since the page was opened: its stances are asked too.
+        fill_in(annotation, earlier_version(annotation))
+        missing = missing_in(annotation)
+        if missing:
+            raise IncompleteError(missing)
+        action = for_annotation(
+            "submit", annotation, by=by, reason=str(annotation.stage), active_seconds=active_seconds
+        )
+        if annotation.stage == Stage.REVISE:
+            response = ResponseRevision.objects.get(annotation=annotation)
+            if response.follows_statements:
+                action.set(response, text=merged_response(annotation), text_origin=Origin.CONSOLIDATED.value)
+        action.set(
+            annotation,
+            state=AnnotationState.SUBMITTED.value,
+            submitted_at=timezone.now(),
+            only_sent_back=False,
+        )
+        action.document = document
+        action.flush()
+        _announce(annotation, document, by)
+        changed_claims: list[int] = []
+        if document.people_needed == 1:
+            before = changed_sentences.bases(document)
+            changed_claims = agree_from(annotation)
+            changed_sentences.ask_again(document, before)
+        update_status(document, action)
+        action.write()
+        if document.phase == Phase.CONSOLIDATING:
+            begin(document, Stage(annotation.stage), by=by)
+        elif document.stage != annotation.stage:
+            open_next_stage(document, by=by, changed_claims=changed_claims)
+        _tell_partners(document, Stage(annotation.stage), by)
+        return document
+
+
+def _announce(annotation: Annotation, document: Document, by: User) -> None:
+    """Tell webhooks that somebody has submitted: which stage of which document, who under a pseudonym, and no more."""
+    if document.twin_of_id is not None:
+        return
+    about = {
+        "document": document.public_id,
+        "external_id": document.external_id,
+        "stage": str(annotation.stage),
+        "annotator": pseudonym(document.benchmark, by.pk),
+    }
+    announce(document.benchmark, WebhookEvent.ANNOTATION_SUBMITTED, about)
+
+
+def _tell_partners(document: Document, stage: Stage, by: User) -> None:
+    """Who has not submitted is told that a partner has; when everyone has, the others are told that it can be agreed.
+
+    Neither says who, how much or how fast (design: Blindness).
+    """
+    if document.phase == Phase.CONSOLIDATING:
+        people, text = workers_on(document, [stage]), f"{stage.label} of {document} can be agreed now."
+    elif document.stage == stage:
+        people = waited_for(document, stage)
+        text = f"Your partner has finished {stage.label.lower()} of {document}: it waits for you."
+    else:
+        return
+    tell(people, NoticeKind.PARTNER_FINISHED, text, document=document, stage=stage, by=by)

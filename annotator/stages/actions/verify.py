@@ -1,0 +1,212 @@
+"""Screen 2, what goes beyond one field: evidence of one's own, the typed edit, what the verdict rests on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError, clean_text, field_of
+from annotator.core.actions.locking import lock_document
+from annotator.core.actions.recorder import Action, for_annotation, operations_as_json, read_field
+from annotator.core.models import Annotation, Claim, Evidence, Stance, User, Verdict, VerdictSuggestion
+from annotator.core.texts import edits
+from annotator.core.vocabulary import EditKind, Factuality, Removal
+from annotator.stages.actions.pages import order_page
+from annotator.stages.actions.saving import values_with_effects
+from annotator.stages.queries.machine_opinions import may_see_verdicts
+
+
+def _begin(name: str, annotation: Annotation, by: User, active_seconds: int) -> Action:
+    lock_document(annotation.document_id)
+    annotation = Annotation.objects.select_related("document__benchmark").get(pk=annotation.pk)
+    rules.check_edit(by, annotation)
+    return for_annotation(name, annotation, by=by, active_seconds=active_seconds)
+
+
+def _locked(verdict: Verdict) -> Verdict:
+    return Verdict.objects.select_related("claim", "annotation").get(pk=verdict.pk)
+
+
+def _is_false(verdict: Verdict) -> dict[str, Any]:
+    """An edit says that the claim is false: the fields that follow where the verdict said something else so far."""
+    if verdict.factuality == Factuality.FALSE:
+        return {}
+    return values_with_effects(verdict, "factuality", Factuality.FALSE.value, field_of("verdict", "factuality"))
+
+
+def _began_as(verdict: Verdict, is_kept: bool) -> dict[str, Any]:
+    """An edit of which nothing is left began as nobody's correction."""
+    return {} if is_kept or verdict.suggestion_id is None else {"suggestion_id": None}
+
+
+def add_evidence(
+    annotation: Annotation,
+    claim: Claim,
+    *,
+    by: User,
+    url: str = "",
+    passage: str = "",
+    title: str = "",
+    query: str = "",
+    active_seconds: int = 0,
+) -> Evidence:
+    """Add a passage that the person found; it belongs to their annotation and waits for its stance.
+
+    Raises BadValueError where neither an address nor a passage is given, or the address is none.
+    """
+    url, passage = clean_text(url).strip(), clean_text(passage).strip()
+    if not url and not passage:
+        raise BadValueError("Give the passage, or at least the address of the page that it stands on.")
+    if url and not url.lower().startswith(("http://", "https://")):
+        raise BadValueError("The address should begin with http:// or https://.")
+    with transaction.atomic():
+        action = _begin("add-evidence", annotation, by, active_seconds)
+        last = claim.evidence.order_by("-order").first()
+        evidence = Evidence.objects.create(
+            claim=claim,
+            annotation=annotation,
+            order=last.order + 1 if last else 1,
+            url=url,
+            passage=passage,
+            title=clean_text(title).strip(),
+            query=clean_text(query).strip(),
+            retrieved_at=timezone.now(),
+        )
+        Stance.objects.create(annotation=annotation, evidence=evidence)
+        action.created(evidence)
+        action.write()
+        order_page(evidence)
+        return evidence
+
+
+def remove_evidence(evidence: Evidence, *, by: User, active_seconds: int = 0) -> None:
+    """Take one's own passage away again (undo brings it back). It no longer carries a verdict."""
+    annotation = evidence.annotation
+    if annotation is None:
+        raise rules.NotAllowedError("Retrieved evidence is shared by all: mark it irrelevant instead.")
+    with transaction.atomic():
+        action = _begin("remove-evidence", annotation, by, active_seconds)
+        action.set(Evidence.objects.get(pk=evidence.pk), removed=Removal.OTHER.value)
+        verdict = Verdict.objects.filter(annotation=annotation, claim=evidence.claim_id).first()
+        if verdict is not None:
+            rests = read_field(verdict, "rests_on")
+            action.set(verdict, rests_on=[each for each in rests if each != evidence.public_id])
+        action.write()
+
+
+def add_operation(
+    verdict: Verdict,
+    *,
+    kind: str,
+    by: User,
+    start: int = 0,
+    end: int = 0,
+    replacement: str = "",
+    active_seconds: int = 0,
+) -> None:
+    """Add one typed operation to the edit of a claim. Offsets count code points of the claim's text.
+
+    An edit says that the claim is false, so an open verdict becomes false with it. Raises BadValueError with the
+    reason where the operation does not fit.
+    """
+    try:
+        edit_kind = EditKind(kind)
+    except ValueError:
+        raise BadValueError("An edit deletes the claim, replaces words, or deletes words.") from None
+    with transaction.atomic():
+        action = _begin("add-edit", verdict.annotation, by, active_seconds)
+        verdict = _locked(verdict)
+        claim_text = verdict.claim.text
+        if edit_kind == EditKind.DELETE_CLAIM:
+            new, kept = edits.Operation(edit_kind, 0, len(claim_text)), []
+        else:
+            if edit_kind == EditKind.DELETE:
+                new = edits.delete_words(claim_text, start, end)
+            else:
+                new = edits.Operation(edit_kind, start, end, clean_text(replacement))
+            kept = [each for each in operations_as_json(verdict) if each["kind"] != EditKind.DELETE_CLAIM]
+        existing = [op for op in verdict.edit() if op.kind != EditKind.DELETE_CLAIM] if kept else []
+        try:
+            edits.check(claim_text, [*existing, new])
+        except edits.EditError as error:
+            raise BadValueError(str(error)) from None
+        item = {
+            "id": "",
+            "kind": new.kind.value,
+            "start": new.start,
+            "end": new.end,
+            "replacement": new.replacement,
+        }
+        ordered = sorted([*kept, item], key=lambda each: each["start"])
+        action.set(verdict, operations=ordered, **_began_as(verdict, bool(kept)), **_is_false(verdict))
+        action.write()
+
+
+def remove_operation(verdict: Verdict, operation_id: str, *, by: User, active_seconds: int = 0) -> None:
+    """Take one operation out of the edit."""
+    with transaction.atomic():
+        action = _begin("remove-edit", verdict.annotation, by, active_seconds)
+        verdict = _locked(verdict)
+        left = [each for each in operations_as_json(verdict) if each["id"] != operation_id]
+        action.set(verdict, operations=left, **_began_as(verdict, bool(left)))
+        action.write()
+
+
+def set_revised_claim(verdict: Verdict, text: str, *, by: User, active_seconds: int = 0) -> None:
+    """Write the revised claim as a text; the smallest word operations that give exactly it are stored."""
+    revised = clean_text(text)
+    with transaction.atomic():
+        action = _begin("rewrite-claim", verdict.annotation, by, active_seconds)
+        verdict = _locked(verdict)
+        operations = [
+            {"id": "", "kind": op.kind.value, "start": op.start, "end": op.end, "replacement": op.replacement}
+            for op in edits.from_texts(verdict.claim.text, revised)
+        ]
+        values: dict[str, object] = {"operations": operations, **_began_as(verdict, bool(operations))}
+        if operations:
+            values |= _is_false(verdict)
+        action.set(verdict, **values)
+        action.write()
+
+
+def take_correction(verdict: Verdict, suggestion: VerdictSuggestion, *, by: User, active_seconds: int = 0) -> None:
+    """Begin the edit as the correction that a strategy proposes: typed operations, which the person may change.
+
+    The verdict remembers whose it was. Raises BadValueError where the person has an edit of their own, which nothing
+    replaces, or there is nothing to take over; NotAllowedError where the proposal may not be seen yet.
+    """
+    with transaction.atomic():
+        action = _begin("take-correction", verdict.annotation, by, active_seconds)
+        verdict = _locked(verdict)
+        if not may_see_verdicts(verdict, verdict.annotation.document):
+            raise rules.NotAllowedError("Decide the claim and its passages first: then you see what the machine holds.")
+        is_private = suggestion.run.plan.get("annotation") not in (None, verdict.annotation_id)
+        if suggestion.claim_id != verdict.claim_id or suggestion.correction is None or is_private:
+            raise BadValueError("There is no correction of this claim to take over.")
+        if verdict.operations.exists():
+            raise BadValueError("The claim has an edit already. Remove it, then take this one over.")
+        operations = [
+            {"id": "", "kind": op.kind.value, "start": op.start, "end": op.end, "replacement": op.replacement}
+            for op in edits.from_texts(verdict.claim.text, suggestion.correction)
+        ]
+        if not operations:
+            raise BadValueError("The correction says the same as the claim: there is nothing to take over.")
+        action.set(verdict, operations=operations, suggestion_id=suggestion.pk, **_is_false(verdict))
+        action.write()
+
+
+def set_rests_on(verdict: Verdict, evidence: Evidence, rests: bool, *, by: User, active_seconds: int = 0) -> None:
+    """Name a passage as one that the verdict rests on, or take it out again. Sent twice it does the same."""
+    if evidence.claim_id != verdict.claim_id or evidence.annotation_id not in (None, verdict.annotation_id):
+        raise BadValueError("That passage belongs to another claim.")
+    with transaction.atomic():
+        action = _begin("rests-on", verdict.annotation, by, active_seconds)
+        verdict = _locked(verdict)
+        named = [each for each in read_field(verdict, "rests_on") if each != evidence.public_id]
+        if rests:
+            named.append(evidence.public_id)
+        action.set(verdict, rests_on=named)
+        action.write()

@@ -1,0 +1,257 @@
+"""Steps 1 to 3: sentences and claims, as one annotation has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotator.core.api.fields import ActiveInput, AtInput, RecordSerializer, text, word
+from annotator.core.api.schema import operation
+from annotator.core.models import Annotation, Claim, Sentence
+from annotator.core.vocabulary import (
+    REMOVAL_REASONS,
+    ClaimType,
+    Importance,
+    NotWorthReason,
+    Origin,
+    Removal,
+    SentenceType,
+    Stage,
+)
+from annotator.stages.actions import decompose as actions
+from annotator.stages.api.stages import AnnotationQuery, AnnotationSerializer, MissingSerializer, StageView, can_edit
+from annotator.stages.queries.decomposition import sentences_of
+from annotator.stages.queries.missing import missing_in_sentence
+
+TAG = "decompose"
+
+
+class SentenceSuggestionSerializer(serializers.Serializer):
+    """What the pipeline proposes."""
+
+    decontext = serializers.CharField()
+    type = word(SentenceType, may_be_blank=True)
+    importance = word(Importance, may_be_blank=True)
+
+
+class ClaimSuggestionSerializer(serializers.Serializer):
+    """What the pipeline proposes."""
+
+    text = serializers.CharField()
+    type = word(ClaimType, may_be_blank=True)
+    worth_checking = serializers.BooleanField(allow_null=True)
+    not_worth_reason = word(NotWorthReason, may_be_blank=True)
+    importance = word(Importance, may_be_blank=True)
+
+
+class ClaimSerializer(RecordSerializer):
+    """An atomic statement. Removed ones stay, with the reason."""
+
+    text = serializers.CharField()
+    text_origin = word(Origin, may_be_blank=True)
+    type = word(ClaimType, may_be_blank=True)
+    type_origin = word(Origin, may_be_blank=True)
+    worth_checking = serializers.BooleanField(allow_null=True)
+    worth_checking_origin = word(Origin, may_be_blank=True)
+    not_worth_reason = word(NotWorthReason, may_be_blank=True)
+    importance = word(Importance, may_be_blank=True)
+    importance_origin = word(Origin, may_be_blank=True)
+    removed = word(Removal, may_be_blank=True)
+    removed_note = serializers.CharField()
+    suggestion = ClaimSuggestionSerializer(allow_null=True)
+
+
+class SentenceSerializer(RecordSerializer):
+    """A sentence of the response. Offsets count code points; null where it is no substring."""
+
+    text = serializers.CharField()
+    start = serializers.IntegerField(allow_null=True)
+    end = serializers.IntegerField(allow_null=True)
+    decontext = serializers.CharField()
+    decontext_origin = word(Origin, may_be_blank=True)
+    type = word(SentenceType, may_be_blank=True)
+    type_origin = word(Origin, may_be_blank=True)
+    importance = word(Importance, may_be_blank=True)
+    importance_origin = word(Origin, may_be_blank=True)
+    suggestion = SentenceSuggestionSerializer(allow_null=True)
+    claims = ClaimSerializer(many=True)
+
+
+class DecompositionSerializer(serializers.Serializer):
+    """A decompose annotation: sentences in order, each with its claims, and what is still missing."""
+
+    annotation = AnnotationSerializer()
+    can_edit = serializers.BooleanField()
+    sentences = SentenceSerializer(many=True)
+    missing = MissingSerializer(many=True)
+
+
+class RemoveInput(ActiveInput):
+    """Why the claim goes."""
+
+    reason = serializers.ChoiceField([(each.value, each.name) for each in REMOVAL_REASONS])
+    note = text(most=500, allow_blank=True, default="")
+
+
+class AddClaimInput(ActiveInput):
+    """The text of the new claim."""
+
+    text = text(allow_blank=True, default="")
+
+
+class MoveClaimInput(ActiveInput):
+    """Up or down within the sentence, or under another one."""
+
+    to = serializers.ChoiceField([("up", "up"), ("down", "down"), ("sentence", "sentence")])
+    sentence = serializers.CharField(max_length=32, required=False, help_text="With to=sentence: its id.")
+
+
+class DecomposeAnswer(StageView):
+    stage = Stage.DECOMPOSE
+
+    def answer(self, annotation: Annotation, status: int = 200) -> Response:
+        return Response(DecompositionSerializer(self.tree(annotation)).data, status=status)
+
+    def tree(self, annotation: Annotation) -> dict[str, Any]:
+        sentences: list[Any] = sentences_of(annotation)
+        own = annotation.person_id == self.person.pk
+        numbered = enumerate(sentences, start=1)
+        return {
+            "annotation": annotation,
+            "can_edit": can_edit(self, annotation),
+            "missing": [each for number, row in numbered for each in missing_in_sentence(row, number)] if own else [],
+            "sentences": [_with_claims(row) for row in sentences],
+        }
+
+    def sentence(self, public_id: str) -> Sentence:
+        found: Sentence = self.own_record("sentence", public_id, "annotation__document__benchmark", "suggestion")
+        return found
+
+    def claim(self, public_id: str) -> Claim:
+        related = "sentence__annotation__document__benchmark"
+        found: Claim = self.own_record("claim", public_id, related, "suggestion")
+        return found
+
+
+_SENTENCE = (
+    "public_id", "version", "text", "start", "end", "decontext", "decontext_origin", "type", "type_origin",
+    "importance", "importance_origin", "suggestion",
+)  # fmt: skip
+
+
+def _with_claims(sentence: Sentence) -> dict[str, Any]:
+    return {name: getattr(sentence, name) for name in _SENTENCE} | {"claims": list(sentence.claims.all())}
+
+
+class DecomposeView(DecomposeAnswer):
+    @operation("decompose_read", "Sentences and claims", TAG, query=AnnotationQuery, answer=DecompositionSerializer)
+    def get(self, request: Request, public_id: str) -> Response:
+        """Your own, or those of an annotation that you may see."""
+        return self.answer(self.annotation(public_id))
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+class TakeOverSentenceView(DecomposeAnswer):
+    @operation("sentence_take_over", "Take suggestions over", TAG, body=ActiveInput, answer=DecompositionSerializer)
+    def post(self, request: Request, sentence_id: str) -> Response:
+        """All open suggestions of a sentence and its claims; without any it is kept as it stands."""
+        sentence = self.sentence(sentence_id)
+        actions.take_over_sentence(sentence, by=self.person, **self.body(ActiveInput))
+        return self.fresh(sentence.annotation)
+
+
+class AddClaimView(DecomposeAnswer):
+    @operation("claim_add", "Add a claim", TAG, body=AddClaimInput, answer=DecompositionSerializer, status=201)
+    def post(self, request: Request, sentence_id: str) -> Response:
+        """At the end of the sentence."""
+        sentence = self.sentence(sentence_id)
+        actions.add_claim(sentence, by=self.person, **self.body(AddClaimInput))
+        return self.fresh(sentence.annotation, 201)
+
+
+class SplitSentenceView(DecomposeAnswer):
+    @operation("sentence_split", "Split a sentence", TAG, body=AtInput, answer=DecompositionSerializer)
+    def post(self, request: Request, sentence_id: str) -> Response:
+        """At a code point of its text. Its claims stay with the first half."""
+        sentence, given = self.sentence(sentence_id), self.body(AtInput)
+        actions.split_sentence(sentence, given["at"], by=self.person, active_seconds=given["active_seconds"])
+        return self.fresh(sentence.annotation)
+
+
+class MergeSentenceView(DecomposeAnswer):
+    @operation("sentence_merge", "Join with the next", TAG, body=ActiveInput, answer=DecompositionSerializer)
+    def post(self, request: Request, sentence_id: str) -> Response:
+        """The next sentence's claims move over."""
+        sentence = self.sentence(sentence_id)
+        actions.merge_sentence_with_next(sentence, by=self.person, **self.body(ActiveInput))
+        return self.fresh(sentence.annotation)
+
+
+# --- claims ---------------------------------------------------------------------------------------
+
+
+class TakeOverClaimView(DecomposeAnswer):
+    @operation("claim_take_over", "Take suggestions over", TAG, body=ActiveInput, answer=DecompositionSerializer)
+    def post(self, request: Request, claim_id: str) -> Response:
+        """All open suggestions of one claim."""
+        claim = self.claim(claim_id)
+        actions.take_over_claim(claim, by=self.person, **self.body(ActiveInput))
+        return self.fresh(claim.sentence.annotation)
+
+
+class RemoveClaimView(DecomposeAnswer):
+    @operation("claim_remove", "Remove a claim", TAG, body=RemoveInput, answer=DecompositionSerializer)
+    def post(self, request: Request, claim_id: str) -> Response:
+        """With a reason; it can be restored."""
+        claim, given = self.claim(claim_id), self.body(RemoveInput)
+        actions.remove_claim(claim, by=self.person, **given)
+        return self.fresh(claim.sentence.annotation)
+
+
+class RestoreClaimView(DecomposeAnswer):
+    @operation("claim_restore", "Restore a claim", TAG, body=ActiveInput, answer=DecompositionSerializer)
+    def post(self, request: Request, claim_id: str) -> Response:
+        """Brings a removed claim back."""
+        claim = self.claim(claim_id)
+        actions.restore_claim(claim, by=self.person, **self.body(ActiveInput))
+        return self.fresh(claim.sentence.annotation)
+
+
+class SplitClaimView(DecomposeAnswer):
+    @operation("claim_split", "Split a claim", TAG, body=AtInput, answer=DecompositionSerializer)
+    def post(self, request: Request, claim_id: str) -> Response:
+        """At a code point of its text. Both halves keep the labels."""
+        claim, given = self.claim(claim_id), self.body(AtInput)
+        actions.split_claim(claim, given["at"], by=self.person, active_seconds=given["active_seconds"])
+        return self.fresh(claim.sentence.annotation)
+
+
+class MergeClaimView(DecomposeAnswer):
+    @operation("claim_merge", "Join with the next claim", TAG, body=ActiveInput, answer=DecompositionSerializer)
+    def post(self, request: Request, claim_id: str) -> Response:
+        """The texts are put together, to be smoothed by you."""
+        claim = self.claim(claim_id)
+        actions.merge_claim_with_next(claim, by=self.person, **self.body(ActiveInput))
+        return self.fresh(claim.sentence.annotation)
+
+
+class MoveClaimView(DecomposeAnswer):
+    @operation("claim_move", "Move a claim", TAG, body=MoveClaimInput, answer=DecompositionSerializer)
+    def post(self, request: Request, claim_id: str) -> Response:
+        """Within its sentence, or to the end of another one of the same annotation."""
+        claim, given = self.claim(claim_id), self.body(MoveClaimInput)
+        annotation, active = claim.sentence.annotation, given["active_seconds"]
+        if given["to"] == "sentence":
+            rows = Sentence.objects.select_related("annotation__document__benchmark")
+            target = get_object_or_404(rows, annotation=annotation, public_id=given.get("sentence", ""))
+            actions.move_claim_to_sentence(claim, target, by=self.person, active_seconds=active)
+        else:
+            step = -1 if given["to"] == "up" else 1
+            actions.move_claim(claim, step, by=self.person, active_seconds=active)
+        return self.fresh(annotation)

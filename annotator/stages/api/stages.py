@@ -1,0 +1,307 @@
+"""What the three stages do alike: reading annotations, saving a field, undo, history, submit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotator.core import rules
+from annotator.core.actions.fields import FIELDS, BadValueError
+from annotator.core.actions.recorder import read_field
+from annotator.core.api.base import ApiView, versioned
+from annotator.core.api.fields import ActiveInput, AnyValue, Input, PersonSerializer, word
+from annotator.core.api.problems import StaleVersionError
+from annotator.core.api.schema import operation
+from annotator.core.models import Activity, Annotation
+from annotator.core.models.base import Record
+from annotator.core.queries.history import versions_of, visible_annotations
+from annotator.core.record_keys import KINDS
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, Scope, Stage
+from annotator.stages.actions import saving, submit
+from annotator.stages.actions.annotate import open_annotation
+from annotator.stages.api.documents import DocumentAnswer, DocumentSerializer
+
+TAG = "annotations"
+NO_WORK = (
+    "You have no work on this document at this stage. Name another annotation with ?annotation=; annotations/ of the "
+    "document lists those that you may see."
+)
+
+
+class AnnotationSerializer(serializers.Serializer):
+    """One person's work on a document at a stage, or the agreed version (then person is null)."""
+
+    id = serializers.CharField(source="public_id")
+    version = serializers.IntegerField()
+    document = serializers.CharField(source="document.public_id")
+    stage = word(Stage)
+    kind = word(AnnotationKind)
+    person = PersonSerializer(allow_null=True)
+    state = word(AnnotationState)
+    independent = serializers.BooleanField(help_text="Made before anybody else's could be seen.")
+    only_sent_back = serializers.BooleanField(help_text="Open for claims that were sent back alone.")
+    submitted_at = serializers.DateTimeField(allow_null=True)
+
+
+class MissingSerializer(serializers.Serializer):
+    """An answer that is missing, and the sentence or claim where it is asked."""
+
+    text = serializers.CharField()
+    row = serializers.CharField()
+
+
+class AnnotationQuery(Input):
+    """Whose version; your own without."""
+
+    annotation = serializers.CharField(
+        max_length=32,
+        allow_blank=True,
+        default="",
+        help_text="The id of an annotation that you may see: see annotations_list.",
+    )
+
+
+class AnnotationsView(ApiView):
+    @operation("annotations_list", "Annotations of a document", TAG, answer=AnnotationSerializer(many=True))
+    def get(self, request: Request, public_id: str) -> Response:
+        """Those that you may see: your own, and those of others and the agreed versions once everyone has submitted."""
+        document = self.document(public_id)
+        rows = list(document.annotations.select_related("person", "document").order_by("pk"))
+        return Response(AnnotationSerializer(visible_annotations(document, self.person, rows), many=True).data)
+
+
+class StageView(ApiView, ABC):
+    """A stage of a document as one annotation has it. Subclasses say what it is made of (``tree``)."""
+
+    stage: ClassVar[Stage]
+    scope = {"POST": Scope.ANNOTATE, "PUT": Scope.ANNOTATE, "DELETE": Scope.ANNOTATE}
+
+    def annotation(self, public_id: str) -> Annotation:
+        """One's own annotation with rows for what has come since, or the one that the address asks for."""
+        document = self.document(public_id)
+        chosen = self.asked(AnnotationQuery)["annotation"]
+        if not chosen:
+            own = document.annotations.filter(stage=self.stage, kind=AnnotationKind.INDIVIDUAL, person=self.person)
+            if not own.exclude(state=AnnotationState.TAKEN_BACK).exists():
+                raise NotFound(NO_WORK)
+            open_annotation(document, self.stage, by=self.person)
+            return self.own_annotation(document, self.stage)
+        rows = list(document.annotations.select_related("person", "document__benchmark"))
+        for row in visible_annotations(document, self.person, rows):
+            if row.public_id == chosen and row.stage == self.stage:
+                return row
+        raise Http404
+
+    @abstractmethod
+    def tree(self, annotation: Annotation) -> dict[str, Any]:
+        """What the stage is made of."""
+
+    @abstractmethod
+    def answer(self, annotation: Annotation, status: int = 200) -> Response:
+        """The stage as it now stands."""
+
+    def fresh(self, annotation: Annotation, status: int = 200) -> Response:
+        """The stage after a change."""
+        rows = Annotation.objects.select_related("document__benchmark", "person")
+        return self.answer(rows.get(pk=annotation.pk), status)
+
+
+# --- one field of one record ----------------------------------------------------------------------
+
+
+@extend_schema_field({"type": ["string", "boolean", "null"]})
+class ValueField(serializers.JSONField):
+    """A text or a word; yes/no answers as true, false and null."""
+
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        return (True, "") if data is None else super().validate_empty_values(data)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, bool):
+            return "yes" if data else "no"
+        if not isinstance(data, str):
+            raise serializers.ValidationError("This should be a text, true, false or null.")
+        return data
+
+
+class FieldInput(ActiveInput):
+    """A field of a record and its new value."""
+
+    field = serializers.CharField(max_length=40)
+    value = ValueField()
+
+
+class RestoreInput(Input):
+    """The activity whose value comes back; with ``before`` the value that stood before it."""
+
+    field = serializers.CharField(max_length=40)
+    activity = serializers.CharField(max_length=32)
+    before = serializers.BooleanField(default=False)
+
+
+class RecordSerializer(serializers.Serializer):
+    """A record of your work with the fields that can be saved, and how each came to its value."""
+
+    id = serializers.CharField()
+    kind = serializers.CharField()
+    version = serializers.IntegerField()
+    values = serializers.DictField()
+    origins = serializers.DictField(child=serializers.CharField(allow_blank=True))
+
+
+class FieldVersionSerializer(serializers.Serializer):
+    """A state of a field: who set it, when, and what stood before."""
+
+    activity = serializers.CharField(source="activity.public_id")
+    at = serializers.DateTimeField(source="activity.at")
+    by = PersonSerializer(source="activity.by", allow_null=True)
+    value = AnyValue()
+    before = AnyValue()
+
+
+class RecordAnswer(ApiView):
+    scope = {"PATCH": Scope.ANNOTATE, "POST": Scope.ANNOTATE}
+
+    def shown(self, record: Record) -> Response:
+        kind = KINDS[type(record)]
+        found = {
+            "id": record.public_id,
+            "kind": kind,
+            "version": record.version,
+            "values": {name: read_field(record, name) for name in FIELDS[kind]},
+            "origins": {
+                name: getattr(record, f"{name}_origin") for name in FIELDS[kind] if hasattr(record, f"{name}_origin")
+            },
+        }
+        return versioned(RecordSerializer(found).data, record.version)
+
+    def field(self, record: Record, name: str) -> str:
+        """A field that the record has. Raises BadValueError."""
+        kind = KINDS[type(record)]
+        if name not in FIELDS[kind]:
+            raise BadValueError(f"A {kind} has no field “{name}”. Its fields are: {', '.join(FIELDS[kind])}.")
+        return name
+
+
+class RecordView(RecordAnswer):
+    @operation("record_read", "One record of your work", TAG, answer=RecordSerializer)
+    def get(self, request: Request, kind: str, record_id: str) -> Response:
+        """A sentence, claim, passage, stance, verdict or revision, with its version as ETag."""
+        return self.shown(self.own_record(kind, record_id))
+
+    @operation("record_save", "Save a field", TAG, body=FieldInput, answer=RecordSerializer, needs_version=True)
+    def patch(self, request: Request, kind: str, record_id: str) -> Response:
+        """Refused with 412 only if this field changed since the version that you saw; other changes are kept."""
+        record = self.own_record(kind, record_id)
+        seen, given = self.seen_version(), self.body(FieldInput)
+        try:
+            saved = saving.save_field(
+                record,
+                self.field(record, given["field"]),
+                given["value"],
+                by=self.person,
+                version=seen,
+                active_seconds=given["active_seconds"],
+            )
+        except saving.StaleSaveError as stale:
+            raise StaleVersionError(
+                str(stale), current=stale.theirs, yours=stale.mine, version=stale.record.version
+            ) from None
+        return self.shown(saved.record)
+
+
+class FieldHistoryView(RecordAnswer):
+    @operation("field_history", "Every version of a field", TAG, answer=FieldVersionSerializer(many=True))
+    def get(self, request: Request, kind: str, record_id: str, field: str) -> Response:
+        """The newest first."""
+        record = self.own_record(kind, record_id)
+        rows = versions_of(record, saving.annotation_of(record), self.field(record, field))
+        return Response(FieldVersionSerializer(rows, many=True).data)
+
+
+class RestoreView(RecordAnswer):
+    @operation("field_restore", "Restore an earlier version", TAG, body=RestoreInput, answer=RecordSerializer)
+    def post(self, request: Request, kind: str, record_id: str) -> Response:
+        """Sets a field back to an earlier version, which is a new version itself."""
+        record, given = self.own_record(kind, record_id), self.body(RestoreInput)
+        rows = Activity.objects.filter(annotation=saving.annotation_of(record))
+        activity = get_object_or_404(rows, public_id=given["activity"])
+        name = self.field(record, given["field"])
+        return self.shown(saving.restore(record, name, activity, by=self.person, original=given["before"]).record)
+
+
+# --- undo, submit ---------------------------------------------------------------------------------
+
+
+class ChangeSerializer(serializers.Serializer):
+    """A field of a record that changed."""
+
+    record = serializers.CharField(help_text="Kind and id: claim:ab12cd34ef56.")
+    field = serializers.CharField()
+    version = serializers.IntegerField()
+    before = AnyValue()
+    after = AnyValue()
+
+
+class ActivitySerializer(serializers.Serializer):
+    """What was done."""
+
+    id = serializers.CharField(source="public_id")
+    action = serializers.CharField()
+    at = serializers.DateTimeField()
+    changes = ChangeSerializer(many=True)
+
+
+class UndoView(ApiView):
+    scope = Scope.ANNOTATE
+
+    @operation("stage_undo", "Undo", TAG, answer=ActivitySerializer)
+    def post(self, request: Request, public_id: str, stage: str) -> Response:
+        """Takes your last change of this stage back. 409 where there is none left."""
+        annotation = self.own_annotation(self.document(public_id), stage)
+        return Response(ActivitySerializer(saving.undo(annotation, by=self.person)).data)
+
+
+class RedoView(ApiView):
+    scope = Scope.ANNOTATE
+
+    @operation("stage_redo", "Redo", TAG, answer=ActivitySerializer)
+    def post(self, request: Request, public_id: str, stage: str) -> Response:
+        """Brings back what the last undo took away. 409 where there is none."""
+        annotation = self.own_annotation(self.document(public_id), stage)
+        return Response(ActivitySerializer(saving.redo(annotation, by=self.person)).data)
+
+
+class SubmitView(DocumentAnswer):
+    scope = Scope.ANNOTATE
+
+    @operation("stage_submit", "Submit", TAG, body=ActiveInput, answer=DocumentSerializer)
+    def post(self, request: Request, public_id: str, stage: str) -> Response:
+        """Your work is frozen then. 422 with missing where answers are still open."""
+        annotation = self.own_annotation(self.document(public_id), stage)
+        submit.submit(annotation, by=self.person, active_seconds=self.body(ActiveInput)["active_seconds"])
+        return self.shown(public_id)
+
+
+class StartView(ApiView):
+    scope = Scope.ANNOTATE
+
+    @operation("stage_start", "Take a place", TAG, answer=AnnotationSerializer)
+    def post(self, request: Request, public_id: str, stage: str) -> Response:
+        """Your annotation of this stage, made now if a place is free. Twice is harmless."""
+        document = self.document(public_id)
+        open_annotation(document, Stage(stage), by=self.person)
+        return Response(AnnotationSerializer(self.own_annotation(document, stage)).data)
+
+
+def can_edit(view: ApiView, annotation: Annotation) -> bool:
+    """May whoever asks change this annotation now?"""
+    return rules.can_edit(view.person, annotation)

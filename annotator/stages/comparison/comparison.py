@@ -1,0 +1,269 @@
+"""The words in which two or more annotations of a stage are compared: items with a text for each person, and in each
+item the fields in which people agree or differ.
+
+People are numbered from 0 in the order of their seats. A key is made of the public ids of the rows compared, so it
+stays the same as long as the annotations stay as they were submitted; decisions are found by it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from annotator.core.models import Decision
+from annotator.core.models.base import Record
+from annotator.core.vocabulary import Labelled, Origin
+
+
+class _Absent:
+    """The person says nothing here: the row is not in their version, or the question did not come up for them."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = _Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One value that can be chosen. ``people``: whose it is (empty: nobody's, a new value)."""
+
+    value: Any
+    label: str
+    people: tuple[int, ...] = ()
+
+    @property
+    def choice(self) -> int | None:
+        """The number under which a decision takes it over; None where nobody has it."""
+        return self.people[0] if self.people else None
+
+
+@dataclass(slots=True)
+class FieldRow:
+    """One field of an item: what each person has, what follows by itself, what was decided.
+
+    ``kind``: "label" (one of a vocabulary), "text" (typed freely), "take" (leave out or take in), "whole" (one person's
+    version as a whole, such as a claim that the other has split). ``values`` are plain JSON or ABSENT; ``words`` say
+    them to a person. ``tied``: more than two people, and no majority: a third rater decides.
+    """
+
+    key: str
+    name: str
+    label: str
+    kind: str
+    values: list[Any]
+    words: list[str]
+    options: list[Option]
+    auto: Any = ABSENT
+    tied: bool = False
+    decision: Decision | None = None
+    is_active: bool = True
+
+    @property
+    def differs(self) -> bool:
+        """Needs a hand: nothing follows by itself."""
+        return self.is_active and self.auto is ABSENT
+
+    @property
+    def is_decided(self) -> bool:
+        """Settled by a decision that still stands. It falls where people have come to agree since, and where the value
+        that it took over is not that person's any more: their work was reopened."""
+        decision = self.decision
+        if decision is None or not decision.is_settled or self.auto is not ABSENT:
+            return False
+        choice = decision.choice
+        return choice is None or (choice < len(self.values) and bool(self.values[choice] == decision.value))
+
+    @property
+    def is_open(self) -> bool:
+        return self.differs and not self.is_decided
+
+    @property
+    def is_shared(self) -> bool:
+        """At least two people say something here."""
+        return sum(1 for value in self.values if value is not ABSENT) > 1
+
+    @property
+    def is_unanimous(self) -> bool:
+        """Everybody who was asked says the same."""
+        present = [value for value in self.values if value is not ABSENT]
+        return all(value == present[0] for value in present)
+
+    @property
+    def settled(self) -> Any:
+        """The value that stands: decided, else what follows by itself; ABSENT while it is open."""
+        if self.is_decided and self.decision is not None:
+            choice = self.decision.choice
+            return self.decision.value if choice is None else self.values[choice]
+        return self.auto
+
+    @property
+    def settled_by(self) -> list[int]:
+        """Whose value stands (several where they agree; nobody where it is new)."""
+        settled = self.settled
+        if self.is_decided and self.decision is not None and self.decision.choice is not None and self.kind == "whole":
+            return [self.decision.choice]
+        return [number for number, value in enumerate(self.values) if value is not ABSENT and value == settled]
+
+    @property
+    def settled_words(self) -> str:
+        """The standing value in words."""
+        settled = self.settled
+        known = next((option.label for option in self.options if option.value == settled), None)
+        if known is not None:
+            return known
+        return settled if isinstance(settled, str) else ""
+
+
+@dataclass(slots=True)
+class Item:
+    """One thing that people looked at: a sentence, a claim, a passage, a rewrite. ``texts``: what each person has there
+    (empty: no such thing). ``kind`` is the record's kind ("sentence", "claim", "evidence", "verdict", …)."""
+
+    key: str
+    kind: str
+    number: str
+    texts: list[list[str]]
+    fields: list[FieldRow]
+    heading: str = ""
+    note: str = ""
+
+    @property
+    def active(self) -> list[FieldRow]:
+        return [row for row in self.fields if row.is_active]
+
+    @property
+    def differs(self) -> bool:
+        return any(row.differs for row in self.fields)
+
+    @property
+    def is_open(self) -> bool:
+        return any(row.is_open for row in self.fields)
+
+
+@dataclass(slots=True)
+class Comparison:
+    """A stage of a document side by side. ``matched`` and ``similarities`` are about claims (decompose only)."""
+
+    people: int
+    items: list[Item] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[FieldRow]:
+        """What counts: the fields that at least two people answered, and those that need a hand."""
+        return [row for item in self.items for row in item.active if row.differs or row.is_shared]
+
+    @property
+    def total(self) -> int:
+        return len(self.rows)
+
+    @property
+    def agreeing(self) -> int:
+        return sum(1 for row in self.rows if not row.differs)
+
+    @property
+    def decided(self) -> int:
+        return sum(1 for row in self.rows if row.differs and row.is_decided)
+
+    @property
+    def open(self) -> int:
+        return sum(1 for row in self.rows if row.is_open)
+
+    def find(self, key: str) -> FieldRow | None:
+        """The field with this key, whether it is asked now or not."""
+        return next((row for item in self.items for row in item.fields if row.key == key), None)
+
+    def item_of(self, key: str) -> Item | None:
+        """The item that has this key, or the field with it."""
+        return next(
+            (item for item in self.items if item.key == key or any(row.key == key for row in item.fields)), None
+        )
+
+
+# --- making rows ----------------------------------------------------------------------------------
+
+Decisions = Mapping[str, Decision]
+
+
+def key_for(kind: str, rows: Iterable[Record | None]) -> str:
+    """A short key made of the public ids of the rows compared, in their order; fit for an id in a page."""
+    ids = "+".join(row.public_id if row else "-" for row in rows)
+    return f"{kind}-{hashlib.blake2s(ids.encode(), digest_size=8).hexdigest()}"
+
+
+def same_text(text: str) -> str:
+    """A text as it is compared: outer and doubled space aside."""
+    return " ".join(text.split())
+
+
+def voted(values: Sequence[Any]) -> tuple[Any, bool]:
+    """What follows by itself, and whether the people are tied: what all say, and with more than two people what more
+    than half of them say. ABSENT where nothing follows; nobody asked: nothing to follow."""
+    present = [value for value in values if value is not ABSENT]
+    if not present:
+        return ABSENT, False
+    if all(value == present[0] for value in present):
+        return present[0], False
+    if len(present) > 2:
+        winner, votes = max(((value, present.count(value)) for value in present), key=lambda pair: pair[1])
+        if votes * 2 > len(present):
+            return winner, False
+        return ABSENT, True
+    return ABSENT, False
+
+
+def label_row(
+    key: str,
+    name: str,
+    label: str,
+    values: Sequence[Any],
+    words: Iterable[Labelled] | Mapping[Any, str],
+    decisions: Decisions,
+) -> FieldRow:
+    """A field with a fixed set of values. Options: those that somebody chose first, then the others."""
+    spoken = words if isinstance(words, Mapping) else {word.value: word.label for word in words}
+    counted = Counter(value for value in values if value is not ABSENT)
+    order = [value for value, _ in counted.most_common()] + [value for value in spoken if value not in counted]
+    options = [Option(value, spoken.get(value, "not answered"), _whose(values, value)) for value in order]
+    auto, tied = voted(values)
+    said = ["" if value is ABSENT else spoken.get(value, "not answered") for value in values]
+    return FieldRow(key, name, label, "label", list(values), said, options, auto, tied, decisions.get(key))
+
+
+def text_row(key: str, name: str, label: str, values: Sequence[Any], decisions: Decisions) -> FieldRow:
+    """A field with free text; texts that differ in space alone are the same."""
+    plain = [ABSENT if value is ABSENT else same_text(value) for value in values]
+    distinct = list(dict.fromkeys(value for value in plain if value is not ABSENT))
+    options = [Option(value, value, _whose(plain, value)) for value in distinct]
+    auto, tied = voted(plain)
+    said = ["" if value is ABSENT else value for value in plain]
+    return FieldRow(key, name, label, "text", plain, said, options, auto, tied, decisions.get(key))
+
+
+def take_row(key: str, label: str, has_it: Sequence[bool], decisions: Decisions) -> FieldRow:
+    """Is the item part of the agreed version at all?"""
+    words = {True: "Take in", False: "Leave out"}
+    row = label_row(key, "take", label, list(has_it), words, decisions)
+    row.kind = "take"
+    return row
+
+
+def whole_row(key: str, name: str, label: str, words: Sequence[str], decisions: Decisions) -> FieldRow:
+    """One person's version as a whole: never the same by itself, that is why it is asked."""
+    values: list[Any] = list(range(len(words)))
+    options = [Option(number, said, (number,)) for number, said in enumerate(words)]
+    return FieldRow(key, name, label, "whole", values, list(words), options, ABSENT, len(words) > 2, decisions.get(key))
+
+
+def _whose(values: Sequence[Any], value: Any) -> tuple[int, ...]:
+    return tuple(number for number, each in enumerate(values) if each is not ABSENT and each == value)
+
+
+def settled_origin(row: FieldRow, origins: Sequence[str]) -> str:
+    """The origin of an agreed value: the people's own where they all came to it in the same way, else "agreed"."""
+    took = {origins[number] for number in row.settled_by} if row.is_unanimous and not row.is_decided else set()
+    return took.pop() if len(took) == 1 and "" not in took else Origin.CONSOLIDATED.value

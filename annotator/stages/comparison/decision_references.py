@@ -1,0 +1,52 @@
+"""What papers report about the agreement of their annotators, to stand beside one's own figures.
+
+Factcheck-Bench reports none. Who reads these should know what was labelled: it is never quite the same task.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from annotator.core.vocabulary import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A figure of a paper. ``coefficient``: "fleiss" or "percent". ``field``: ours that asks nearly the same; "" where
+    none does."""
+
+    stage: Stage
+    field: str
+    coefficient: str
+    value: float
+    paper: str
+    section: str
+    measures: str
+
+    @property
+    def shown(self) -> str:
+        return f"{100 * self.value:.1f}%" if self.coefficient == "percent" else f"Fleiss’ kappa {self.value:.2f}"
+
+
+REFERENCES: tuple[Reference, ...] = (
+    Reference(
+        Stage.DECOMPOSE, "", "fleiss", 0.7662, "VeriScore", "section 3.1",
+        "three raters chose which of two lists of claims had less that cannot be verified, 120 times; 99 times all "
+        "three chose the same. A preference, not a label of a claim.",
+    ),
+    Reference(
+        Stage.DECOMPOSE, "", "percent", 0.936, "FastFact", "appendix F.2",
+        "what was done to each claim that the machine had found (the kind of operation), on the tenth of the benchmark "
+        "that was annotated by several people. Observed agreement, not corrected for chance.",
+    ),
+    Reference(
+        Stage.VERIFY, "verdict.factuality", "fleiss", 0.7316, "VeriScore", "section 3.3",
+        "three raters labelled 50 claims as supported, contradicted or inconclusive from given search results; all "
+        "three said the same of 82%.",
+    ),
+    Reference(
+        Stage.VERIFY, "verdict.factuality", "percent", 0.950, "FastFact", "appendix F.2",
+        "the verification label of each claim, on the tenth of the benchmark that was annotated by several people. "
+        "Observed agreement, not corrected for chance.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,357 @@
+"""Decompositions side by side (design: Alignment): sentences by their offsets, claims one to one by text, and what is
+left over in the same sentence as a split or merge of its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from annotator.core.models import Claim, Sentence
+from annotator.core.vocabulary import ClaimType, Importance, NotWorthReason, Origin, Removal, SentenceType
+from annotator.stages.comparison.comparison import (
+    ABSENT,
+    Comparison,
+    Decisions,
+    FieldRow,
+    Item,
+    key_for,
+    label_row,
+    same_text,
+    settled_origin,
+    take_row,
+    text_row,
+    whole_row,
+)
+from pipeline.metrics.alignment import align
+from pipeline.metrics.clusters import cluster, split_or_merge
+
+# Claims less alike than this are two claims. Below it, in the released answers, matches share little but a name.
+SAME_CLAIM = 0.5
+# Sentences that are no substring of the answer are matched by their text.
+SAME_SENTENCE = 0.5
+
+WORTH_WORDS = {
+    "yes": "Worth checking",
+    **{f"no: {reason.value}": f"No: {reason.label.lower()}" for reason in NotWorthReason},
+    "no: ": "Not worth checking",
+}
+
+
+@dataclass(slots=True)
+class AgreedClaim:
+    """What an agreed claim is made of. ``base``: the row whose order and suggestion it takes."""
+
+    base: Claim
+    sources: list[Claim]
+    values: dict[str, Any]
+
+
+@dataclass(slots=True)
+class AgreedSentence:
+    base: Sentence
+    sources: list[Sentence]
+    values: dict[str, Any]
+    claims: list[AgreedClaim] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Decompositions(Comparison):
+    """The comparison, and what to write when nothing is open any more.
+
+    ``claim_counts``: how many claims each person has. ``similarities``: of the matched claims of each pair of people.
+    """
+
+    agreed: list[AgreedSentence] = field(default_factory=list)
+    claim_counts: list[int] = field(default_factory=list)
+    similarities: dict[tuple[int, int], list[float]] = field(default_factory=dict)
+
+    @property
+    def without_claims(self) -> list[AgreedSentence]:
+        """Sentences that are agreed to need checking, with every claim left out."""
+        return [
+            each
+            for each in self.agreed
+            if each.values.get("type", each.base.type) == SentenceType.CHECKWORTHY
+            and all(claim.values.get("removed", claim.base.removed) for claim in each.claims)
+        ]
+
+    @property
+    def matched_f1(self) -> float:
+        """F1 of matched claims between the first two people."""
+        total = sum(self.claim_counts[:2])
+        return 2 * len(self.similarities.get((0, 1), ())) / total if total else 1.0
+
+
+def compare(versions: Sequence[Sequence[Sentence]], decisions: Decisions) -> Decompositions:
+    """The decompositions of several people (present sentences in order, claims prefetched) with what was decided."""
+    result = Decompositions(people=len(versions), claim_counts=[0] * len(versions))
+    result.similarities = {pair: [] for pair in combinations(range(len(versions)), 2)}
+    for number, members in enumerate(aligned_sentences(versions), start=1):
+        if all(len(rows) == 1 for rows in members):
+            _compare_sentence(result, str(number), [rows[0] for rows in members], decisions)
+        else:
+            _compare_cuts(result, str(number), members, decisions)
+    return result
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+def aligned_sentences(versions: Sequence[Sequence[Sentence]]) -> list[list[list[Sentence]]]:
+    """Groups of sentences that stand for the same stretch of the answer, for each person a list: one sentence each
+    where all have cut alike."""
+    groups: list[list[list[Sentence]]] = []
+    reach: list[int] = []
+    with_offsets = sorted(
+        ((row.start, row.end, who, row) for who, rows in enumerate(versions) for row in rows if row.start is not None),
+        key=lambda each: (each[0], each[2]),
+    )
+    for start, end, who, row in with_offsets:
+        assert end is not None  # a constraint holds the two together
+        if groups and start is not None and start < reach[-1]:
+            groups[-1][who].append(row)
+            reach[-1] = max(reach[-1], end)
+        else:
+            groups.append([[row] if each == who else [] for each in range(len(versions))])
+            reach.append(end)
+    loose = [[row for row in rows if row.start is None] for rows in versions]
+    for found in cluster([[row.text for row in rows] for rows in loose], threshold=SAME_SENTENCE):
+        group = [[] if at is None else [loose[who][at]] for who, at in enumerate(found.members)]
+        groups.insert(_place_of(group, groups, versions), group)
+    return groups
+
+
+def _place_of(
+    group: list[list[Sentence]], groups: Sequence[list[list[Sentence]]], versions: Sequence[Sequence[Sentence]]
+) -> int:
+    """Where a sentence without offsets stands among the groups: after the nearest one before it, as the first person
+    who has it orders them."""
+    who = next(number for number, rows in enumerate(group) if rows)
+    place_of = {row.pk: place for place, each in enumerate(groups) for row in each[who]}
+    at = next(place for place, row in enumerate(versions[who]) if row.pk == group[who][0].pk)
+    before = (place_of[row.pk] for row in reversed(versions[who][:at]) if row.pk in place_of)
+    return next(before, -1) + 1
+
+
+def _compare_cuts(result: Decompositions, number: str, members: list[list[Sentence]], decisions: Decisions) -> None:
+    """People have cut the same stretch differently: one version is taken as a whole, claims and labels with it."""
+    key = key_for("cut", [row for rows in members for row in rows])
+    words = [_counted(len(rows), "sentence") for rows in members]
+    row = whole_row(f"{key}-whole", "cut", "Cut into sentences", words, decisions)
+    texts = [[each.text for each in rows] for rows in members]
+    note = "Whose sentences are taken, with their claims and labels?"
+    result.items.append(Item(key, "cut", number, texts, [row], note=note))
+    for who, rows in enumerate(members):
+        result.claim_counts[who] += sum(len(_claims(each)) for each in rows)
+    if row.settled is not ABSENT:
+        result.agreed += [_whole_sentence(each) for each in members[row.settled]]
+
+
+def _compare_sentence(result: Decompositions, number: str, rows: list[Sentence], decisions: Decisions) -> None:
+    key = key_for("sentence", rows)
+    type_row = label_row(f"{key}-type", "type", "Type", [row.type for row in rows], SentenceType, decisions)
+    if all(row.type != SentenceType.CHECKWORTHY for row in rows):
+        # Nobody has written its claims, so nobody can agree that it has some.
+        type_row.options = [option for option in type_row.options if option.value != SentenceType.CHECKWORTHY]
+    needs_text = [row.decontext if row.type == SentenceType.CHECKWORTHY else ABSENT for row in rows]
+    fields = [
+        text_row(f"{key}-decontext", "decontext", "Stand-alone text", needs_text, decisions),
+        type_row,
+        label_row(
+            f"{key}-importance", "importance", "Importance", [row.importance for row in rows], Importance, decisions
+        ),
+    ]
+    is_checked = type_row.settled in (ABSENT, SentenceType.CHECKWORTHY)
+    fields[0].is_active = is_checked and any(value is not ABSENT for value in needs_text)
+    item = Item(key, "sentence", number, [[row.text] for row in rows], fields)
+    result.items.append(item)
+    base = rows[0]
+    agreed = AgreedSentence(base, list(rows), {})
+    for each in fields:
+        if not each.is_active:
+            continue
+        agreed.values[each.name] = "" if each.settled is ABSENT else each.settled
+        if each.name == "decontext" and each.settled_by:
+            agreed.values[each.name] = rows[each.settled_by[0]].decontext  # to the last space
+        origins = [getattr(row, f"{each.name}_origin") for row in rows]
+        agreed.values[f"{each.name}_origin"] = settled_origin(each, origins) if agreed.values[each.name] else ""
+    result.agreed.append(agreed)
+    # Who says that the sentence needs no checking has no claims in it, and no say about the others' claims.
+    who_checks = [who for who, row in enumerate(rows) if row.type == SentenceType.CHECKWORTHY]
+    if is_checked and who_checks:
+        _compare_claims(result, agreed, number, [_claims(rows[who]) for who in who_checks], who_checks, decisions)
+    _removed_by_all(agreed, rows)
+
+
+def _removed_by_all(agreed: AgreedSentence, rows: Sequence[Sentence]) -> None:
+    """A suggestion that everybody removed stays on record as removed: the shares of suggestions are counted from it."""
+    gone = [
+        {claim.suggestion_id: claim for claim in row.claims.all() if claim.removed and claim.suggestion_id}
+        for row in rows
+    ]
+    for suggestion, claim in gone[0].items():
+        if all(suggestion in each for each in gone[1:]):
+            agreed.claims.append(AgreedClaim(claim, [each[suggestion] for each in gone], {}))
+
+
+def _claims(sentence: Sentence) -> list[Claim]:
+    """The claims of a sentence that are part of the work."""
+    return [claim for claim in sentence.claims.all() if not claim.removed]
+
+
+def _whole_sentence(sentence: Sentence) -> AgreedSentence:
+    """One person's sentence with its claims, as it is."""
+    claims = [AgreedClaim(claim, [claim], _folded(sentence)) for claim in _claims(sentence)]
+    return AgreedSentence(sentence, [sentence], {}, claims)
+
+
+def _folded(sentence: Sentence) -> dict[str, Any]:
+    return {} if sentence.type == SentenceType.CHECKWORTHY else {"removed": Removal.FOLDED.value}
+
+
+# --- claims ---------------------------------------------------------------------------------------
+
+
+def _compare_claims(
+    result: Decompositions,
+    agreed: AgreedSentence,
+    number: str,
+    sets: list[list[Claim]],
+    who_checks: list[int],
+    decisions: Decisions,
+) -> None:
+    """The claims of one sentence. ``sets`` belong to ``who_checks``, the people who say that it needs checking."""
+    for who, claims in zip(who_checks, sets, strict=True):
+        result.claim_counts[who] += len(claims)
+    texts = [[claim.text for claim in claims] for claims in sets]
+    for one, other in combinations(range(len(sets)), 2):
+        result.similarities[who_checks[one], who_checks[other]] += [
+            match.similarity for match in align(texts[one], texts[other], threshold=SAME_CLAIM)
+        ]
+    groups: list[list[list[Claim]]]
+    clusters = cluster(texts, threshold=SAME_CLAIM)
+    if len(sets) == 2:
+        groups = [
+            [[sets[0][at] for at in group.first], [sets[1][at] for at in group.second]]
+            for group in split_or_merge(texts[0], texts[1], clusters)
+        ]
+    else:
+        groups = [[[] if at is None else [sets[who][at]] for who, at in enumerate(each.members)] for each in clusters]
+    for position, group in enumerate(groups, start=1):
+        members: list[list[Claim]] = [[] for _ in range(result.people)]
+        for who, claims in zip(who_checks, group, strict=True):
+            members[who] = claims
+        if any(len(claims) > 1 for claims in members):
+            _compare_split(result, agreed, f"{number}.{position}", members, decisions)
+        else:
+            one_each = [claims[0] if claims else None for claims in members]
+            _compare_claim(result, agreed, f"{number}.{position}", one_each, who_checks, decisions)
+
+
+def _compare_split(
+    result: Decompositions, agreed: AgreedSentence, number: str, members: list[list[Claim]], decisions: Decisions
+) -> None:
+    """One claim of the one is several of the other: one side is taken as a whole, or other texts are typed."""
+    key = key_for("split", [claim for claims in members for claim in claims])
+    row = whole_row(
+        f"{key}-whole", "split", "One claim or several", [_counted(len(each), "claim") for each in members], decisions
+    )
+    texts = [[claim.text for claim in claims] for claims in members]
+    note = "One person has as one claim what the other has as several."
+    result.items.append(Item(key, "split", number, texts, [row], note=note))
+    settled = row.settled
+    if isinstance(settled, int):
+        agreed.claims += [AgreedClaim(claim, [claim], {}) for claim in members[settled]]
+    elif isinstance(settled, list):
+        first = next(claim for claims in members for claim in claims)
+        everyone = [claim for claims in members for claim in claims]
+        for at, text in enumerate(settled):
+            values: dict[str, Any] = {"text": text, "text_origin": Origin.CONSOLIDATED.value}
+            base, sources = (first, everyone) if at == 0 else (everyone[min(at, len(everyone) - 1)], [])
+            agreed.claims.append(AgreedClaim(base, sources, values))
+
+
+def _compare_claim(
+    result: Decompositions,
+    agreed: AgreedSentence,
+    number: str,
+    members: list[Claim | None],
+    who_checks: list[int],
+    decisions: Decisions,
+) -> None:
+    present = [claim for claim in members if claim is not None]
+    key = key_for("claim", members)
+    fields: list[FieldRow] = []
+    has_it: list[Any] = [members[who] is not None if who in who_checks else ABSENT for who in range(len(members))]
+    take = take_row(f"{key}-take", "This claim", has_it, decisions)
+    if not all(value is True for value in has_it if value is not ABSENT):
+        fields.append(take)
+
+    def of_all(read: Callable[[Claim], Any]) -> list[Any]:
+        return [ABSENT if claim is None else read(claim) for claim in members]
+
+    type_row = label_row(f"{key}-type", "type", "Type", of_all(lambda claim: claim.type), ClaimType, decisions)
+    worth = label_row(
+        f"{key}-worth_checking", "worth_checking", "Worth checking", of_all(_worth), WORTH_WORDS, decisions
+    )
+    # Where nobody had called the claim factual, nobody has said yet whether it is worth checking: that is asked now.
+    worth.is_active = type_row.settled == ClaimType.FACTUAL
+    details = [
+        text_row(f"{key}-text", "text", "Text", of_all(lambda claim: claim.text), decisions),
+        type_row,
+        worth,
+        label_row(
+            f"{key}-importance",
+            "importance",
+            "Importance",
+            of_all(lambda claim: claim.importance),
+            Importance,
+            decisions,
+        ),
+    ]
+    is_in = take.settled is True
+    for each in details:
+        each.is_active = each.is_active and (is_in or take.settled is ABSENT) and (is_in or not each.differs)
+    fields += details
+    texts = [[claim.text] if claim else [] for claim in members]
+    result.items.append(Item(key, "claim", number, texts, fields))
+    if not is_in:
+        return
+    base = next((claim for claim in present if same_text(claim.text) == details[0].settled), present[0])
+    values: dict[str, Any] = {}
+    for each in details:
+        settled = "" if each.settled is ABSENT or not each.is_active else each.settled
+        if each is worth:
+            values |= _worth_values(settled, settled_origin(each, _origins(members, "worth_checking")))
+            continue
+        # A text is taken over as it was written, to the last space.
+        values[each.name] = base.text if each.name == "text" and same_text(base.text) == settled else settled
+        values[f"{each.name}_origin"] = settled_origin(each, _origins(members, each.name)) if settled else ""
+    agreed.claims.append(AgreedClaim(base, present, values))
+
+
+def _origins(members: Sequence[Claim | None], name: str) -> list[str]:
+    return ["" if claim is None else getattr(claim, f"{name}_origin") for claim in members]
+
+
+def _worth(claim: Claim) -> Any:
+    """Whether a factual claim is worth checking, with the reason against it, as one value."""
+    if claim.type != ClaimType.FACTUAL or claim.worth_checking is None:
+        return ABSENT
+    return "yes" if claim.worth_checking else f"no: {claim.not_worth_reason}"
+
+
+def _worth_values(settled: str, origin: str) -> dict[str, Any]:
+    if not settled:
+        return {"worth_checking": None, "worth_checking_origin": "", "not_worth_reason": ""}
+    return {
+        "worth_checking": settled == "yes",
+        "worth_checking_origin": origin,
+        "not_worth_reason": settled.removeprefix("no: ") if settled != "yes" else "",
+    }
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -1,0 +1,52 @@
+"""What several independent annotations of a stage had in common, as plain JSON: the material of all agreement figures.
+
+``labels``: for each field ("claim.type") a list of items, each a list of what every person said (null: not asked).
+``texts``: for each free text ("claim.text") a list of items, each a list of pairs ``[one, other, edit distance,
+word overlap]`` of people. ``claims``: for each pair of people ``[one, other, matched, count of one, count of other,
+similarities of the matches]``; decompose only.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+from annotator.stages.comparison.comparison import ABSENT, Comparison
+from annotator.stages.comparison.decomposition import Decompositions
+from annotator.stages.comparison.revision import Revisions
+from pipeline.metrics.text import edit_distance, word_overlap
+
+
+def tally_of(comparison: Comparison) -> dict[str, Any]:
+    """Counts what people said, asked in the consolidation or not. To be made before any decision."""
+    labels: dict[str, list[list[Any]]] = {}
+    texts: dict[str, list[list[list[float]]]] = {}
+    for item in comparison.items:
+        for row in item.fields:
+            if row.kind in ("take", "whole") or not row.is_shared:
+                continue
+            said = [None if value is ABSENT else value for value in row.values]
+            name = f"{item.kind}.{row.name}"
+            if row.kind == "label":
+                labels.setdefault(name, []).append(said)
+            else:
+                texts.setdefault(name, []).append(_distances(said))
+    data: dict[str, Any] = {"labels": labels, "texts": texts}
+    if isinstance(comparison, Decompositions):
+        data["claims"] = [
+            [one, other, len(found), comparison.claim_counts[one], comparison.claim_counts[other], found]
+            for (one, other), found in sorted(comparison.similarities.items())
+        ]
+    if isinstance(comparison, Revisions):
+        # The row says "merged from the sentences" where nobody wrote an answer; compared are the answers themselves.
+        texts["answer.text"] = [_distances(comparison.answers)]
+    return data
+
+
+def _distances(said: list[Any]) -> list[list[float]]:
+    """How far the texts of each pair of people are apart."""
+    return [
+        [one, other, edit_distance(said[one], said[other]), word_overlap(said[one], said[other])]
+        for one, other in combinations(range(len(said)), 2)
+        if said[one] is not None and said[other] is not None
+    ]

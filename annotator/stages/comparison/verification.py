@@ -1,0 +1,268 @@
+"""Verifications side by side: stances passage by passage, verdicts and edits claim by claim.
+
+Evidence is the union of what people added; a stance that somebody has not given, because the other found the passage,
+is asked for (design: Evidence).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotator.core.models import Claim, Evidence, Stance, Verdict
+from annotator.core.texts import edits
+from annotator.core.vocabulary import EditKind, Factuality, StanceLabel
+from annotator.stages.comparison.comparison import (
+    ABSENT,
+    Comparison,
+    Decisions,
+    FieldRow,
+    Item,
+    Option,
+    key_for,
+    label_row,
+    same_text,
+    settled_origin,
+    voted,
+)
+from annotator.stages.queries.verification import Card, ClaimWork
+
+YES_NO: dict[Any, str] = {True: "Yes", False: "No"}
+
+
+@dataclass(slots=True)
+class AgreedStance:
+    """A passage with its agreed stance. ``evidence``: the row that stands, of those who added the same passage."""
+
+    evidence: Evidence
+    added: list[Evidence]
+    sources: list[Stance]
+    values: dict[str, Any]
+
+
+@dataclass(slots=True)
+class AgreedVerdict:
+    """``operations``: the edit as plain data; ``rests_on``: the passages it rests on, in order."""
+
+    claim: Claim
+    sources: list[Verdict]
+    values: dict[str, Any]
+    operations: list[dict[str, Any]] = field(default_factory=list)
+    rests_on: list[Evidence] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Verifications(Comparison):
+    stances: list[AgreedStance] = field(default_factory=list)
+    verdicts: list[AgreedVerdict] = field(default_factory=list)
+
+
+def compare(
+    versions: Sequence[Sequence[ClaimWork]], unjudged: Sequence[Sequence[Evidence]], decisions: Decisions
+) -> Verifications:
+    """The verifications of several people, claim by claim in the agreed order, with what was decided.
+
+    All judge the same agreed claims, so versions are matched by the claim itself. ``unjudged``: each person's passages
+    without a stance. Released gold has such, so who starts from it has them too; they stay, and nothing is asked.
+    """
+    result = Verifications(people=len(versions))
+    by_claim = [{work.claim.pk: work for work in works} for works in versions]
+    for first in versions[0] if versions else ():
+        works = [mine.get(first.claim.pk) for mine in by_claim]
+        present = [work for work in works if work is not None]
+        _compare_stances(result, first.number, works, decisions)
+        _compare_verdict(result, first, present, works, decisions)
+    joined: dict[Any, list[Evidence]] = {}
+    for rows in unjudged:
+        times: Counter[Any] = Counter()
+        for evidence in rows:
+            joined.setdefault((evidence.claim_id, *_passage_of(evidence, times)), []).append(evidence)
+    result.stances += [AgreedStance(added[0], added, [], {}) for added in joined.values()]
+    return result
+
+
+def _passage_of(evidence: Evidence, times: Counter[Any]) -> tuple[str, str, int]:
+    """By what passages that people have added are the same. Released data repeats some in a claim, with different
+    stances: the second time is another row. ``times``: what was counted of one person so far."""
+    passage = (evidence.url, same_text(evidence.passage))
+    times[evidence.claim_id, *passage] += 1
+    return (*passage, times[evidence.claim_id, *passage])
+
+
+# --- stances --------------------------------------------------------------------------------------
+
+
+def _compare_stances(
+    result: Verifications, number: str, works: Sequence[ClaimWork | None], decisions: Decisions
+) -> None:
+    passages: dict[Any, list[Card | None]] = {}
+    for who, work in enumerate(works):
+        times: Counter[Any] = Counter()
+        for card in sorted(work.cards if work else (), key=lambda card: card.number):
+            evidence = card.evidence
+            same = evidence.pk if evidence.annotation_id is None else _passage_of(evidence, times)
+            passages.setdefault(same, [None] * len(works))[who] = card
+    for position, cards in enumerate(passages.values(), start=1):
+        _compare_stance(result, f"{number}, evidence {position}", cards, decisions)
+
+
+def _compare_stance(result: Verifications, number: str, cards: list[Card | None], decisions: Decisions) -> None:
+    present = [card for card in cards if card is not None]
+    stances = [None if card is None else card.stance for card in cards]
+    key = key_for("stance", stances)
+    label = label_row(
+        f"{key}-label", "label", "Stance", [_said(stance, "label") for stance in stances], StanceLabel, decisions
+    )
+    added = present[0].evidence.annotation_id is not None
+    note = ""
+    if added and len(present) < len(cards):
+        # One person found it; the other has yet to say what it shows.
+        label.auto = ABSENT
+        note = "Found by one person: what does it show?"
+    fields = [label]
+    for name, words in (("reliable", "Reliable source"), ("sufficient", "Enough alone")):
+        fields.append(
+            label_row(f"{key}-{name}", name, words, [_answered(stance, name) for stance in stances], YES_NO, decisions)
+        )
+        fields[-1].is_active = any(value is not ABSENT for value in fields[-1].values)
+    shown = present[0].evidence
+    item = Item(
+        key,
+        "stance",
+        number,
+        [[shown.passage or shown.url] if card else [] for card in cards],
+        fields,
+        heading=shown.title or present[0].site or shown.url,
+        note=note,
+    )
+    result.items.append(item)
+    values: dict[str, Any] = {"label": "" if label.settled is ABSENT else label.settled}
+    origins = ["" if stance is None else stance.label_origin for stance in stances]
+    values["label_origin"] = settled_origin(label, origins) if values["label"] else ""
+    for row in fields[1:]:
+        values[row.name] = None if row.settled is ABSENT else row.settled
+    result.stances.append(
+        AgreedStance(
+            shown,
+            [card.evidence for card in present if card.evidence.annotation_id is not None],
+            [card.stance for card in present],
+            values,
+        )
+    )
+
+
+def _said(stance: Stance | None, name: str) -> Any:
+    value = "" if stance is None else getattr(stance, name)
+    return value or ABSENT
+
+
+def _answered(stance: Stance | None, name: str) -> Any:
+    value = None if stance is None else getattr(stance, name)
+    return ABSENT if value is None else value
+
+
+# --- verdicts -------------------------------------------------------------------------------------
+
+
+def _compare_verdict(
+    result: Verifications,
+    first: ClaimWork,
+    present: list[ClaimWork],
+    works: Sequence[ClaimWork | None],
+    decisions: Decisions,
+) -> None:
+    verdicts = [None if work is None else work.verdict for work in works]
+    key = key_for("verdict", verdicts)
+
+    def of_all(read: Any) -> list[Any]:
+        return [ABSENT if verdict is None else read(verdict) for verdict in verdicts]
+
+    factuality = label_row(
+        f"{key}-factuality", "factuality", "Factuality", of_all(lambda each: each.factuality or ABSENT), Factuality,
+        decisions,
+    )  # fmt: skip
+    sufficient = label_row(
+        f"{key}-evidence_sufficient", "evidence_sufficient", "Can the evidence that was found decide it?",
+        [_answer_of(verdict) for verdict in verdicts], YES_NO, decisions,
+    )  # fmt: skip
+    edit = _edit_row(f"{key}-edit", first.claim, verdicts, decisions)
+    edit.is_active = factuality.settled == Factuality.FALSE
+    texts = [[] if verdict is None else [verdict.reason] if verdict.reason else [] for verdict in verdicts]
+    result.items.append(
+        Item(key, "verdict", first.number, texts, [factuality, sufficient, edit], heading=first.claim.text)
+    )
+    standing = [verdict for verdict in verdicts if verdict and verdict.factuality == factuality.settled]
+    values: dict[str, Any] = {
+        "factuality": "" if factuality.settled is ABSENT else factuality.settled,
+        "evidence_sufficient": None if sufficient.settled is ABSENT else sufficient.settled,
+        "reason": next((verdict.reason for verdict in standing if verdict.reason), ""),
+        "confidence": standing[0].confidence if len({verdict.confidence for verdict in standing}) == 1 else "",
+    }
+    origins = [verdict.factuality_origin if verdict else "" for verdict in verdicts]
+    values["factuality_origin"] = settled_origin(factuality, origins) if values["factuality"] else ""
+    origins = [verdict.evidence_sufficient_origin if verdict else "" for verdict in verdicts]
+    answered = values["evidence_sufficient"] is not None
+    values["evidence_sufficient_origin"] = settled_origin(sufficient, origins) if answered else ""
+    is_false = edit.is_active and edit.settled is not ABSENT
+    result.verdicts.append(
+        AgreedVerdict(
+            first.claim,
+            [work.verdict for work in present],
+            values,
+            _operations(first.claim.text, edit.settled, verdicts) if is_false else [],
+            _rests_on([verdicts[who] for who in edit.settled_by] if is_false else standing, standing),
+        )
+    )
+
+
+def _answer_of(verdict: Verdict | None) -> Any:
+    return ABSENT if verdict is None or verdict.evidence_sufficient is None else verdict.evidence_sufficient
+
+
+def _edit_row(key: str, claim: Claim, verdicts: Sequence[Verdict | None], decisions: Decisions) -> FieldRow:
+    """The edits of those who say that the claim is false, compared by the claim that they leave ("": deleted)."""
+    values: list[Any] = [
+        same_text(verdict.revised_claim()) if verdict is not None and verdict.factuality == Factuality.FALSE else ABSENT
+        for verdict in verdicts
+    ]
+    distinct = list(dict.fromkeys(value for value in values if value is not ABSENT))
+    options = [
+        Option(value, value or "Delete the claim", tuple(who for who, each in enumerate(values) if each == value))
+        # Deleting is always possible, also where nobody had called the claim false.
+        for value in dict.fromkeys([*distinct, ""])
+    ]
+    auto, tied = voted(values)
+    words = ["" if value is ABSENT else value or "Delete the claim" for value in values]
+    return FieldRow(key, "edit", "Edit", "text", values, words, options, auto, tied, decisions.get(key))
+
+
+def _operations(text: str, revised: str, verdicts: Sequence[Verdict | None]) -> list[dict[str, Any]]:
+    """The typed operations that give the agreed text: somebody's own where they do, else the smallest ones."""
+    for verdict in verdicts:
+        is_false = verdict is not None and verdict.factuality == Factuality.FALSE
+        if verdict is not None and is_false and same_text(verdict.revised_claim()) == revised and verdict.edit():
+            return [_as_json(operation) for operation in verdict.edit()]
+    if not revised:
+        return [_as_json(edits.Operation(EditKind.DELETE_CLAIM, 0, len(text)))]
+    return [_as_json(operation) for operation in edits.from_texts(text, revised)]
+
+
+def _as_json(operation: edits.Operation) -> dict[str, Any]:
+    return {
+        "id": "",
+        "kind": operation.kind.value,
+        "start": operation.start,
+        "end": operation.end,
+        "replacement": operation.replacement,
+    }
+
+
+def _rests_on(chosen: Sequence[Verdict | None], standing: Sequence[Verdict]) -> list[Evidence]:
+    """What the agreed verdict rests on: the passages of those whose edit (else whose verdict) stands, each once."""
+    found: dict[int, Evidence] = {}
+    for verdict in chosen or standing:
+        if verdict is not None:
+            found |= {rest.evidence_id: rest.evidence for rest in verdict.rests.all() if rest.evidence_id not in found}
+    return list(found.values())

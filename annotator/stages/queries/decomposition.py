@@ -1,0 +1,23 @@
+"""Reading the rows of screen 1 in a constant number of queries."""
+
+from __future__ import annotations
+
+from django.db.models import Prefetch
+
+from annotator.core.models import Annotation, Claim, Sentence
+
+
+def sentences_of(annotation: Annotation) -> list[Sentence]:
+    """The present sentences in order, with all their claims and suggestions (three queries)."""
+    claims = Claim.objects.select_related("suggestion").order_by("order", "id")
+    return list(
+        annotation.sentences.filter(removed="")
+        .select_related("suggestion")
+        .prefetch_related(Prefetch("claims", claims))
+        .order_by("order", "id")
+    )
+
+
+def present_claims(sentence: Sentence) -> list[Claim]:
+    """Claims that are part of the work (from the prefetched ones)."""
+    return [claim for claim in sentence.claims.all() if not claim.removed]

@@ -1,0 +1,108 @@
+"""What an annotation still lacks before it can be submitted: completeness is asked here, never by the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from annotator.core.models import Annotation, Claim, Sentence
+from annotator.core.vocabulary import ClaimType, Factuality, SentenceType, Stage
+from annotator.stages.queries.decomposition import present_claims, sentences_of
+from annotator.stages.queries.revision import StatementRow, statements_of
+from annotator.stages.queries.verification import ClaimWork, claims_to_verify
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """One answer that is missing: in words, and where it is asked (``row`` is the sentence or claim to open)."""
+
+    text: str
+    row: str
+    anchor: str
+
+
+def missing_in(annotation: Annotation) -> list[Missing]:
+    """All that is missing, in reading order."""
+    if annotation.stage == Stage.DECOMPOSE:
+        return [
+            each
+            for number, sentence in enumerate(sentences_of(annotation), start=1)
+            for each in missing_in_sentence(sentence, number)
+        ]
+    if annotation.stage == Stage.VERIFY:
+        return [each for work in claims_to_verify(annotation) for each in missing_in_claim(work)]
+    return missing_in_revision(annotation)
+
+
+def missing_in_sentence(sentence: Sentence, number: int) -> list[Missing]:
+    """Decompose: labels of the sentence; for a checkworthy one its stand-alone text and at least one claim."""
+    row = f"sentence-{sentence.public_id}"
+
+    def lack(text: str, anchor: str = "") -> Missing:
+        return Missing(text, row, anchor or row)
+
+    found: list[Missing] = []
+    if not sentence.type:
+        found.append(lack(f"type of sentence {number}", f"{row}-type"))
+    if not sentence.importance:
+        found.append(lack(f"importance of sentence {number}", f"{row}-importance"))
+    if sentence.type in (SentenceType.OPINION, SentenceType.NOT_A_CLAIM, SentenceType.OTHER):
+        return found
+    if not sentence.decontext_origin or not sentence.decontext.strip():
+        found.append(lack(f"stand-alone text of sentence {number}", f"{row}-decontext"))
+    claims = present_claims(sentence)
+    if not claims:
+        found.append(lack(f"a claim of sentence {number}"))
+    for position, claim in enumerate(claims, start=1):
+        found += [
+            Missing(f"{what} of {number}.{position}", row, f"claim-{claim.public_id}-{anchor}")
+            for what, anchor in _missing_in_decomposed_claim(claim)
+        ]
+    return found
+
+
+def _missing_in_decomposed_claim(claim: Claim) -> list[tuple[str, str]]:
+    lacks: list[tuple[str, str]] = []
+    if not claim.text_origin or not claim.text.strip():
+        lacks.append(("text", "text"))
+    if not claim.type:
+        lacks.append(("type", "type"))
+    elif claim.type == ClaimType.FACTUAL and claim.worth_checking is None:
+        lacks.append(("“worth checking”", "worth_checking"))
+    if not claim.importance:
+        lacks.append(("importance", "importance"))
+    return lacks
+
+
+def missing_in_claim(work: ClaimWork) -> list[Missing]:
+    """Verify: a stance for each passage, whether it can be decided, the verdict, and the edit of a false claim."""
+    row = f"claim-{work.claim.public_id}"
+    verdict = work.verdict
+    found = [
+        Missing(f"stance {card.number} of {work.number}", row, f"stance-{card.stance.public_id}")
+        for card in work.cards
+        if not card.stance.label
+    ]
+    if verdict.evidence_sufficient is None:
+        found.append(Missing(f"“can it be decided” of {work.number}", row, f"verdict-{verdict.public_id}-sufficient"))
+    if not verdict.factuality:
+        found.append(Missing(f"factuality of {work.number}", row, f"verdict-{verdict.public_id}-factuality"))
+    if verdict.factuality == Factuality.FALSE and not list(verdict.operations.all()):
+        found.append(Missing(f"edit of {work.number}", row, f"verdict-{verdict.public_id}-edit"))
+    return found
+
+
+def missing_in_revision(annotation: Annotation, statements: list[StatementRow] | None = None) -> list[Missing]:
+    """Revise: sentences whose agreed edits found no place by themselves or whose claims were agreed anew, and
+    sentences that are blank. No query where the caller has read the ``statements`` already."""
+    found: list[Missing] = []
+    for number, statement in enumerate(statements_of(annotation) if statements is None else statements, start=1):
+        row = f"sentence-revision-{statement.row.public_id}"
+        if statement.row.deleted:
+            continue
+        if statement.is_asked_again:
+            found.append(Missing(f"a look at sentence {number}", row, f"{row}-text"))
+        elif not statement.row.text_origin:
+            found.append(Missing(f"edit of sentence {number}", row, f"{row}-text"))
+        elif not statement.row.text.strip():
+            found.append(Missing(f"text of sentence {number}", row, f"{row}-text"))
+    return found

@@ -1,0 +1,184 @@
+"""What each person has in a row of the consolidation screen, what differs marked. No request, no writing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from annotator.core.models import User
+from annotator.core.texts import highlight
+from annotator.core.texts.edits import Piece
+from annotator.core.texts.markdown_diff import words as compared
+from annotator.stages.comparison.comparison import ABSENT, Item
+from annotator.stages.comparison.revision import FOLLOWS, Revisions
+from annotator.stages.comparison.verification import AgreedStance, Verifications
+from annotator.stages.queries.adjudication import Board
+from annotator.stages.queries.verification import Card
+
+# What no person can say of a row in which they have nothing.
+NOTHING = {
+    "claim": "no such claim",
+    "split": "no such claim",
+    "stance": "has not found this passage",
+    "handling": "was not asked",
+    "rewrite": "has no such sentence",
+    "cut": "no such sentence",
+}
+
+# Labels whose answers say nothing without the question, in few words; and what a figure over them is called.
+SHORT = {
+    "evidence_sufficient": "can be decided",
+    "reliable": "reliable",
+    "sufficient": "enough alone",
+    "handling": "undecided claims",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One person's column. ``whose`` is what a button says that takes their value over."""
+
+    number: int
+    name: str
+    whose: str
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A label that somebody gave; ``field`` says what it answers."""
+
+    field: str
+    words: str
+    value: str
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A text that somebody has here, in pieces ("same", "del", "ins") against what it is compared with."""
+
+    pieces: list[Piece]
+    label: str = ""
+
+
+@dataclass(slots=True)
+class Cell:
+    """What one person has in a row. ``nothing`` says in words that they have nothing there."""
+
+    column: Column
+    lines: list[Line] = field(default_factory=list)
+    chips: list[Chip] = field(default_factory=list)
+    nothing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The passage of a stance: where it is from, and its words with those of the claim marked."""
+
+    title: str
+    link: str
+    site: str
+    pieces: list[highlight.Piece]
+    short: list[highlight.Piece] | None
+
+
+def columns_of(board: Board, viewer: User) -> list[Column]:
+    """Everybody's column, one's own first. Two partners are "You" and "Partner"; otherwise people have names."""
+    is_partner = any(row.person_id == viewer.pk for row in board.people)
+    columns = []
+    for number, row in enumerate(board.people):
+        name = str(row.person) if row.person else "Unknown"
+        if row.person_id == viewer.pk:
+            columns.append(Column(number, "You", "Yours", True))
+        elif is_partner and len(board.people) == 2:
+            columns.append(Column(number, f"Partner: {name}", "Partner’s", False))
+        else:
+            columns.append(Column(number, name, f"{name}’s", False))
+    return sorted(columns, key=lambda column: not column.is_own)
+
+
+def cell_of(board: Board, item: Item, column: Column, columns: Sequence[Column]) -> Cell:
+    """What a person has in a row."""
+    cell = Cell(column)
+    number = column.number
+    texts = _texts(board, item, number)
+    base = _base(board, item, column, columns)
+    cell.lines = [Line(against(base, text)) for text in texts]
+    for row in item.active:
+        value = row.values[number]
+        if value is ABSENT:
+            continue
+        if row.kind == "label" and row.words[number]:
+            words = f"{SHORT[row.name]}: {row.words[number].lower()}" if isinstance(value, bool) else row.words[number]
+            cell.chips.append(Chip(row.label, words, str(value), row.differs))
+        elif row.name == "edit":
+            claim = [Piece("del", item.heading)] if not value else against(item.heading, value)
+            cell.lines.insert(0, Line(claim, "Deleted" if not value else "Mended"))
+        elif row.kind == "text" and item.kind == "rewrite" and not value:
+            cell.lines = [Line([Piece("del", item.heading)], "Deleted")]
+        elif item.kind == "answer" and value == FOLLOWS:
+            cell.nothing = "merged from the sentences"
+    if item.kind == "verdict":
+        for line in [line for line in cell.lines if not line.label]:
+            cell.lines[cell.lines.index(line)] = Line(line.pieces, "Reason")
+    elif not cell.lines and not cell.chips and not cell.nothing:
+        take = next((row for row in item.fields if row.kind == "take"), None)
+        unasked = take is not None and take.values[number] is ABSENT
+        cell.nothing = "the sentence needs no checking" if unasked else NOTHING.get(item.kind, "nothing")
+    return cell
+
+
+def _texts(board: Board, item: Item, number: int) -> list[str]:
+    """What a person has in a row; where they wrote a text that stands alone, that."""
+    if item.kind == "sentence":
+        row = next(row for row in item.fields if row.name == "decontext")
+        value = row.values[number]
+        return [value] if row.is_active and isinstance(value, str) and value else item.texts[number]
+    if item.kind == "answer" and isinstance(board.comparison, Revisions):
+        return [board.comparison.answers[number]] if item.texts[number] else []
+    return [text for text in item.texts[number] if text]
+
+
+def _base(board: Board, item: Item, column: Column, columns: Sequence[Column]) -> str:
+    """What a person's text is compared with: in a rewrite the original, else the first column. "": with nothing."""
+    if item.kind in ("rewrite", "handling"):
+        return item.heading
+    if item.kind == "verdict" or column == columns[0]:
+        return ""
+    first, own = _texts(board, item, columns[0].number), _texts(board, item, column.number)
+    return first[0] if len(first) == len(own) == 1 else ""
+
+
+def against(base: str, text: str) -> list[Piece]:
+    """A text with what differs from another marked; the space around what differs is not."""
+    if not base:
+        return [Piece("same", text)]
+    pieces: list[Piece] = []
+    for piece in compared(base, text):
+        words = piece.text.strip()
+        if piece.kind == "same" or not words:
+            pieces.append(piece)
+            continue
+        before, after = piece.text.split(words, 1)
+        pieces += [
+            each for each in (Piece("same", before), Piece(piece.kind, words), Piece("same", after)) if each.text
+        ]
+    return pieces
+
+
+def sources_of(board: Board) -> dict[str, Source]:
+    """The passages of the stances, by the keys of their rows."""
+    if not isinstance(board.comparison, Verifications):
+        return {}
+    rows = [item for item in board.comparison.items if item.kind == "stance"]
+    return {item.key: _source(stance) for item, stance in zip(rows, board.comparison.stances, strict=True)}
+
+
+def _source(agreed: AgreedStance) -> Source:
+    card = Card(agreed.evidence, agreed.sources[0])
+    passage = agreed.evidence.passage
+    pieces = highlight.mark(agreed.evidence.claim.text if passage else "", passage)
+    return Source(
+        agreed.evidence.title or agreed.evidence.url, card.link, card.site, pieces, highlight.shortened(pieces)
+    )

@@ -1,0 +1,183 @@
+"""The choices of a difference on the consolidation screen, and what its form sends. No request, no writing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotator.core.models import Decision, User
+from annotator.core.texts.edits import Piece
+from annotator.core.vocabulary import DisagreementReason
+from annotator.stages.comparison.comparison import ABSENT, FieldRow, Item, Option
+from annotator.stages.comparison.revision import FOLLOWS
+from annotator.stages.screens.adjudicate_cells import Column, against
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A radio button. ``pick`` is what the form sends (see ``picked``)."""
+
+    pick: str
+    label: str
+    value: str
+    checked: bool
+
+
+@dataclass(slots=True)
+class FieldView:
+    """A difference with its choices: those that people have made, then ``others``."""
+
+    row: FieldRow
+    choices: list[Choice]
+    others: list[Choice]
+    decision: Decision | None
+    locked: str
+    who: str
+    can_type: bool
+    base: str
+    typed: str
+    settled: list[Piece]
+    refused: str = ""
+
+    @property
+    def is_other(self) -> bool:
+        """What stands is nobody's value."""
+        return any(choice.checked for choice in self.others) or (self.row.is_decided and self.can_type and self.is_new)
+
+    @property
+    def is_new(self) -> bool:
+        """Somebody typed what stands."""
+        return self.decision is not None and self.decision.choice is None and self.row.is_decided
+
+    @property
+    def typed_pick(self) -> str:
+        """What was typed and stands, as the form sends it when only the reason is changed."""
+        return f"value {json.dumps(self.decision.value)}" if self.decision and self.is_new else ""
+
+    @property
+    def version(self) -> int:
+        return self.decision.version if self.decision else 0
+
+    @property
+    def reason(self) -> str:
+        return self.decision.reason if self.decision else ""
+
+    @property
+    def one_a_line(self) -> bool:
+        return self.row.kind == "whole"
+
+    @property
+    def reason_label(self) -> str:
+        return DisagreementReason(self.reason).label if self.reason else ""
+
+
+def closed_for(row: FieldRow, is_third: bool) -> str:
+    """Why a partner cannot settle this one; "" if they can."""
+    if is_third:
+        return ""
+    if row.decision is not None and row.decision.is_final and row.is_decided:
+        return "The third rater has settled this. Ask them if you think it is wrong."
+    if row.tied:
+        return "No majority: the third rater settles this one. Say in a comment what you think."
+    return ""
+
+
+def field_of(
+    row: FieldRow, item: Item, columns: Sequence[Column], viewer: User, *, closed: str, mine: Mapping[str, str]
+) -> FieldView:
+    """A difference as one person sees it. ``closed``: why they cannot settle it; ``mine``: see ``groups_of``."""
+    taken = [option for option in row.options if option.people]
+    if row.kind == "take":
+        taken = sorted(row.options, key=lambda option: bool(option.value))
+    elif row.kind == "label":
+        # The same order for everybody, whoever's answer it is: yes before no, else as the comparison has them.
+        taken.sort(key=lambda option: option.value in ("no", False))
+    else:
+        order = [column.number for column in columns]
+        taken.sort(key=lambda option: min(order.index(number) for number in option.people))
+    others = [] if row.kind == "take" else [option for option in row.options if not option.people]
+    if row.kind == "label" and len(taken) == 1:
+        taken, others = taken + others, []  # the others have yet to answer: no answer is nearer than another
+    settled = row.settled
+    is_text = isinstance(settled, str) and row.kind == "text" and settled != FOLLOWS
+    base = item.heading if item.kind in ("rewrite", "handling", "verdict") else _first_text(row, item, columns)
+    return FieldView(
+        row,
+        [_choice(row, option, columns) for option in taken],
+        [_choice(row, option, columns) for option in others],
+        row.decision,
+        closed,
+        _who(row.decision, viewer),
+        row.kind == "text" or row.name == "split",
+        base,
+        typed=_typed(row, item, columns),
+        settled=against(base, settled) if is_text else [],
+        refused=mine.get(row.key, ""),
+    )
+
+
+def _choice(row: FieldRow, option: Option, columns: Sequence[Column]) -> Choice:
+    return Choice(pick_of(row, option), label_of(row, option, columns), str(option.value), _stands(row, option))
+
+
+def label_of(row: FieldRow, option: Option, columns: Sequence[Column]) -> str:
+    """What a button says: the label, or for texts whose it is."""
+    if row.kind in ("label", "take") or not option.people:
+        return option.label
+    whose = " and ".join(column.whose for column in columns if column.number in option.people)
+    if row.kind == "whole":
+        return f"{whose}, {option.label}"
+    short = {"": "delete", FOLLOWS: "merge from the sentences"}.get(str(option.value))
+    return f"{whose}: {short}" if short else whose
+
+
+def _stands(row: FieldRow, option: Option) -> bool:
+    return row.is_decided and bool(row.settled == option.value)
+
+
+def _first_text(row: FieldRow, item: Item, columns: Sequence[Column]) -> str:
+    """The text of the first column that has one."""
+    if row.name == "split":
+        return ""
+    return next((value for column in columns if isinstance(value := row.values[column.number], str)), "")
+
+
+def _typed(row: FieldRow, item: Item, columns: Sequence[Column]) -> str:
+    """What the box for another text begins with."""
+    settled = row.settled
+    if isinstance(settled, list):
+        return "\n".join(settled)
+    if row.name == "split":
+        return "\n".join(item.texts[columns[0].number] or next(texts for texts in item.texts if texts))
+    if isinstance(settled, str) and settled not in ("", FOLLOWS):
+        return settled
+    first = _first_text(row, item, columns)
+    return item.heading if first == "" and item.kind == "rewrite" else "" if first == FOLLOWS else first
+
+
+def _who(decision: Decision | None, viewer: User) -> str:
+    if decision is None or not decision.is_settled:
+        return ""
+    name = "You" if decision.by_id == viewer.pk else str(decision.by)
+    return f"{name}, as third rater," if decision.is_final else name
+
+
+def pick_of(row: FieldRow, option: Option) -> str:
+    """An option as the form sends it: "person 0", or "value …" as JSON where it is nobody's."""
+    return f"value {json.dumps(option.value)}" if option.choice is None else f"person {option.choice}"
+
+
+def picked(raw: str) -> tuple[int | None, Any]:
+    """The choice and the value of what the form sent; ABSENT where it makes no sense."""
+    kind, _, rest = raw.partition(" ")
+    if kind == "person" and rest.isdecimal() and len(rest) < 4:
+        return int(rest), ABSENT
+    if kind == "value":
+        try:
+            value = json.loads(rest)
+        except (ValueError, RecursionError):
+            return None, ABSENT
+        return None, "\n".join(map(str, value)) if isinstance(value, list) else value
+    return None, ABSENT

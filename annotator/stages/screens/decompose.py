@@ -1,0 +1,343 @@
+"""Screen 1: the response on the left, one sentence and its claims on the right."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import F
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET, require_POST
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError, shown_suggestion
+from annotator.core.models import Annotation, Claim, SentBack, Sentence
+from annotator.core.screens.common import (
+    document_for,
+    is_htmx,
+    own_annotation,
+    person,
+    seconds,
+    speaks_errors,
+    stage_links,
+    whole_number,
+)
+from annotator.core.vocabulary import REMOVAL_REASONS, ClaimType, Importance, NotWorthReason, SentenceType, Stage
+from annotator.stages.actions import decompose as actions
+from annotator.stages.queries.decomposition import present_claims, sentences_of
+from annotator.stages.queries.missing import Missing, missing_in_sentence
+from annotator.stages.screens.start import own_place, start_page
+
+TEMPLATE = "stages/decompose.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """A claim that was sent back from verify, with who did so and why. ``claims``: the rows it was agreed from."""
+
+    text: str
+    reason: str
+    by: str
+    claims: list[int]
+
+
+@dataclass(slots=True)
+class SentenceRow:
+    """A sentence as the map and the panel show it."""
+
+    number: int
+    sentence: Sentence
+    missing: list[Missing]
+    editable: bool
+    sent_back: list[Return] = field(default_factory=list)
+
+    @property
+    def locked(self) -> bool:
+        return not self.editable
+
+    @property
+    def claims(self) -> list[Claim]:
+        return present_claims(self.sentence)
+
+    @property
+    def returned_claims(self) -> list[Return]:
+        """What was sent back and stands under no claim here: the agreed claim was made from another person's."""
+        own = {claim.pk for claim in self.claims}
+        return [each for each in self.sent_back if not own & set(each.claims)]
+
+    @property
+    def removed_claims(self) -> list[Claim]:
+        return [claim for claim in self.sentence.claims.all() if claim.removed in set(REMOVAL_REASONS)]
+
+    @property
+    def is_folded(self) -> bool:
+        """Claims are folded away where a person has said that the sentence needs no checking."""
+        return self.sentence.type not in ("", SentenceType.CHECKWORTHY)
+
+    @property
+    def open_suggestions(self) -> int:
+        """Values on show that nobody has decided yet."""
+        return open_fields(self.sentence, SENTENCE_FIELDS) + sum(
+            open_fields(claim, CLAIM_FIELDS) for claim in self.claims
+        )
+
+    @property
+    def keeps_text(self) -> bool:
+        """A stand-alone text that nobody proposed waits to be written, or kept as the sentence stands."""
+        sentence = self.sentence
+        return sentence.suggestion_id is None and not sentence.decontext_origin and bool(sentence.decontext.strip())
+
+    @property
+    def open_claims(self) -> set[int]:
+        """The claims (primary keys) with such values."""
+        return {claim.pk for claim in self.claims if open_fields(claim, CLAIM_FIELDS)}
+
+
+SENTENCE_FIELDS = ("decontext", "type", "importance")
+CLAIM_FIELDS = ("text", "type", "worth_checking", "importance")
+
+
+def open_fields(record: Sentence | Claim, names: tuple[str, ...]) -> int:
+    """How many fields of a record show a suggestion that waits for a decision. A field that the suggestion leaves
+    blank is missing, not open: there is nothing to take over."""
+    if record.suggestion_id is None:
+        return 0
+    return sum(
+        1
+        for name in names
+        if not getattr(record, f"{name}_origin")
+        and (getattr(record, name) if name in ("decontext", "text") else shown_suggestion(record, name) is not None)
+    )
+
+
+def returns_of(annotation: Annotation) -> dict[int, list[Return]]:
+    """What waits for a repair, by the person's sentence (primary key). Two queries."""
+    rows = (
+        SentBack.objects.filter(
+            document=annotation.document_id,
+            settled_at__isnull=True,
+            claim__sentence__sources__annotation=annotation,
+        )
+        .annotate(own_sentence=F("claim__sentence__sources"))
+        .select_related("by", "claim")
+        .prefetch_related("claim__sources")
+        .order_by("id")
+    )
+    found: dict[int, list[Return]] = {}
+    for row in rows:
+        claims = [source.pk for source in row.claim.sources.all()]
+        found.setdefault(row.own_sentence, []).append(Return(row.claim.text, row.reason, str(row.by), claims))
+    return found
+
+
+def place_of(rows: list[SentenceRow], current: str) -> tuple[int | None, str]:
+    """Where a sentence or claim stands: the position of its row, and the id of the element to go to.
+
+    A claim that is gone gives its place to the next one, else to the one before it, else to the sentence.
+    """
+    for position, row in enumerate(rows):
+        if row.sentence.public_id == current:
+            return position, f"sentence-{current}"
+        claims = list(row.sentence.claims.all())
+        at = next((i for i, claim in enumerate(claims) if claim.public_id == current), None)
+        if at is None:
+            continue
+        near = next((claim for claim in [*claims[at:], *reversed(claims[:at])] if not claim.removed), None)
+        return position, f"claim-{near.public_id}" if near else f"sentence-{row.sentence.public_id}"
+    return None, ""
+
+
+def context_of(annotation: Annotation, user: Any, current: str = "") -> dict[str, Any]:
+    """All that the screen shows: rows in order, the current one, what is missing. Constant number of queries.
+
+    ``current`` is the public id of the sentence or claim to show; without it the first one that is open.
+    """
+    sentences = sentences_of(annotation)
+    can_edit = rules.can_edit(user, annotation)
+    open_only = rules.sent_back_sentences(annotation) if annotation.only_sent_back else None
+    returns = returns_of(annotation) if annotation.only_sent_back else {}
+    rows = [
+        SentenceRow(
+            number,
+            sentence,
+            missing_in_sentence(sentence, number),
+            can_edit and (open_only is None or sentence.pk in open_only),
+            returns.get(sentence.pk, []),
+        )
+        for number, sentence in enumerate(sentences, start=1)
+    ]
+    position, mark = place_of(rows, current) if current else (None, "")
+    if position is None:
+        editable = [i for i, row in enumerate(rows) if row.editable]
+        position = next((i for i in editable if rows[i].missing), editable[0] if editable else 0)
+    here = rows[position] if rows else None
+    is_repair = can_edit and open_only is not None
+    return {
+        "annotation": annotation,
+        "document": annotation.document,
+        "benchmark": annotation.document.benchmark,
+        "stage": Stage.DECOMPOSE,
+        "rows": rows,
+        "here": here,
+        "mark": mark or (f"sentence-{here.sentence.public_id}" if here else ""),
+        "is_repair": is_repair,
+        "focus": False,
+        "open_rows": [row for row in rows if row.editable] if is_repair else [],
+        "previous": rows[position - 1] if position > 0 else None,
+        "next": rows[position + 1] if position + 1 < len(rows) else None,
+        "complete": sum(1 for row in rows if not row.missing),
+        "missing": [each for row in rows for each in row.missing],
+        "can_edit": can_edit,
+        "sentence_types": list(SentenceType),
+        "claim_types": list(ClaimType),
+        "importances": list(Importance),
+        "removal_reasons": REMOVAL_REASONS,
+        "not_worth_reasons": list(NotWorthReason),
+        "worth_options": [{"value": "yes", "label": "Yes"}, {"value": "no", "label": "No"}],
+        "stages": stage_links(annotation.document, Stage.DECOMPOSE),
+        "pieces": pieces_of(annotation.document.response, rows),
+    }
+
+
+@dataclass(slots=True)
+class Piece:
+    """A stretch of the response on the map: a sentence, or what stands between two."""
+
+    text: str
+    row: SentenceRow | None = None
+
+
+def pieces_of(response: str, rows: list[SentenceRow]) -> list[Piece]:
+    """The response cut at the sentences. Sentences that are no substring follow one another at the end."""
+    pieces: list[Piece] = []
+    position = 0
+    loose: list[Piece] = []
+    for row in rows:
+        start, end = row.sentence.start, row.sentence.end
+        if start is None or end is None or start < position:
+            loose.append(Piece(row.sentence.text, row))
+            continue
+        if start > position:
+            pieces.append(Piece(response[position:start]))
+        pieces.append(Piece(response[start:end], row))
+        position = end
+    if position < len(response) and not loose:
+        pieces.append(Piece(response[position:]))
+    return pieces + loose
+
+
+@require_GET
+@speaks_errors
+def show(request: HttpRequest, public_id: str) -> HttpResponse:
+    """The screen; with htmx only the panel, the map and the foot, for moving between sentences."""
+    document = document_for(request, public_id)
+    annotation = own_place(document, Stage.DECOMPOSE, person(request))
+    if annotation is None:
+        return start_page(request, document, Stage.DECOMPOSE)
+    context = context_of(annotation, person(request), request.GET.get("sentence", ""))
+    template = f"{TEMPLATE}#workspace" if is_htmx(request) else TEMPLATE
+    return render(request, template, context)
+
+
+def workspace(request: HttpRequest, annotation: Annotation, current: str) -> HttpResponse:
+    """The whole workspace after a structural change. ``current``: the sentence or claim it was about, which gets
+    the focus."""
+    annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=annotation.pk)
+    context = context_of(annotation, person(request), current)
+    return render(request, f"{TEMPLATE}#workspace", context | {"focus": bool(current)})
+
+
+def saved(request: HttpRequest, annotation: Annotation, record: Sentence | Claim) -> HttpResponse:
+    """The fragments that change when one field was saved: never the text boxes."""
+    sentence = record if isinstance(record, Sentence) else record.sentence
+    context = context_of(annotation, person(request), sentence.public_id)
+    return render(request, f"{TEMPLATE}#saved", context | {"oob": True})
+
+
+def _sentence(request: HttpRequest, public_id: str, sentence_id: str) -> Sentence:
+    annotation = own_annotation(request, document_for(request, public_id), Stage.DECOMPOSE)
+    return get_object_or_404(
+        Sentence.objects.select_related("annotation__document__benchmark"),
+        annotation=annotation,
+        public_id=sentence_id,
+    )
+
+
+def _claim(request: HttpRequest, public_id: str, claim_id: str) -> Claim:
+    annotation = own_annotation(request, document_for(request, public_id), Stage.DECOMPOSE)
+    return get_object_or_404(
+        Claim.objects.select_related("sentence__annotation__document__benchmark"),
+        sentence__annotation=annotation,
+        public_id=claim_id,
+    )
+
+
+@require_POST
+@speaks_errors
+def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what: str) -> HttpResponse:
+    """Take over, add a claim, split, merge with the next: then the workspace anew."""
+    sentence = _sentence(request, public_id, sentence_id)
+    by, active = person(request), seconds(request)
+    current = sentence.public_id
+    told = ""
+    if what == "take-over":
+        suggested = actions.take_over_sentence(sentence, by=by, active_seconds=active)
+        number, current = next_incomplete(sentence.annotation, sentence)
+        told = f"Sentence {number} {'taken over' if suggested else 'kept as it is'}. Undo: Z"
+    elif what == "add-claim":
+        current = actions.add_claim(sentence, by=by, active_seconds=active).public_id
+    elif what == "split":
+        current = actions.split_sentence(sentence, whole_number(request, "at"), by=by, active_seconds=active).public_id
+    elif what == "merge":
+        actions.merge_sentence_with_next(sentence, by=by, active_seconds=active)
+    else:
+        raise BadValueError(f"A sentence cannot “{what}”.")
+    response = workspace(request, sentence.annotation, current)
+    if told:
+        response["HX-Trigger"] = json.dumps({"touchstone:told": {"text": told}})
+    return response
+
+
+def next_incomplete(annotation: Annotation, sentence: Sentence) -> tuple[int, str]:
+    """The number of a sentence, and where focus moves when it is done: to the next one with something missing, else
+    it stays."""
+    rows = sentences_of(annotation)
+    ids = [row.pk for row in rows]
+    here = ids.index(sentence.pk) if sentence.pk in ids else 0
+    if rows and missing_in_sentence(rows[here], here + 1):
+        return here + 1, sentence.public_id
+    for position in [*range(here + 1, len(rows)), *range(here)]:
+        if missing_in_sentence(rows[position], position + 1):
+            return here + 1, rows[position].public_id
+    return here + 1, sentence.public_id
+
+
+@require_POST
+@speaks_errors
+def change_claim(request: HttpRequest, public_id: str, claim_id: str, what: str) -> HttpResponse:
+    """Take over, remove, restore, split, merge, move: then the workspace anew."""
+    claim = _claim(request, public_id, claim_id)
+    by, active = person(request), seconds(request)
+    current = claim.public_id
+    if what == "take-over":
+        actions.take_over_claim(claim, by=by, active_seconds=active)
+    elif what == "remove":
+        reason, note = request.POST.get("reason", ""), request.POST.get("note", "")
+        actions.remove_claim(claim, reason, note=note, by=by, active_seconds=active)
+    elif what == "restore":
+        actions.restore_claim(claim, by=by, active_seconds=active)
+    elif what == "split":
+        current = actions.split_claim(claim, whole_number(request, "at"), by=by, active_seconds=active).public_id
+    elif what == "merge":
+        actions.merge_claim_with_next(claim, by=by, active_seconds=active)
+    elif what in ("up", "down"):
+        actions.move_claim(claim, -1 if what == "up" else 1, by=by, active_seconds=active)
+    elif what == "to-sentence":
+        target = _sentence(request, public_id, request.POST.get("sentence", ""))
+        actions.move_claim_to_sentence(claim, target, by=by, active_seconds=active)
+        current = claim.sentence.public_id  # one goes on where one was
+    else:
+        raise BadValueError(f"A claim cannot “{what}”.")
+    return workspace(request, claim.sentence.annotation, current)

@@ -1,0 +1,202 @@
+"""Saving one field from any screen, undo and redo, history, submit: what all three screens do alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError
+from annotator.core.models import Activity, Annotation, Claim, Document
+from annotator.core.models.base import Record
+from annotator.core.queries.history import versions_of
+from annotator.core.record_keys import find_record, key_of
+from annotator.core.screens.common import (
+    document_for,
+    is_htmx,
+    own_annotation,
+    person,
+    seconds,
+    speaks_errors,
+    whole_number,
+)
+from annotator.core.vocabulary import Stage
+from annotator.stages.actions import saving, submit
+from annotator.stages.screens import adjudicate, decompose, revise, verify
+
+SCREENS: dict[Stage, Any] = {Stage.DECOMPOSE: decompose, Stage.VERIFY: verify, Stage.REVISE: revise}
+
+
+def _own_record(request: HttpRequest, key: str) -> tuple[Record, Annotation]:
+    """A record of one's own work. What belongs to others is not found, so that nothing leaks."""
+    record = find_record(key)
+    if isinstance(record, Document):
+        raise Http404
+    annotation = saving.annotation_of(record)
+    if annotation.person_id != person(request).pk:
+        raise Http404
+    rules.check_see_benchmark(person(request), annotation.document.benchmark)
+    return record, annotation
+
+
+@require_POST
+@speaks_errors
+def save(request: HttpRequest, key: str) -> HttpResponse:
+    """Save one field; answer with the fragments that change, or with both texts if it was changed meanwhile."""
+    record, _ = _own_record(request, key)
+    name, raw = request.POST.get("field", ""), request.POST.get("value", "")
+    try:
+        saved = saving.save_field(
+            record,
+            name,
+            raw,
+            by=person(request),
+            version=whole_number(request, "version"),
+            active_seconds=seconds(request),
+        )
+    except saving.StaleSaveError as stale:
+        return conflict(request, stale)
+    annotation = saving.annotation_of(saved.record)
+    return SCREENS[Stage(annotation.stage)].saved(request, annotation, saved.record)  # type: ignore[no-any-return]
+
+
+# What a field is called where a person reads it.
+FIELD_NAMES = {
+    "decontext": "Stand-alone text",
+    "text": "Text",
+    "type": "Type",
+    "importance": "Importance",
+    "worth_checking": "Worth checking",
+    "not_worth_reason": "Reason",
+    "label": "Stance",
+    "reliable": "Reliable source",
+    "sufficient": "Enough alone",
+    "evidence_sufficient": "Can this evidence decide it?",
+    "factuality": "Factuality",
+    "reason": "Reason",
+    "confidence": "Confidence",
+    "handling": "What happens to the claim",
+}
+
+
+def conflict(request: HttpRequest, stale: saving.StaleSaveError) -> HttpResponse:
+    """Both values side by side, for the person to choose; nothing was written."""
+    activity = stale.activity
+    own = activity is not None and activity.by_id == person(request).pk
+    name = str(activity.by) if activity is not None and activity.by else "Touchstone"
+    context = {
+        "record": key_of(stale.record),
+        "field": stale.field,
+        "label": FIELD_NAMES.get(stale.field, stale.field.capitalize()),
+        "version": stale.record.version,
+        "who": "You, in another tab," if own else name,
+        "mine": _as_sent(stale.mine),
+        "theirs": _as_sent(stale.theirs),
+        "mine_shown": _as_read(stale, stale.mine),
+        "theirs_shown": _as_read(stale, stale.theirs),
+    }
+    return render(request, "components/conflict.html", context, status=409)
+
+
+def _as_sent(value: Any) -> str:
+    """A value as the form would send it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def _as_read(stale: saving.StaleSaveError, value: Any) -> str:
+    """A value in a person's words: the label of a word, the text itself, or that nothing stands there."""
+    choices = dict(getattr(stale.record._meta.get_field(stale.field), "flatchoices", []))
+    return str(choices.get(value, "")) or _as_sent(value).capitalize() if choices else _as_sent(value) or "(empty)"
+
+
+@require_POST
+@speaks_errors
+def undo(request: HttpRequest, public_id: str, stage: str, what: str) -> HttpResponse:
+    """Take back, or bring back, one's own last change of this stage; then the workspace anew."""
+    document = document_for(request, public_id)
+    if stage not in SCREENS:
+        raise Http404
+    annotation = own_annotation(request, document, Stage(stage))
+    step = saving.undo if what == "undo" else saving.redo
+    activity = step(annotation, by=person(request))
+    return SCREENS[Stage(stage)].workspace(request, annotation, row_of(activity))  # type: ignore[no-any-return]
+
+
+def row_of(activity: Activity) -> str:
+    """The sentence or claim that an activity was about, so that the screen can go there.
+
+    The order of others moves along with many changes: it tells only where nothing else was changed.
+    """
+    for change in sorted(activity.changes, key=lambda each: each["field"] == "order"):
+        record = find_record(change["record"])
+        if isinstance(record, Claim):
+            return record.public_id
+        for name in ("claim", "sentence"):
+            if hasattr(record, name):
+                return str(getattr(record, name).public_id)
+        if hasattr(record, "evidence"):
+            return str(record.evidence.claim.public_id)
+        return record.public_id
+    return ""
+
+
+@require_GET
+@speaks_errors
+def history(request: HttpRequest, key: str, field: str) -> HttpResponse:
+    """Every version of one field, newest first, with who and when."""
+    record, annotation = _own_record(request, key)
+    context = {
+        "record": key,
+        "field": field,
+        "versions": versions_of(record, annotation, field),
+        "can_edit": rules.can_edit(person(request), annotation),
+    }
+    return render(request, "components/history.html", context)
+
+
+@require_POST
+@speaks_errors
+def restore(request: HttpRequest, key: str, field: str) -> HttpResponse:
+    """Set a field back to an earlier version; with which=before to what stood there before that activity."""
+    record, annotation = _own_record(request, key)
+    activity = get_object_or_404(Activity, annotation=annotation, public_id=request.POST.get("activity", ""))
+    original = request.POST.get("which") == "before"
+    saved = saving.restore(record, field, activity, by=person(request), original=original)
+    screen = SCREENS[Stage(annotation.stage)]
+    return screen.workspace(request, annotation, row_of(saved.activity) if saved.activity else "")  # type: ignore[no-any-return]
+
+
+@require_POST
+@speaks_errors
+def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
+    """Submit; what is missing comes back as links, a finished stage leads to the document's page, or on to agreeing."""
+    document = document_for(request, public_id)
+    try:
+        chosen = Stage(stage)
+    except ValueError:
+        raise BadValueError("There are three stages: decompose, verify, revise.") from None
+    annotation = own_annotation(request, document, chosen)
+    try:
+        submit.submit(annotation, by=person(request), active_seconds=seconds(request))
+    except submit.IncompleteError as incomplete:
+        context = {
+            "missing": incomplete.missing,
+            "annotation": annotation,
+            "document": document,
+            "stage": chosen,
+        }
+        return render(request, "components/incomplete.html", context, status=422)
+    response = HttpResponse(status=204 if is_htmx(request) else 303)
+    document.refresh_from_db()
+    # A newcomer sees at once how they did; who was the last to submit goes on to settle it with the others.
+    target = reverse("practice" if document.practice_for_id else "document", args=[public_id])
+    if adjudicate.is_open(document, chosen) and rules.can_consolidate(person(request), document, chosen):
+        target = reverse("agree", args=[public_id, chosen.value])
+    response["HX-Redirect" if is_htmx(request) else "Location"] = target
+    return response

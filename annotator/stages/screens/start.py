@@ -1,0 +1,43 @@
+"""Opening a stage to look takes no place: without one, a page asks first. "My work" and the document's page take the
+place by their own button, so nobody meets this page on the usual way."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from annotator.core import rules
+from annotator.core.gold_copies import check_may_begin
+from annotator.core.models import Annotation, Document, User
+from annotator.core.queries.own_rows import own_annotation_of
+from annotator.core.screens.common import is_htmx, person, stage_links
+from annotator.core.vocabulary import AnnotationState, Stage
+from annotator.stages.actions.annotate import open_annotation
+from annotator.team.queries.batches import seats_at
+
+
+def own_place(document: Document, stage: Stage, user: User) -> Annotation | None:
+    """The person's own annotation, with rows for what has come since; None where they have no place."""
+    own, lacks_rows = own_annotation_of(document, stage, user)
+    return open_annotation(document, stage, by=user) if lacks_rows else own
+
+
+def start_page(request: HttpRequest, document: Document, stage: Stage) -> HttpResponse:
+    """One button that takes a place. Raises NotAllowedError with what stands in the way where none is free."""
+    annotations = list(document.annotations.filter(stage=stage, seat__isnull=False))
+    user = person(request)
+    rules.check_take_place(user, document, stage, seats=seats_at(annotations, stage))
+    check_may_begin(user, document)
+    if is_htmx(request):  # the place was taken back while the screen was open
+        return HttpResponse(status=204, headers={"HX-Redirect": request.path})
+    context = {
+        "document": document,
+        "benchmark": document.benchmark,
+        "stage": stage,
+        "stages": stage_links(document, stage),
+        "is_begun": bool(annotations),
+        "was_taken_back": document.annotations.filter(
+            stage=stage, person=user, state=AnnotationState.TAKEN_BACK
+        ).exists(),
+    }
+    return render(request, "stages/start.html", context)

@@ -1,0 +1,335 @@
+"""Screen 2: the claims on the left, one claim with its evidence in the middle, the judgement on the right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError
+from annotator.core.models import Activity, Annotation, Evidence, Stance, User, Verdict, VerdictSuggestion
+from annotator.core.models.base import Record
+from annotator.core.screens.common import (
+    document_for,
+    is_htmx,
+    own_annotation,
+    person,
+    problem,
+    seconds,
+    speaks_errors,
+    stage_links,
+    whole_number,
+)
+from annotator.core.texts import edits
+from annotator.core.vocabulary import Confidence, EditKind, Factuality, Stage, StanceLabel
+from annotator.stages import verdict_hints
+from annotator.stages.actions import documents
+from annotator.stages.actions import verify as actions
+from annotator.stages.queries.machine_opinions import held_of
+from annotator.stages.queries.verification import agreed_sentences, claims_to_verify, last_search
+from annotator.stages.screens.start import own_place, start_page
+from annotator.stages.screens.verify_rows import ClaimRow, card_rows, edit_rows, groups_of
+from annotator.suggestions.actions import runs
+
+TEMPLATE = "stages/verify.html"
+
+YES_NO = [{"value": "yes", "label": "Yes"}, {"value": "no", "label": "No"}]
+CAN_DECIDE = [
+    {"value": "yes", "label": "Yes", "key": "y"},
+    {"value": "no", "label": "No, I searched", "key": "x"},
+]
+# Short words: three choices fit in one line of the narrow column.
+FACTUALITY = [
+    {"value": Factuality.TRUE.value, "label": "True", "key": "t", "glyph": "✓", "tone": "support"},
+    {"value": Factuality.FALSE.value, "label": "False", "key": "f", "glyph": "✕", "tone": "refute"},
+    {"value": Factuality.NOT_ENOUGH_EVIDENCE.value, "label": "Not enough", "key": "u", "glyph": "?", "tone": "neutral"},
+]
+# Where the refusal of a form is shown: at the form.
+PLACES = {
+    "add-evidence": "#add-evidence-problem",
+    "search-again": "#search-problem",
+    "add-edit": "#edit-problem",
+    "rewrite": "#edit-problem",
+    "delete-claim": "#edit-problem",
+    "send-back": "#send-back-problem",
+    "take-correction": "#machine-problem",
+}
+
+
+def context_of(annotation: Annotation, user: User, current: str = "") -> dict[str, Any]:
+    """All that the screen shows. The number of queries does not grow with claims or evidence."""
+    sentences = agreed_sentences(annotation)
+    works = claims_to_verify(annotation, sentences)
+    groups = groups_of(sentences, works)
+    rows = [row for group in groups for row in group.rows]
+    at = next((i for i, row in enumerate(rows) if row.id == current), None)
+    if at is None:
+        at = next((i for i, row in enumerate(rows) if row.missing), 0)
+    here = rows[at] if rows else None
+    around = [*rows[at + 1 :], *rows[:at]] if rows else []
+    benchmark = annotation.document.benchmark
+    can_edit = rules.can_edit(user, annotation)
+    context: dict[str, Any] = {
+        "annotation": annotation,
+        "document": annotation.document,
+        "benchmark": benchmark,
+        "stage": Stage.VERIFY,
+        "stages": stage_links(annotation.document, Stage.VERIFY),
+        "groups": groups,
+        "rows": rows,
+        "here": here,
+        # In the ids of fragments: an answer that comes late never lands in another claim's page.
+        "key": here.id if here else "none",
+        "previous": rows[at - 1] if at > 0 else None,
+        "next": rows[at + 1] if at + 1 < len(rows) else None,
+        "next_open": next((row for row in around if row.missing), None),
+        "open_elsewhere": [row for row in rows if row.missing and row is not here],
+        "complete": sum(1 for row in rows if not row.missing),
+        "all_done": all(not row.missing for row in rows),
+        "can_edit": can_edit,
+        "locked": not can_edit,
+        "can_search": bool(benchmark.strategy and benchmark.corpus_id),
+        "stance_labels": list(StanceLabel),
+        "confidences": list(Confidence),
+        "yes_no_options": YES_NO,
+        "can_decide_options": CAN_DECIDE,
+        "factuality_options": FACTUALITY,
+        "oob": False,
+    }
+    return context | (_context_here(annotation, here) if here else {})
+
+
+def _context_here(annotation: Annotation, here: ClaimRow) -> dict[str, Any]:
+    verdict = here.work.verdict
+    given = [(StanceLabel(c.stance.label), c.stance.reliable) for c in here.work.cards if c.stance.label]
+    cards = card_rows(annotation, here.work)
+    return {
+        "verdict": verdict,
+        "claim": here.work.claim,
+        "cards": cards,
+        "in_order": sorted(cards, key=lambda row: row.card.number),
+        "folded": sum(1 for row in cards if row.card.folded),
+        "first_open": next((row.card.number for row in cards if not row.card.stance.label), 0),
+        "just_added": 0,
+        "hint": verdict_hints.hint(given),
+        "edits": edit_rows(verdict),
+        "revised": edits.pieces(verdict.claim.text, verdict.edit()),
+        "revised_text": verdict.revised_claim(),
+        "last_search": last_search(annotation, here.work),
+        "held": held_of(annotation, here.work),
+    }
+
+
+@require_GET
+@speaks_errors
+def show(request: HttpRequest, public_id: str) -> HttpResponse:
+    """The screen; with htmx the workspace alone; with ``?searching`` what a search has brought so far."""
+    document = document_for(request, public_id)
+    current = request.GET.get("claim", "")
+    if is_htmx(request) and "searching" in request.GET:
+        context = context_of(own_annotation(request, document, Stage.VERIFY), person(request), current)
+        waiting = context.get("last_search") is not None and context["last_search"].is_waiting
+        return render(
+            request, f"{TEMPLATE}#{'search_state' if waiting else 'searched'}", context | {"oob": not waiting}
+        )
+    annotation = own_place(document, Stage.VERIFY, person(request))
+    if annotation is None:
+        return start_page(request, document, Stage.VERIFY)
+    template = f"{TEMPLATE}#workspace" if is_htmx(request) else TEMPLATE
+    return render(request, template, context_of(annotation, person(request), current))
+
+
+def workspace(request: HttpRequest, annotation: Annotation, current: str) -> HttpResponse:
+    """The whole workspace after a structural change."""
+    annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=annotation.pk)
+    return render(request, f"{TEMPLATE}#workspace", context_of(annotation, person(request), current))
+
+
+def saved(request: HttpRequest, annotation: Annotation, record: Record) -> HttpResponse:
+    """The fragments that change when one field was saved: never the text boxes.
+
+    Two events tell the page where focus goes: ``touchstone:claim-complete`` when this save gave the claim its last
+    answer, ``touchstone:claim-false`` when the edit is what is asked next, ``touchstone:claim-undecided`` when it is
+    whether somebody searched.
+    """
+    claim = record.evidence.claim if isinstance(record, Stance) else record.claim  # type: ignore[attr-defined]
+    context = context_of(annotation, person(request), claim.public_id)
+    here: ClaimRow | None = context["here"]
+    changed = [
+        row
+        for row in context.get("cards", [])
+        if record in (row.card.stance, row.card.evidence)  # equal means: the same row of the same table
+    ]
+    context |= {
+        "oob": True,
+        "changed_cards": changed,
+        "verdict_changed": isinstance(record, Verdict),
+        "edit_changed": request.POST.get("field") == "factuality",
+        # Blind first, the last of these answers reveals what the machine holds.
+        "machine_changed": annotation.document.blind_first and request.POST.get("field") in ("factuality", "label"),
+    }
+    response = render(request, f"{TEMPLATE}#saved", context)
+    if here is not None and here.work.claim.pk == claim.pk:
+        event = _event_of(annotation, here)
+        if event:
+            response["HX-Trigger-After-Settle"] = json.dumps({event: {"claim": here.id}})
+    return response
+
+
+def _event_of(annotation: Annotation, here: ClaimRow) -> str:
+    """Did the newest change answer what was missing last, or make the claim false without an edit yet?"""
+    newest = Activity.objects.filter(annotation=annotation).order_by("-id").first()
+    changes = newest.changes if newest and newest.action == "save" else []
+    verdict = here.work.verdict
+    edited = bool(verdict.operations.all())
+    if not here.missing:
+        answered = any(
+            change["field"] in ("label", "factuality", "evidence_sufficient")
+            # A false claim without an edit was incomplete too.
+            and (change["before"] in ("", None) or (change["before"] == Factuality.FALSE and not edited))
+            for change in changes
+        )
+        return "touchstone:claim-complete" if answered else ""
+    if verdict.evidence_sufficient is None and any(
+        c["field"] == "factuality" and c["after"] == Factuality.NOT_ENOUGH_EVIDENCE for c in changes
+    ):
+        return "touchstone:claim-undecided"
+    now_false = any(c["field"] == "factuality" and c["after"] == Factuality.FALSE for c in changes)
+    return "touchstone:claim-false" if now_false and not edited else ""
+
+
+def _work(annotation: Annotation, claim_id: str) -> Verdict:
+    """The verdict of a claim in one's own annotation, or 404."""
+    return get_object_or_404(
+        Verdict.objects.select_related("claim__sentence__annotation", "annotation__document__benchmark"),
+        annotation=annotation,
+        claim__public_id=claim_id,
+    )
+
+
+def _evidence(request: HttpRequest, verdict: Verdict) -> Evidence:
+    """A passage that this person sees on this claim, or 404."""
+    return get_object_or_404(
+        Evidence.objects.select_related("annotation"),
+        claim=verdict.claim_id,
+        removed="",
+        public_id=request.POST.get("evidence", ""),
+        stances__annotation=verdict.annotation_id,
+    )
+
+
+@require_POST
+@speaks_errors
+def change_claim(request: HttpRequest, public_id: str, claim_id: str, what: str) -> HttpResponse:
+    """Evidence, edits, what the verdict rests on, search again, send back: then the workspace anew."""
+    annotation = own_annotation(request, document_for(request, public_id), Stage.VERIFY)
+    verdict = _work(annotation, claim_id)
+    change = CHANGES.get(what)
+    if change is None:
+        raise BadValueError(f"A claim cannot “{what}”.")
+    try:
+        answer = change(request, verdict)
+    except BadValueError as refusal:
+        return _refused(request, what, str(refusal))
+    return answer or workspace(request, annotation, claim_id)
+
+
+def _refused(request: HttpRequest, what: str, message: str) -> HttpResponse:
+    """A refusal beside its form. The workspace stays as it is, with what was typed in it."""
+    if what not in PLACES:
+        response = problem(request, message, status=422)
+        response["HX-Reswap"] = "none"
+        return response
+    response = render(request, f"{TEMPLATE}#refusal", {"message": message}, status=422)
+    response["HX-Retarget"] = PLACES[what]
+    response["HX-Reswap"] = "innerHTML"
+    return response
+
+
+def _add_evidence(request: HttpRequest, verdict: Verdict) -> HttpResponse:
+    """The new passage is what is judged next, even where others are open."""
+    fields = {name: request.POST.get(name, "") for name in ("url", "passage", "title", "query")}
+    evidence = actions.add_evidence(
+        verdict.annotation, verdict.claim, by=person(request), active_seconds=seconds(request), **fields
+    )
+    context = context_of(verdict.annotation, person(request), verdict.claim.public_id)
+    number = next(row.card.number for row in context["cards"] if row.card.evidence == evidence)
+    return render(request, f"{TEMPLATE}#workspace", context | {"first_open": number, "just_added": number})
+
+
+def _remove_evidence(request: HttpRequest, verdict: Verdict) -> None:
+    actions.remove_evidence(_evidence(request, verdict), by=person(request), active_seconds=seconds(request))
+
+
+def _add_edit(request: HttpRequest, verdict: Verdict) -> None:
+    actions.add_operation(
+        verdict,
+        kind=request.POST.get("kind", ""),
+        start=whole_number(request, "start"),
+        end=whole_number(request, "end"),
+        replacement=request.POST.get("replacement", ""),
+        by=person(request),
+        active_seconds=seconds(request),
+    )
+
+
+def _delete_claim(request: HttpRequest, verdict: Verdict) -> None:
+    actions.add_operation(verdict, kind=EditKind.DELETE_CLAIM, by=person(request), active_seconds=seconds(request))
+
+
+def _remove_edit(request: HttpRequest, verdict: Verdict) -> None:
+    edit = request.POST.get("edit", "")
+    actions.remove_operation(verdict, edit, by=person(request), active_seconds=seconds(request))
+
+
+def _rewrite(request: HttpRequest, verdict: Verdict) -> None:
+    text = request.POST.get("text", "")
+    actions.set_revised_claim(verdict, text, by=person(request), active_seconds=seconds(request))
+
+
+def _take_correction(request: HttpRequest, verdict: Verdict) -> None:
+    suggestion = get_object_or_404(
+        VerdictSuggestion, claim=verdict.claim_id, public_id=request.POST.get("suggestion", "")
+    )
+    actions.take_correction(verdict, suggestion, by=person(request), active_seconds=seconds(request))
+
+
+def _rests_on(request: HttpRequest, verdict: Verdict) -> HttpResponse:
+    evidence, rests = _evidence(request, verdict), request.POST.get("rests") == "yes"
+    actions.set_rests_on(verdict, evidence, rests, by=person(request), active_seconds=seconds(request))
+    verdict.refresh_from_db()
+    return saved(request, verdict.annotation, verdict)
+
+
+def _search_again(request: HttpRequest, verdict: Verdict) -> None:
+    runs.search_again(verdict.annotation, verdict.claim, request.POST.get("query", ""), by=person(request))
+
+
+def _send_back(request: HttpRequest, verdict: Verdict) -> HttpResponse:
+    """The document goes back to decompose, so this screen closes: its page says what comes next."""
+    documents.send_back(verdict.claim, request.POST.get("reason", ""), by=person(request))
+    response = HttpResponse(status=204 if is_htmx(request) else 303)
+    response["HX-Redirect" if is_htmx(request) else "Location"] = reverse(
+        "document", args=[verdict.annotation.document.public_id]
+    )
+    return response
+
+
+CHANGES: dict[str, Callable[[HttpRequest, Verdict], HttpResponse | None]] = {
+    "add-evidence": _add_evidence,
+    "remove-evidence": _remove_evidence,
+    "add-edit": _add_edit,
+    "delete-claim": _delete_claim,
+    "remove-edit": _remove_edit,
+    "rewrite": _rewrite,
+    "take-correction": _take_correction,
+    "rests-on": _rests_on,
+    "search-again": _search_again,
+    "send-back": _send_back,
+}

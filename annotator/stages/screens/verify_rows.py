@@ -1,0 +1,121 @@
+"""What screen 2 shows, row by row: claims in the list, cards, the edit in words. No request, no writing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from annotator.core.models import Annotation, Sentence, Verdict
+from annotator.core.texts import highlight
+from annotator.core.vocabulary import EditKind, SentenceType
+from annotator.stages.queries.machine_opinions import made_by, percent
+from annotator.stages.queries.missing import Missing, missing_in_claim
+from annotator.stages.queries.verification import Card, ClaimWork
+
+UNCHECKED = {
+    SentenceType.OPINION: "is an opinion",
+    SentenceType.NOT_A_CLAIM: "is not a claim",
+    SentenceType.OTHER: "needs no checking",
+}
+
+
+@dataclass(slots=True)
+class ClaimRow:
+    """A claim as the list shows it."""
+
+    work: ClaimWork
+    missing: list[Missing]
+    sentence: Sentence
+
+    @property
+    def id(self) -> str:
+        return self.work.claim.public_id
+
+    @property
+    def missing_here(self) -> list[Missing]:
+        """What is missing, in words that do without the number of the claim one is at."""
+        return [replace(each, text=each.text.removesuffix(f" of {self.work.number}")) for each in self.missing]
+
+    @property
+    def is_begun(self) -> bool:
+        """Something is decided, but not all."""
+        return bool(self.missing) and (
+            bool(self.work.verdict.factuality) or any(card.stance.label for card in self.work.cards)
+        )
+
+
+@dataclass(slots=True)
+class SentenceGroup:
+    """A sentence in the list: its claims, or in words why it has none to check."""
+
+    number: int
+    words: str
+    rows: list[ClaimRow] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class CardRow:
+    """A passage as its card shows it: marked, shortened where it is long."""
+
+    card: Card
+    pieces: list[highlight.Piece]
+    short: list[highlight.Piece] | None
+    is_late: bool
+    rests: bool
+
+    @property
+    def judged_by(self) -> str:
+        """Who proposed the stance: a suggester of its own, else the strategy of the run."""
+        suggestion = self.card.stance.suggestion
+        return (suggestion.by or made_by(suggestion.run)) if suggestion else ""
+
+    @property
+    def judged_at(self) -> str:
+        """How sure they were, as a percentage; "" where they did not say."""
+        suggestion = self.card.stance.suggestion
+        return percent(suggestion.probability) if suggestion else ""
+
+
+@dataclass(slots=True)
+class EditRow:
+    """One operation of the edit in words."""
+
+    id: str
+    label: str
+    old: str
+    new: str
+
+
+def groups_of(sentences: list[Sentence], works: list[ClaimWork]) -> list[SentenceGroup]:
+    """Every sentence in order, so that nobody looks for what needs no checking."""
+    by_sentence: dict[int, list[ClaimWork]] = {}
+    for work in works:
+        by_sentence.setdefault(work.claim.sentence_id, []).append(work)
+    groups: list[SentenceGroup] = []
+    for number, sentence in enumerate(sentences, start=1):
+        own = by_sentence.get(sentence.pk, [])
+        words = "" if own else UNCHECKED.get(SentenceType(sentence.type or "other"), "has no claim to check")
+        rows = [ClaimRow(work, missing_in_claim(work), sentence) for work in own]
+        groups.append(SentenceGroup(number, words, rows))
+    return groups
+
+
+def card_rows(annotation: Annotation, work: ClaimWork) -> list[CardRow]:
+    """The cards of the claim that is open."""
+    reference = annotation.document.reference_date
+    rests = {row.evidence_id for row in work.verdict.rests.all()}
+    rows: list[CardRow] = []
+    for card in work.cards:
+        pieces = highlight.mark(work.claim.text, card.evidence.passage)
+        published = card.evidence.published
+        is_late = bool(reference and published and published > reference)
+        rows.append(CardRow(card, pieces, highlight.shortened(pieces), is_late, card.evidence.pk in rests))
+    return rows
+
+
+def edit_rows(verdict: Verdict) -> list[EditRow]:
+    """The operations as the list of edits shows them."""
+    text = verdict.claim.text
+    return [
+        EditRow(op.public_id, EditKind(op.kind).label, text[op.start : op.end], op.replacement)
+        for op in verdict.operations.all()
+    ]

@@ -1,0 +1,114 @@
+"""The criteria for the verdict, as a hint from the stances given so far.
+
+Factcheck-Bench appendix C.6 says when a claim needs an edit. Here the rules only speak: they return a sentence for a
+person to read beside the stances, never a verdict. Irrelevant passages are left aside, as the appendix asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from annotator.core.vocabulary import StanceLabel
+
+
+class HintKind(StrEnum):
+    """Which rule of appendix C.6 the stances fall under. The two marked * are ours: the appendix is silent there."""
+
+    NOTHING_YET = "nothing_yet"  # * no stance given
+    NO_RELEVANT = "no_relevant"
+    SUPPORTED = "supported"
+    PARTLY_SUPPORTED = "partly_supported"  # * partial support only
+    REFUTED = "refuted"
+    REFUTED_OR_PARTLY_SUPPORTED = "refuted_or_partly_supported"
+    CONFLICT_REFUTE_STRONGER = "conflict_refute_stronger"
+    CONFLICT_SUPPORT_STRONGER = "conflict_support_stronger"
+    CONFLICT_TIED = "conflict_tied"
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What the criteria say. ``text`` is what a person reads; ``kind`` is for tests, styling and logs."""
+
+    kind: HintKind
+    text: str
+
+
+_TEXTS: dict[HintKind, str] = {
+    HintKind.NOTHING_YET: "No stance yet: judge the passages first.",
+    HintKind.NO_RELEVANT: (
+        "No passage speaks about the claim: search on. If nothing turns up, that is not enough evidence."
+    ),
+    HintKind.SUPPORTED: "The evidence supports the whole claim: by the criteria no edit.",
+    HintKind.PARTLY_SUPPORTED: (
+        "Only parts of the claim are supported: check whether the passages together cover all of it, "
+        "else search for the rest."
+    ),
+    HintKind.REFUTED: "The evidence refutes the claim: by the criteria edit what it refutes, point by point.",
+    HintKind.REFUTED_OR_PARTLY_SUPPORTED: (
+        "Some passages refute, some support a part. Different parts: edit only the refuted one. "
+        "The same part: a conflict, weigh number and reliability of the sources."
+    ),
+}
+
+
+def hint(stances: Iterable[tuple[StanceLabel, bool | None]]) -> Hint:
+    """What appendix C.6 says about a claim with these stances.
+
+    Each item is the stance of one passage and whether its source is reliable (None: not answered, counted like
+    reliable). When support and refutation conflict, the criteria ask for number and reliability: the passages of each
+    side are counted without those marked unreliable, and only a stronger refutation asks for an edit.
+    """
+    judged = list(stances)
+    relevant = [(label, reliable) for label, reliable in judged if label != StanceLabel.IRRELEVANT]
+    if not judged:
+        return _plain(HintKind.NOTHING_YET)
+    if not relevant:
+        return _plain(HintKind.NO_RELEVANT)
+
+    labels = {label for label, _ in relevant}
+    supports = StanceLabel.COMPLETELY_SUPPORT in labels
+    refutes = StanceLabel.REFUTE in labels
+    if supports and refutes:
+        return _conflict(relevant)
+    if refutes and StanceLabel.PARTIALLY_SUPPORT in labels:
+        kind = HintKind.REFUTED_OR_PARTLY_SUPPORTED
+    elif refutes:
+        kind = HintKind.REFUTED
+    elif supports:
+        kind = HintKind.SUPPORTED
+    else:
+        kind = HintKind.PARTLY_SUPPORTED
+    text = _TEXTS[kind]
+    if all(reliable is False for _, reliable in relevant):
+        text += " But every source that speaks about it is marked unreliable: look for a better one."
+    return Hint(kind, text)
+
+
+def _plain(kind: HintKind) -> Hint:
+    return Hint(kind, _TEXTS[kind])
+
+
+def _conflict(relevant: Sequence[tuple[StanceLabel, bool | None]]) -> Hint:
+    """Complete support against refutation: the numbers, and which side is stronger."""
+    counted = [label for label, reliable in relevant if reliable is not False]
+    support = counted.count(StanceLabel.COMPLETELY_SUPPORT)
+    refute = counted.count(StanceLabel.REFUTE)
+    numbers = f"The evidence conflicts: {support} for the claim, {refute} against it"
+    if len(counted) < len(relevant):
+        numbers += " (unreliable sources not counted)"
+    if refute > support:
+        return Hint(
+            HintKind.CONFLICT_REFUTE_STRONGER,
+            f"{numbers}. Refutation is stronger: by the criteria edit.",
+        )
+    if support > refute:
+        return Hint(
+            HintKind.CONFLICT_SUPPORT_STRONGER,
+            f"{numbers}. Support is stronger: by the criteria the text stays.",
+        )
+    return Hint(
+        HintKind.CONFLICT_TIED,
+        f"{numbers}. Neither side is stronger: the text stays unless another search tips the scale.",
+    )

@@ -1,0 +1,78 @@
+"""The frozen plan of a run: everything that its result depends on, written down when it is asked for (ADR 0011)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from annotator.core.actions.fields import BadValueError
+from annotator.core.models import Benchmark, Corpus
+from annotator.core.vocabulary import Stage
+from annotator.suggestions.queries.prompts import prompts_in_use
+from annotator.suggestions.queries.services import CORPUS, missing, search_provider, service_settings
+
+if TYPE_CHECKING:
+    from pipeline.catalogue import Choice
+
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody chose for a run; what is None is the benchmark's own choice, or that of the installation."""
+
+    strategy: str | None = None
+    parameters: Mapping[str, object] | None = None
+    budget_tokens: int | None = None
+    budget_money: float | None = None
+    model: str = ""
+    seed: int | None = SEED
+    temperature: float = 0.0
+    extra: Mapping[str, object] = field(default_factory=dict)  # what the stage needs: claims, a query
+
+
+def choice_of(benchmark: Benchmark, strategy: str | None = None) -> Choice | None:
+    """The strategy that a run would use; None where the benchmark has none, or there is none of that name."""
+    from pipeline.catalogue import choice  # loads what strategies need: late
+
+    name = benchmark.strategy if strategy is None else strategy
+    return choice(name) if name else None
+
+
+def obstacle(benchmark: Benchmark, choice: Choice, stage: Stage) -> str:
+    """Why a strategy cannot work at a stage of this benchmark, as a sentence that says what to do; "" where it can."""
+    if stage not in choice.stages:
+        return f"{choice.label} has nothing to suggest at the stage {stage.label.lower()}."
+    return missing(choice, stage, has_corpus=benchmark.corpus_id is not None)
+
+
+def frozen_plan(benchmark: Benchmark, choice: Choice, wish: Wish) -> dict[str, Any]:
+    """The plan of a run. Raises BadValueError that names a wrong parameter and says how it is wrong."""
+    from pipeline.catalogue import BadPromptError, checked, described
+
+    values = wish.parameters
+    if values is None:
+        values = benchmark.parameters if choice.name == benchmark.strategy else {}
+    try:
+        parameters = checked(choice.name, values)
+        prompts = prompts_in_use(benchmark, choice.prompts)
+    except (ValueError, BadPromptError) as error:
+        raise BadValueError(str(error)) from None
+    corpus = benchmark.corpus_id
+    model = wish.model or settings.LLM_MODEL
+    plan: dict[str, Any] = {"corpus": corpus, "parameters": parameters}
+    if corpus is not None:
+        plan["corpus_revision"] = Corpus.objects.values_list("revision", flat=True).get(pk=corpus)
+    if choice.needs:
+        installed = service_settings(has_corpus=corpus is not None)
+        plan["services"] = described(replace(installed, llm_model=model))
+        plan |= {"model": model, "seed": wish.seed, "temperature": wish.temperature}
+        plan["prompts"] = {
+            name: {"label": each.label, "digest": each.digest, "text": each.text} for name, each in prompts.items()
+        }
+    elif wish.extra.get("again") and search_provider(has_corpus=corpus is not None) != CORPUS:
+        plan["services"] = described(service_settings(has_corpus=False))
+    return plan | dict(wish.extra)

@@ -1,0 +1,194 @@
+"""Storing suggestions: those of a strategy, and those that were brought along, as finished runs of "import".
+
+The latter are shown, taken over and traced like any other suggestion.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.core.models import Claim, ClaimSuggestion, Document, Evidence, PipelineRun, RunItem, SentenceSuggestion
+from annotator.core.vocabulary import RunState, Stage
+
+STRATEGY = "import"
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedClaim:
+    """A claim with its labels: words of the vocabulary, "" or None where nothing is proposed."""
+
+    text: str
+    type: str = ""
+    worth_checking: bool | None = None
+    not_worth_reason: str = ""
+    importance: str = ""
+    prejudgement: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedSentence:
+    """A sentence of the response; ``start`` and ``end`` count code points, None if it is no substring."""
+
+    text: str
+    start: int | None
+    end: int | None
+    decontext: str
+    type: str = ""
+    importance: str = ""
+    claims: Sequence[ProposedClaim] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedPassage:
+    """A passage for a claim, with where it is from."""
+
+    passage: str
+    url: str
+    title: str = ""
+    site: str = ""
+    published: dt.date | None = None
+    query: str = ""
+
+
+def _finished_run(document: Document, stage: Stage) -> PipelineRun:
+    now = timezone.now()
+    run = PipelineRun.objects.create(
+        benchmark=document.benchmark,
+        stage=stage,
+        strategy=STRATEGY,
+        state=RunState.FINISHED,
+        started_at=now,
+        finished_at=now,
+    )
+    RunItem.objects.create(run=run, document=document, state=RunState.FINISHED, started_at=now, finished_at=now)
+    return run
+
+
+class PrejudgementLike(Protocol):
+    """What a model says of a claim before any search, in its strategy's own word."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def confidence(self) -> float | None: ...
+    @property
+    def settled(self) -> bool: ...
+
+
+class ClaimLike(Protocol):
+    """What a claim suggestion is made of; labels are words of the vocabulary, None or "" where there is none."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def type(self) -> str | None: ...
+    @property
+    def worth_checking(self) -> bool | None: ...
+    @property
+    def not_worth_reason(self) -> str | None: ...
+    @property
+    def importance(self) -> str | None: ...
+    @property
+    def prejudgement(self) -> PrejudgementLike | None: ...
+
+
+class SentenceLike(Protocol):
+    """What a sentence suggestion is made of: a ``ProposedSentence``, or what a strategy of the pipeline returns."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def start(self) -> int | None: ...
+    @property
+    def end(self) -> int | None: ...
+    @property
+    def decontext(self) -> str: ...
+    @property
+    def type(self) -> str | None: ...
+    @property
+    def importance(self) -> str | None: ...
+    @property
+    def claims(self) -> Sequence[ClaimLike]: ...
+
+
+def store_sentences(run: PipelineRun, document: Document, sentences: Sequence[SentenceLike]) -> None:
+    """Store the sentences and claims that a run suggests for a document, in order."""
+    rows = SentenceSuggestion.objects.bulk_create(
+        SentenceSuggestion(
+            run=run,
+            document=document,
+            order=order,
+            text=each.text,
+            start=each.start,
+            end=each.end,
+            decontext=each.decontext,
+            type=each.type or "",
+            importance=each.importance or "",
+        )
+        for order, each in enumerate(sentences, start=1)
+    )
+    ClaimSuggestion.objects.bulk_create(
+        ClaimSuggestion(
+            sentence=row,
+            order=order,
+            text=claim.text,
+            type=claim.type or "",
+            worth_checking=claim.worth_checking,
+            not_worth_reason=claim.not_worth_reason or "",
+            importance=claim.importance or "",
+            prejudgement=_as_json(claim.prejudgement),
+        )
+        for row, each in zip(rows, sentences, strict=True)
+        for order, claim in enumerate(each.claims, start=1)
+    )
+
+
+def _as_json(said: PrejudgementLike | None) -> dict[str, object] | None:
+    if said is None:
+        return None
+    return {"label": said.label, "confidence": said.confidence, "settled": said.settled}
+
+
+def propose_sentences(document: Document, sentences: Sequence[ProposedSentence]) -> PipelineRun:
+    """Store sentences and claims as the newest suggestions of a document. They are shown to whoever opens it next."""
+    with transaction.atomic():
+        run = _finished_run(document, Stage.DECOMPOSE)
+        store_sentences(run, document, sentences)
+    return run
+
+
+def propose_evidence(document: Document, passages: Mapping[int, Sequence[ProposedPassage]]) -> PipelineRun:
+    """Store retrieved passages for agreed claims (primary keys) of a document, in the order given.
+
+    Raises ValueError for a claim that is not this document's, or that has retrieved evidence already.
+    """
+    with transaction.atomic():
+        claims = Claim.objects.filter(pk__in=passages, sentence__annotation__document=document)
+        if set(claims.values_list("pk", flat=True)) != set(passages):
+            raise ValueError(f"Some claims do not belong to {document}.")
+        if Evidence.objects.filter(claim__in=claims, annotation__isnull=True).exists():
+            raise ValueError(f"Claims of {document} have retrieved evidence already.")
+        run = _finished_run(document, Stage.VERIFY)
+        Evidence.objects.bulk_create(
+            Evidence(
+                claim_id=claim,
+                run=run,
+                order=order,
+                passage=each.passage,
+                url=each.url,
+                title=each.title,
+                site=each.site,
+                published=each.published,
+                query=each.query,
+                retrieved_at=timezone.now(),
+            )
+            for claim, found in passages.items()
+            for order, each in enumerate(found, start=1)
+        )
+    return run

@@ -1,0 +1,248 @@
+"""Asking the pipeline for suggestions: a run row with a frozen plan and one item a document (ADR 0005)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+from django.db.models import Count
+from django.utils import timezone
+
+from annotator.core import rules
+from annotator.core.actions.enqueue import after_commit
+from annotator.core.actions.fields import BadValueError, clean_text
+from annotator.core.actions.locking import lock_document
+from annotator.core.actions.notices import tell
+from annotator.core.actions.recorder import Action, for_annotation
+from annotator.core.actions.status import update_status
+from annotator.core.models import Annotation, Benchmark, Claim, Document, Notice, PipelineRun, RunItem, User
+from annotator.core.queries.membership import managers_of
+from annotator.core.vocabulary import NoticeKind, Phase, RunState, Stage, WebhookEvent
+from annotator.integrations.actions.webhooks import announce
+from annotator.suggestions.actions.plans import Wish, choice_of, frozen_plan, obstacle
+from annotator.suggestions.queries.runs import OPEN_STATES
+from annotator.suggestions.queries.services import can_search
+
+if TYPE_CHECKING:
+    from pipeline.catalogue import Choice
+
+ADVANCE_RUN = "pipeline.advance_run"
+
+
+def start_run(
+    *,
+    benchmark: Benchmark,
+    stage: Stage,
+    documents: Iterable[int],
+    by: User | None,
+    plan: dict[str, object] | None = None,
+    wish: Wish | None = None,
+    refuse: bool = False,
+) -> PipelineRun | None:
+    """Make a run over documents (primary keys) with a frozen plan, and enqueue it on commit.
+
+    ``wish`` says which strategy, parameters and budget; without, the benchmark's own. Returns None where nothing is to
+    be done: no documents, no strategy, a stage that the strategy has no part in, nothing to search in. A strategy that
+    lacks a service, or cannot use the benchmark's parameters or prompts, gives a run that has failed, with the reason
+    beside each document, which stays open; with ``refuse`` it raises BadValueError, as for a wrong parameter of a wish.
+    """
+    ids = list(documents)
+    wish = wish or Wish(budget_tokens=benchmark.budget_tokens, budget_money=benchmark.budget_money)
+    choice = choice_of(benchmark, wish.strategy)
+    if choice is None or not ids:
+        return None
+    if not refuse and (stage not in choice.stages or _finds_nothing(benchmark, choice, stage)):
+        return None
+    why = obstacle(benchmark, choice, stage)
+    if why and refuse:
+        raise BadValueError(why)
+    wish = replace(wish, extra={**wish.extra, **(plan or {})})
+    try:
+        frozen = frozen_plan(benchmark, choice, wish)
+    except BadValueError as error:
+        if refuse or wish.parameters is not None:  # somebody chose them, and can choose others
+            raise
+        # Somebody is handing in work, which a parameter or wording that is out of date must not hold up.
+        why, frozen = str(error), {"corpus": benchmark.corpus_id, **wish.extra}
+    with transaction.atomic():
+        run = PipelineRun.objects.create(
+            benchmark=benchmark,
+            stage=stage,
+            strategy=choice.name,
+            plan=frozen | ({"refused": True} if why else {}),
+            budget_tokens=wish.budget_tokens,
+            budget_money=wish.budget_money,
+            requested_by=by,
+            **(_over(RunState.FAILED) if why else {}),
+        )
+        state: dict[str, Any] = {"error": why, **_over(RunState.FAILED)} if why else {}
+        RunItem.objects.bulk_create((RunItem(run=run, document_id=pk, **state) for pk in ids), batch_size=1000)
+        Action(
+            name="prefill",
+            by=by,
+            benchmark=benchmark,
+            reason=f"{run.strategy}, {stage.label.lower()}, {len(ids)} documents" + (f": {why}" if why else ""),
+        ).write()
+        if not why:
+            Document.objects.filter(pk__in=ids, phase=Phase.INDEPENDENT, stage=stage).update(phase=Phase.PREFILLING)
+            after_commit(ADVANCE_RUN, run.pk)
+    return run
+
+
+def _finds_nothing(benchmark: Benchmark, choice: Choice, stage: Stage) -> bool:
+    """A strategy that can do without any service looks for evidence in the corpus alone."""
+    return stage == Stage.VERIFY and "search" not in choice.needs and benchmark.corpus_id is None
+
+
+def _over(state: RunState) -> dict[str, Any]:
+    return {"state": state, "finished_at": timezone.now()}
+
+
+def search_again(annotation: Annotation, claim: Claim, query: str, *, by: User) -> PipelineRun:
+    """Ask the strategy for more passages of one claim, with the person's own words, and enqueue it on commit.
+
+    The document's phase stays: work goes on meanwhile. What is found belongs to this annotation, as a query is the
+    person's work, which partners must not see before both have submitted. Raises BadValueError where there is nothing
+    to search in, no query, or a search of this claim under way; NotAllowedError by the rules.
+    """
+    query = " ".join(clean_text(query).split())
+    if not query:
+        raise BadValueError("Say in a few words what to search for.")
+    with transaction.atomic():
+        lock_document(annotation.document_id)
+        annotation = Annotation.objects.select_related("document__benchmark").get(pk=annotation.pk)
+        rules.check_edit(by, annotation)
+        benchmark = annotation.document.benchmark
+        choice = choice_of(benchmark)
+        if choice is None or not can_search(has_corpus=benchmark.corpus_id is not None):
+            raise BadValueError("This benchmark has no corpus to search in: add what you find elsewhere by hand.")
+        own = {"claims": [claim.pk], "query": query, "again": True, "annotation": annotation.pk}
+        plan = frozen_plan(benchmark, choice, Wish(extra=own))
+        under_way = PipelineRun.objects.filter(
+            items__document=annotation.document_id, plan__annotation=annotation.pk, state__in=OPEN_STATES
+        )
+        if any(run.plan["claims"] == [claim.pk] for run in under_way):
+            raise BadValueError("A search for this claim is under way: its passages come in a moment.")
+        run = PipelineRun.objects.create(
+            benchmark=benchmark,
+            stage=Stage.VERIFY,
+            strategy=benchmark.strategy,
+            plan=plan,
+            requested_by=by,
+        )
+        RunItem.objects.create(run=run, document_id=annotation.document_id)
+        for_annotation("search-again", annotation, by=by, reason=f"“{claim.text}”: {query}").write()
+        after_commit(ADVANCE_RUN, run.pk)
+    return run
+
+
+def pause_run(run: PipelineRun, *, by: User) -> None:
+    """Let no further call be made: those under way end, documents in hand go back to those that wait."""
+    rules.check_manage(by, run.benchmark)
+    with transaction.atomic():
+        if PipelineRun.objects.filter(pk=run.pk, state__in=OPEN_STATES).update(state=RunState.PAUSED):
+            Action(name="pause-run", by=by, benchmark=run.benchmark, reason=str(run)).write()
+
+
+def resume_run(
+    run: PipelineRun, *, by: User, budget_tokens: int | None = None, budget_money: float | None = None
+) -> None:
+    """Go on with a paused run, with the budget as it is given now (None: none)."""
+    rules.check_manage(by, run.benchmark)
+    with transaction.atomic():
+        resumed = PipelineRun.objects.filter(pk=run.pk, state=RunState.PAUSED).update(
+            state=RunState.QUEUED, halted="", budget_tokens=budget_tokens, budget_money=budget_money
+        )
+        if resumed:
+            words = f"{run.strategy}, {budget_in_words(budget_tokens, budget_money)}"
+            Action(name="resume-run", by=by, benchmark=run.benchmark, reason=words).write()
+            after_commit(ADVANCE_RUN, run.pk)
+
+
+def budget_in_words(tokens: int | None, money: float | None) -> str:
+    """ "at most 10,000 tokens and 2.50 of money", or "no budget"."""
+    parts = [f"{tokens:,} tokens"] if tokens is not None else []
+    parts += [f"{money:,.2f} of money"] if money is not None else []
+    return f"at most {' and '.join(parts)}" if parts else "no budget"
+
+
+def cancel_run(run: PipelineRun, *, by: User) -> None:
+    """Stop what has not begun, and between two calls what has; documents open without suggestions. What is done
+    stays."""
+    rules.check_manage(by, run.benchmark)
+    with transaction.atomic():
+        waiting = list(run.items.filter(state=RunState.QUEUED).values_list("document_id", flat=True))
+        run.items.filter(state=RunState.QUEUED).update(state=RunState.CANCELLED, finished_at=timezone.now())
+        cancelled = PipelineRun.objects.filter(pk=run.pk, state__in=(*OPEN_STATES, RunState.PAUSED)).update(
+            state=RunState.CANCELLED, finished_at=timezone.now(), halted=""
+        )
+        if cancelled:
+            announce_over(run.pk)
+        Action(name="cancel-run", by=by, benchmark=run.benchmark, reason=str(run)).write()
+        for pk in waiting:
+            update_status(lock_document(pk))
+
+
+def announce_over(run_id: int) -> None:
+    """Tell webhooks that a run is over, inside the caller's transaction. Not of a search that somebody made at a claim:
+    that is part of their blind work."""
+    run = PipelineRun.objects.select_related("benchmark").get(pk=run_id)
+    if "again" in run.plan:
+        return
+    states = dict(run.items.values_list("state").annotate(count=Count("id")).order_by())
+    about = {"run": run.public_id, "strategy": run.strategy, "stage": run.stage, "state": run.state}
+    announce(run.benchmark, WebhookEvent.RUN_FINISHED, about | {"documents": states})
+
+
+def halt(run_id: int, why: str) -> None:
+    """Pause a run by itself; the sentence says why and what to do. Who manages the benchmark is told, since documents
+    wait for it: once, however many runs say the same. A search that somebody made at a claim is theirs alone."""
+    with transaction.atomic():
+        halted = PipelineRun.objects.filter(pk=run_id, state__in=OPEN_STATES)
+        if not halted.update(state=RunState.PAUSED, halted=why):
+            return
+        run = PipelineRun.objects.select_related("benchmark").get(pk=run_id)
+        if "again" in run.plan:
+            return
+        text = f"Suggestions for {Stage(run.stage).label.lower()} have paused by themselves. {why}"
+        said = Notice.objects.filter(kind=NoticeKind.HALTED, benchmark=run.benchmark, text=text, read_at__isnull=True)
+        know = set(said.values_list("to", flat=True))
+        managers = [person for person in managers_of(run.benchmark) if person.pk not in know]
+        tell(managers, NoticeKind.HALTED, text, benchmark=run.benchmark)
+
+
+def retry_failed(run: PipelineRun, *, by: User) -> int:
+    """Queue the failed and cancelled documents of a run again. Returns how many."""
+    rules.check_manage(by, run.benchmark)
+    with transaction.atomic():
+        # Of two clicks at once the second finds nothing left: a document that a worker has by then is not queued again.
+        PipelineRun.objects.select_for_update().get(pk=run.pk)
+        ended = run.items.filter(state__in=(RunState.FAILED, RunState.CANCELLED))
+        # A document that has gone on meanwhile needs no suggestions for a stage it has left.
+        again = ended.filter(document__stage=run.stage, document__phase__in=(Phase.INDEPENDENT, Phase.PREFILLING))
+        waiting = list(again.values_list("document_id", flat=True))
+        count = ended.filter(document__in=waiting).update(state=RunState.QUEUED, attempts=0, error="", finished_at=None)
+        for pk in waiting:
+            update_status(lock_document(pk))
+        if count:
+            run.refresh_from_db()
+            run.state, run.finished_at, run.halted = RunState.QUEUED, None, ""
+            run.plan = _retried(run)
+            run.save(update_fields=["state", "finished_at", "halted", "plan"])
+            Action(name="retry-run", by=by, benchmark=run.benchmark, reason=f"{count} documents").write()
+            after_commit(ADVANCE_RUN, run.pk)
+    return count
+
+
+def _retried(run: PipelineRun) -> dict[str, Any]:
+    """The plan of a run that is tried again: as it was frozen, unless nothing was ever asked with it."""
+    plan: dict[str, Any] = run.plan
+    choice = choice_of(run.benchmark, run.strategy)
+    if not plan.get("refused") or choice is None:
+        return plan
+    if why := obstacle(run.benchmark, choice, Stage(run.stage)):
+        raise BadValueError(why)
+    kept: dict[str, object] = {name: plan[name] for name in ("claims", "query", "again", "annotation") if name in plan}
+    return frozen_plan(run.benchmark, choice, Wish(run.strategy, plan.get("parameters"), extra=kept))

@@ -1,0 +1,134 @@
+"""What a run will probably take, before it starts: measured on this benchmark if it can be, else by the strategy's own
+formula with typical quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db.models import Avg
+from django.db.models.functions import Length
+
+from annotator.core.models import Benchmark, Document
+from annotator.core.vocabulary import Stage
+from annotator.suggestions.queries.costs import Compared, compared
+from annotator.suggestions.queries.run_scope import Scope
+
+if TYPE_CHECKING:
+    from pipeline.catalogue import Choice, Prompt
+
+# Where nothing was measured yet. A token is about four characters of English, an answer about this long, and a service
+# answers in about this many seconds.
+CHARACTERS_A_TOKEN = 4
+ANSWER_TOKENS = 250
+SECONDS_A_CALL = 2.0
+# The steps whose calls are no questions to a model, as all strategies name them.
+_SEARCHES, _PAGES, _RANKINGS = {"search"}, {"fetch", "pages"}, {"rank"}
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """For all chosen documents together. ``measured``: the number of documents that the figures are averages of, 0
+    where they follow from the formula."""
+
+    documents: int
+    chats: float
+    searches: float
+    pages: float
+    tokens: float
+    money: float
+    seconds: float
+    measured: int
+
+    @property
+    def calls(self) -> float:
+        return self.chats + self.searches + self.pages
+
+    def words(self) -> str:
+        """How it was come by, as a sentence."""
+        if self.measured:
+            one = self.measured == 1
+            return f"Average of the {'one document' if one else f'{self.measured:,} documents'} done here so far."
+        return "Nothing was measured here yet: the strategy’s formula with typical quantities."
+
+
+def forecast(
+    benchmark: Benchmark,
+    choice: Choice,
+    parameters: Mapping[str, object],
+    stage: Stage,
+    scope: Scope,
+    prompts: Mapping[str, Prompt],
+) -> Forecast:
+    """What a run over these documents will take. Calls are scaled by the claims where those are known (at verify).
+    Raises ValueError for a wrong parameter."""
+    found = compared(benchmark, strategy=choice.name, stage=stage)
+    if found and found[0].documents:
+        return _from_measured(found[0], scope)
+    return _from_formula(benchmark, choice, parameters, stage, scope, prompts)
+
+
+def _from_measured(past: Compared, scope: Scope) -> Forecast:
+    documents = len(scope.documents)
+    share = documents / past.documents
+    use = past.use
+    # Answers from the store were calls once, and are calls again for other documents.
+    made = use.calls - use.cached
+    whole = use.calls / made if made else 1.0
+    at_once = max(settings.CELERY_WORKER_CONCURRENCY, 1)
+    return Forecast(
+        documents,
+        chats=use.chats * whole * share,
+        searches=use.searches * whole * share,
+        pages=use.pages * whole * share,
+        tokens=use.tokens * whole * share,
+        money=use.money * whole * share,
+        seconds=past.seconds * documents / min(at_once, max(documents, 1)),
+        measured=past.documents,
+    )
+
+
+def _from_formula(
+    benchmark: Benchmark,
+    choice: Choice,
+    parameters: Mapping[str, object],
+    stage: Stage,
+    scope: Scope,
+    prompts: Mapping[str, Prompt],
+) -> Forecast:
+    from pipeline.catalogue import formula
+
+    documents = len(scope.documents)
+    counts = dict(choice.typical.get(stage, {}))
+    if stage == Stage.VERIFY and documents and counts.get("claims"):
+        scale = scope.claims_in_all / documents / counts["claims"]
+        counts = {name: number * scale for name, number in counts.items()}
+    by_step = formula(choice.name, parameters, counts)
+    searches, pages, rankings = (
+        sum(calls for step, calls in by_step.items() if _is_of(step, words)) * documents
+        for words in (_SEARCHES, _PAGES, _RANKINGS)
+    )
+    calls = sum(by_step.values()) * documents
+    chats = calls - searches - pages - rankings
+    length = Document.objects.filter(benchmark=benchmark).aggregate(mean=Avg(Length("response")))["mean"] or 0
+    texts = [len(prompt.text) for prompt in prompts.values()]
+    asked = (length + (sum(texts) / len(texts) if texts else 0)) / CHARACTERS_A_TOKEN
+    money = chats * (asked * settings.LLM_PRICE_PROMPT + ANSWER_TOKENS * settings.LLM_PRICE_ANSWER) / 1e6
+    # A document's calls mostly wait for each other at decompose, and run side by side for its claims at verify.
+    at_once = max(settings.CELERY_WORKER_CONCURRENCY, 1) * (settings.CALLS_AT_ONCE if stage == Stage.VERIFY else 1)
+    return Forecast(
+        documents,
+        chats=chats,
+        searches=searches,
+        pages=pages,
+        tokens=chats * (asked + ANSWER_TOKENS),
+        money=money + searches * settings.SEARCH_PRICE,
+        seconds=calls * SECONDS_A_CALL / min(at_once, max(settings.CALLS_AT_ONCE, 1)),
+        measured=0,
+    )
+
+
+def _is_of(step: str, words: set[str]) -> bool:
+    return any(word in step for word in words)

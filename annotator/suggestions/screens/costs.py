@@ -1,0 +1,64 @@
+"""Strategies side by side: what a document takes with each, beside what its formula gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from annotator.core.charts import rounded
+from annotator.core.queries.progress import time_in_words
+from annotator.core.screens.common import managed_benchmark, speaks_errors
+from annotator.home.screens.benchmarks import page_of_benchmark
+from annotator.suggestions.queries.costs import Compared, compared
+from annotator.suggestions.queries.runs import strategy_label
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One strategy at one stage. ``made`` and ``by_formula``: widths of its bars in percent of the widest."""
+
+    entry: Compared
+    label: str
+    formula: str
+    each: dict[str, float | None]
+    lasting: str
+    made: float
+    by_formula: float | None
+
+
+@require_GET
+@speaks_errors
+def show(request: HttpRequest, slug: str) -> HttpResponse:
+    """The table, with the calls of each step folded away below it."""
+    from pipeline.catalogue import choices
+
+    benchmark = managed_benchmark(request, slug)
+    formulas = {choice.name: choice.formula for choice in choices()}
+    found = compared(benchmark)
+    widest = max((value for entry in found for value in _calls(entry)), default=0.0) or 1.0
+    rows = []
+    for entry in found:
+        each = entry.per_document
+        by_formula = each["formula"]
+        rows.append(
+            Row(
+                entry,
+                strategy_label(entry.strategy),
+                formulas.get(entry.strategy, ""),
+                each,
+                time_in_words(entry.seconds),
+                made=rounded(100 * (each["calls"] or 0) / widest),
+                by_formula=None if by_formula is None else rounded(100 * by_formula / widest),
+            )
+        )
+    context: dict[str, Any] = {"rows": rows, "has_money": any(row.entry.use.money for row in rows)}
+    return render(request, "suggestions/runs/costs.html", page_of_benchmark(request, benchmark, "") | context)
+
+
+def _calls(entry: Compared) -> list[float]:
+    each = entry.per_document
+    return [each["calls"] or 0.0, each["formula"] or 0.0]

@@ -1,0 +1,159 @@
+"""Runs of the pipeline: what is on its way, with live progress; asking for suggestions; cancel and retry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from annotator.core.models import Benchmark, PipelineRun
+from annotator.core.screens.common import managed_benchmark, person, speaks_errors
+from annotator.core.vocabulary import Stage
+from annotator.exchange.actions import import_jobs
+from annotator.home.screens.benchmarks import page_of_benchmark
+from annotator.suggestions.actions import runs as actions
+from annotator.suggestions.actions.plans import choice_of, obstacle
+from annotator.suggestions.queries.costs import costs_of, with_formula
+from annotator.suggestions.queries.runs import (
+    RunProgress,
+    claims_without_evidence,
+    documents_to_prefill,
+    failures_of,
+    notes_of,
+    progress_of,
+    runs_of,
+    strategy_label,
+)
+from annotator.suggestions.queries.services import can_search
+from annotator.suggestions.screens.run_form import begin, budget_of
+
+INDEX = "suggestions/runs/index.html"
+RUN = "suggestions/runs/run.html"
+RUNS_SHOWN = 20
+FAILURES_SHOWN = 50
+NOTES_SHOWN = 20
+
+
+@require_GET
+@speaks_errors
+def index(request: HttpRequest, slug: str) -> HttpResponse:
+    """All runs, newest first, and what could be asked for."""
+    benchmark = managed_benchmark(request, slug)
+    page = Paginator(runs_of(benchmark).defer("plan"), RUNS_SHOWN).get_page(request.GET.get("page"))
+    rows = [progress_of(run) for run in page.object_list]
+    context: dict[str, Any] = {
+        "benchmark": benchmark,
+        "runs": rows,
+        "page_obj": page,
+        "query": "",
+        "is_moving": any(row.is_moving for row in rows),
+    }
+    if getattr(request, "htmx", False) and context["is_moving"]:
+        return render(request, f"{INDEX}#runs", context)
+    context |= {
+        "strategy": strategy_label(benchmark.strategy) if benchmark.strategy else "",
+        "obstacles": _obstacles(benchmark),
+        "corpus": benchmark.corpus,
+        "can_search": can_search(has_corpus=benchmark.corpus_id is not None),
+        "without_suggestions": documents_to_prefill(benchmark).count(),
+        "without_evidence": len(claims_without_evidence(benchmark)),
+    }
+    if getattr(request, "htmx", False):
+        # Nothing moves any more: the counts above the list have changed too.
+        response = render(request, f"{INDEX}#everything", context)
+        response["HX-Retarget"] = "#everything"
+        return response
+    return render(request, INDEX, page_of_benchmark(request, benchmark, "") | context)
+
+
+def _obstacles(benchmark: Benchmark) -> dict[str, str]:
+    """Why the benchmark's strategy cannot work here, by stage; nothing where it can."""
+    choice = choice_of(benchmark)
+    if choice is None:
+        return {}
+    return {stage.value: obstacle(benchmark, choice, stage) for stage in choice.stages}
+
+
+@require_POST
+@speaks_errors
+def start(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ask for suggestions (stage decompose) or evidence (stage verify) for whatever lacks them; or, from the form of a
+    new run, for what was chosen there."""
+    benchmark = managed_benchmark(request, slug)
+    if "strategy" in request.POST:
+        return begin(request, benchmark)
+    try:
+        stage = Stage(request.POST.get("stage", Stage.DECOMPOSE))
+    except ValueError:
+        raise Http404 from None
+    runs = import_jobs.get_suggestions(benchmark=benchmark, stage=stage, by=person(request))
+    if not runs:
+        messages.info(request, "There was nothing to do: every document that could be helped has what it needs.")
+    if len(runs) == 1:
+        return redirect("run", slug, runs[0].public_id)
+    return redirect("runs", slug)
+
+
+@require_GET
+@speaks_errors
+def show(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    """One run: counts, rate, time left, and what failed. Asked for once a second (htmx) until it is over."""
+    benchmark = managed_benchmark(request, slug)
+    row = _run(benchmark, run_id)
+    context: dict[str, Any] = {"benchmark": benchmark, "row": row, "run": row.run, "is_moving": row.is_moving}
+    context["failures"] = list(failures_of(row.run)[:FAILURES_SHOWN])
+    costs = costs_of(row.run)
+    context["costs"] = costs if row.is_moving else with_formula(costs, row.run)
+    context["has_money"] = bool(costs.total.money or row.run.budget_money is not None)
+    context["notes"] = notes_of(row.run, NOTES_SHOWN)
+    context["plan"] = _plan(row.run)
+    if getattr(request, "htmx", False):
+        response = render(request, f"{RUN}#numbers" if context["is_moving"] else f"{RUN}#run", context)
+        if not context["is_moving"]:
+            # Over: the whole panel is shown anew, with what can be done now, and the asking stops.
+            response["HX-Retarget"] = "#run"
+        return response
+    return render(request, RUN, page_of_benchmark(request, benchmark, "") | context)
+
+
+def _plan(run: PipelineRun) -> dict[str, Any]:
+    """The frozen plan as people read it."""
+    plan: dict[str, Any] = run.plan
+    return {
+        "parameters": plan.get("parameters", {}),
+        "services": plan.get("services", {}),
+        "prompts": plan.get("prompts", {}),
+        "seed": plan.get("seed"),
+        "temperature": plan.get("temperature"),
+        "corpus_revision": plan.get("corpus_revision"),
+    }
+
+
+def _run(benchmark: Benchmark, run_id: str) -> RunProgress:
+    return progress_of(get_object_or_404(runs_of(benchmark), public_id=run_id))
+
+
+@require_POST
+@speaks_errors
+def change(request: HttpRequest, slug: str, run_id: str, what: str) -> HttpResponse:
+    """Pause a run, resume it with the budget as it is typed, cancel it, or try what failed or was cancelled again."""
+    benchmark = managed_benchmark(request, slug)
+    row, user = _run(benchmark, run_id), person(request)
+    if what == "pause":
+        actions.pause_run(row.run, by=user)
+    elif what == "resume":
+        tokens, money = budget_of(request)
+        actions.resume_run(row.run, by=user, budget_tokens=tokens, budget_money=money)
+    elif what == "cancel":
+        if row.is_open or row.is_paused:
+            actions.cancel_run(row.run, by=user)
+    elif what == "retry":
+        if row.can_retry:
+            actions.retry_failed(row.run, by=user)
+    else:
+        raise Http404
+    return redirect("run", slug, run_id)

@@ -1,0 +1,179 @@
+"""Suggesters that learn from the benchmark's gold: what they know, how good they are, on and off, train now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from annotator.core import rules
+from annotator.core.screens.common import benchmark_for, person, speaks_errors
+from annotator.core.vocabulary import SuggesterKind
+from annotator.home.screens.benchmarks import page_of_benchmark
+from annotator.suggestions.actions import suggesters as actions
+from annotator.suggestions.models import TrainedSuggester
+from annotator.suggestions.queries.suggesters import (
+    GROWTH,
+    LABELS,
+    MIN_DOCUMENTS,
+    Readiness,
+    readiness_of,
+    versions_of,
+)
+
+VERSIONS_SHOWN = 12
+# Factcheck-Bench, Tables 3 and 4: accuracy and macro-F1 over the paper's own 94 documents, by models nobody trained
+# on them.
+PAPER: dict[tuple[SuggesterKind, str], tuple[tuple[str, float, float], ...]] = {
+    (SuggesterKind.STANCE, "all"): (("ChatGPT", 0.365, 0.332), ("LLaMA2", 0.202, 0.155)),
+    (SuggesterKind.STANCE, "three"): (
+        ("RoBERTa-large-mnli", 0.607, 0.512),
+        ("ChatGPT", 0.567, 0.483),
+        ("LLaMA2", 0.401, 0.299),
+    ),
+    (SuggesterKind.CLAIM_TYPE, "all"): (("ChatGPT", 0.932, 0.319),),
+}
+SPACES = {"all": "Every label", "three": "Complete and partial support as one"}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """One line of the table of scores."""
+
+    name: str
+    accuracy: float
+    f1: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    """How often the gold says one label and the suggester another. ``heat``: 0 to 4, as a share of the gold's row."""
+
+    times: int
+    heat: int
+    is_same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One kind of suggester as the page shows it. ``current``: the newest version; ``versions``: all, newest first."""
+
+    readiness: Readiness
+    versions: list[TrainedSuggester]
+    learns: bool
+
+    @property
+    def kind(self) -> SuggesterKind:
+        return self.readiness.kind
+
+    @property
+    def current(self) -> TrainedSuggester | None:
+        return self.versions[0] if self.versions else None
+
+    @property
+    def scores(self) -> Mapping[str, Any]:
+        return self.current.scores if self.current else {}
+
+    @property
+    def beats_constant(self) -> bool:
+        return bool(self.scores) and self.scores["all"]["f1"] > self.scores["all"]["constant_f1"]
+
+    @property
+    def state(self) -> str:
+        """On, off or waiting, in a few words."""
+        if self.current is None:
+            return "Ready to be trained" if self.readiness.is_ready else "Not enough gold yet"
+        if not self.learns:
+            return "Switched off"
+        return "Suggests" if self.beats_constant else "Silent: no better than always the same label"
+
+    @property
+    def tables(self) -> list[tuple[str, list[ScoreRow]]]:
+        """Scores by label space, the paper's beside them."""
+        found = []
+        for name, scores in self.scores.items():
+            ours = ScoreRow("This benchmark’s gold", scores["accuracy"], scores["f1"])
+            constant = ScoreRow("Always the most frequent", scores["constant_accuracy"], scores["constant_f1"])
+            paper = [ScoreRow(f"Paper: {who}", accuracy, f1) for who, accuracy, f1 in PAPER.get((self.kind, name), ())]
+            rows = [ours, constant] if name == "all" else [ours]
+            found.append((SPACES[name] if len(self.scores) > 1 else "", [*rows, *paper]))
+        return found
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        if not self.scores:
+            return None
+        low, high = self.scores["all"]["interval"]
+        return low, high
+
+    @property
+    def columns(self) -> list[str]:
+        return [self._word(label) for label in self._labels]
+
+    @property
+    def confusion(self) -> list[tuple[str, float, list[HeatCell]]]:
+        """A row for each label of the gold: its word, its F1, and how often each label was suggested for it."""
+        if not self.scores:
+            return []
+        counts, f1 = self.scores["all"]["confusion"], self.scores["all"]["labels"]
+        rows = []
+        for gold in self._labels:
+            total = sum(counts[gold].values()) or 1
+            cells = [
+                HeatCell(counts[gold][label], round(4 * counts[gold][label] / total), label == gold)
+                for label in self._labels
+            ]
+            rows.append((self._word(gold), f1[gold], cells))
+        return rows
+
+    @property
+    def _labels(self) -> list[str]:
+        known = self.scores["all"]["confusion"] if self.scores else {}
+        return [label.value for label in LABELS[self.kind] if label.value in known]
+
+    def _word(self, label: str) -> str:
+        return LABELS[self.kind](label).label
+
+
+@require_GET
+@speaks_errors
+def show(request: HttpRequest, slug: str) -> HttpResponse:
+    """All kinds, each with its scores, and what can be done."""
+    benchmark = benchmark_for(request, slug)
+    rules.check_manage(person(request), benchmark)
+    versions = list(versions_of(benchmark))
+    panels = [
+        Panel(readiness, [each for each in versions if each.kind == kind][:VERSIONS_SHOWN], benchmark.learns)
+        for kind, readiness in readiness_of(benchmark).items()
+    ]
+    context = {
+        "panels": panels,
+        "gold": panels[0].readiness.documents,
+        "wanted": MIN_DOCUMENTS,
+        "growth": round(100 * GROWTH),
+        "can_train": actions.can_train(),
+        "install": actions.INSTALL,
+        "is_ready": any(panel.readiness.is_ready for panel in panels),
+    }
+    return render(request, "suggestions/suggesters.html", page_of_benchmark(request, benchmark, "") | context)
+
+
+@require_POST
+@speaks_errors
+def change(request: HttpRequest, slug: str, what: str) -> HttpResponse:
+    """Switch learning on or off, or train now."""
+    benchmark = benchmark_for(request, slug)
+    user = person(request)
+    if what in ("on", "off"):
+        actions.switch_learning(benchmark, on=what == "on", by=user)
+    elif what == "train":
+        actions.ask_for_training(benchmark, by=user)
+        messages.success(request, "A worker trains now; with some dozen documents it takes about a minute.")
+    else:
+        raise Http404
+    return redirect("suggesters", slug)

@@ -1,0 +1,216 @@
+"""Batches: cut, given to groups, moved, dissolved; idle work taken back; gold mixed in."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotator.core.api.base import ApiView
+from annotator.core.api.fields import Input, PersonSerializer, word
+from annotator.core.api.schema import operation
+from annotator.core.models import Batch, Benchmark, Group
+from annotator.core.queries.documents import Filter
+from annotator.core.vocabulary import Scope, Stage
+from annotator.stages.actions.places import MOST_DAYS, take_back_idle
+from annotator.team.actions import batches as actions
+from annotator.team.actions.gold_copies import mix_in
+from annotator.team.queries.batches import BatchRow, batches_of, fitting, load_of
+
+TAG = "batches"
+MOST_DOCUMENTS, MOST_SEED, MOST_MIXED = 1_000_000, 2**31 - 1, 1000
+
+
+class BatchSerializer(serializers.Serializer):
+    """A batch and how far it is, in documents."""
+
+    id = serializers.CharField(source="batch.public_id")
+    name = serializers.CharField(source="batch.name")
+    group = serializers.CharField(source="batch.group.public_id", allow_null=True, default=None)
+    created_at = serializers.DateTimeField(source="batch.created_at")
+    cut = serializers.DictField(source="batch.cut", help_text="How its documents were chosen.")
+    documents = serializers.IntegerField(source="total")
+    gold = serializers.IntegerField()
+    to_agree = serializers.IntegerField()
+    in_work = serializers.IntegerField()
+    not_begun = serializers.IntegerField()
+    discarded = serializers.IntegerField()
+    cross_annotated = serializers.IntegerField(source="extra")
+    blind_first = serializers.IntegerField()
+
+
+class LoadSerializer(serializers.Serializer):
+    """What one person has open, in pieces of work."""
+
+    person = PersonSerializer()
+    open = serializers.IntegerField()
+    to_agree = serializers.IntegerField()
+    finished = serializers.IntegerField()
+    idle_days = serializers.IntegerField()
+
+
+class CutInput(Input):
+    """Which documents, for whom, and the two shares, from 0 to 1."""
+
+    name = serializers.CharField(max_length=actions.MAX_NAME, allow_blank=True, default="")
+    group = serializers.CharField(max_length=32, allow_null=True, default=None, help_text="The id of a group.")
+    number = serializers.IntegerField(min_value=1, max_value=MOST_DOCUMENTS, allow_null=True, default=None)
+    at_random = serializers.BooleanField(default=False)
+    seed = serializers.IntegerField(min_value=0, max_value=MOST_SEED, required=False)
+    stage = word(Stage, may_be_blank=True, default="")
+    source = serializers.CharField(max_length=200, allow_blank=True, default="")  # type: ignore[assignment]
+    model = serializers.CharField(max_length=200, allow_blank=True, default="")
+    search = serializers.CharField(max_length=200, allow_blank=True, default="")
+    cross_share = serializers.FloatField(min_value=0, max_value=1, default=0.0)
+    cross_people = serializers.IntegerField(min_value=1, max_value=actions.MOST_EXTRA, default=1)
+    blind_first_share = serializers.FloatField(min_value=0, max_value=1, default=0.0)
+
+
+class FittingSerializer(serializers.Serializer):
+    """How many documents a cut would find."""
+
+    documents = serializers.IntegerField()
+
+
+class BatchInput(Input):
+    """What is left out stays; a group of null: free for everybody."""
+
+    name = serializers.CharField(max_length=actions.MAX_NAME, required=False)
+    group = serializers.CharField(max_length=32, allow_null=True, required=False)
+
+
+class TakeBackInput(Input):
+    """Work that its person has not touched for so many days; of one person, or of all."""
+
+    days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS)
+    person = serializers.CharField(max_length=150, allow_null=True, default=None)
+
+
+class TakenBackSerializer(serializers.Serializer):
+    """How many pieces of work were taken back."""
+
+    taken_back = serializers.IntegerField()
+
+
+class MixInInput(Input):
+    """How many gold documents; the same seed draws the same."""
+
+    number = serializers.IntegerField(min_value=1, max_value=MOST_MIXED)
+    seed = serializers.IntegerField(min_value=0, max_value=MOST_SEED, required=False)
+
+
+class MixedInSerializer(serializers.Serializer):
+    """How many copies were mixed in. Which they are is not told: who labels them may ask the API, too."""
+
+    mixed_in = serializers.IntegerField()
+
+
+def _filter(given: dict[str, Any]) -> Filter:
+    return Filter(stage=given["stage"], source=given["source"], model=given["model"], search=given["search"])
+
+
+class BatchAnswer(ApiView):
+    """A view that finds and answers with a batch."""
+
+    scope = Scope.MANAGE
+
+    def group(self, benchmark: Benchmark, public_id: str | None) -> Group | None:
+        return get_object_or_404(benchmark.groups, public_id=public_id) if public_id else None
+
+    def batch(self, slug: str, batch_id: str) -> Batch:
+        rows = Batch.objects.select_related("benchmark", "group")
+        return get_object_or_404(rows, benchmark=self.managed(slug), public_id=batch_id)
+
+    def shown(self, benchmark: Benchmark, batch_id: str, status: int = 200) -> Response:
+        row: BatchRow = next(each for each in batches_of(benchmark) if each.batch.public_id == batch_id)
+        return Response(BatchSerializer(row).data, status=status)
+
+
+class BatchesView(BatchAnswer):
+    @operation("batches_list", "Batches", TAG, answer=BatchSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        """The batches in the order of their making, with how far they are."""
+        return Response(BatchSerializer(batches_of(self.managed(slug)), many=True).data)
+
+    @operation("batch_cut", "Cut a batch", TAG, body=CutInput, answer=BatchSerializer, status=201)
+    def post(self, request: Request, slug: str) -> Response:
+        """Documents in no batch that nobody has begun, the first ones or by lot, for a group or for everybody."""
+        benchmark, given = self.managed(slug), self.body(CutInput)
+        batch = actions.cut_batch(
+            benchmark,
+            by=self.person,
+            name=given["name"],
+            how=actions.How(number=given["number"], at_random=given["at_random"], narrowed=_filter(given)),
+            group=self.group(benchmark, given["group"]),
+            cross_share=given["cross_share"],
+            cross_people=given["cross_people"],
+            blind_first_share=given["blind_first_share"],
+            seed=given.get("seed", random.randrange(10_000)),
+        )
+        return self.shown(benchmark, batch.public_id, 201)
+
+
+class FittingView(BatchAnswer):
+    scope = Scope.READ
+
+    @operation("batch_preview", "How many a cut would find", TAG, body=CutInput, answer=FittingSerializer)
+    def post(self, request: Request, slug: str) -> Response:
+        """Nothing is cut."""
+        benchmark = self.managed(slug)
+        return Response({"documents": fitting(benchmark, _filter(self.body(CutInput))).count()})
+
+
+class BatchView(BatchAnswer):
+    @operation("batch_read", "One batch", TAG, answer=BatchSerializer)
+    def get(self, request: Request, slug: str, batch_id: str) -> Response:
+        """A batch with how far it is."""
+        return self.shown(self.batch(slug, batch_id).benchmark, batch_id)
+
+    @operation("batch_change", "Assign or rename a batch", TAG, body=BatchInput, answer=BatchSerializer)
+    def patch(self, request: Request, slug: str, batch_id: str) -> Response:
+        """Open work of people who have no place in it any more is taken back; finished work stays."""
+        batch, given = self.batch(slug, batch_id), self.body(BatchInput)
+        if "name" in given:
+            actions.rename(batch, given["name"], by=self.person)
+        if "group" in given:
+            actions.assign_batch(batch, self.group(batch.benchmark, given["group"]), by=self.person)
+        return self.shown(batch.benchmark, batch_id)
+
+    @operation("batch_dissolve", "Dissolve a batch", TAG)
+    def delete(self, request: Request, slug: str, batch_id: str) -> Response:
+        """Its documents are in no batch then; work on them goes on."""
+        actions.dissolve(self.batch(slug, batch_id), by=self.person)
+        return Response(status=204)
+
+
+class MixInView(BatchAnswer):
+    @operation("batch_mix_in", "Mix gold into a batch", TAG, body=MixInInput, answer=MixedInSerializer)
+    def post(self, request: Request, slug: str, batch_id: str) -> Response:
+        """Copies of gold documents, unannounced, to measure people against them."""
+        batch, given = self.batch(slug, batch_id), self.body(MixInInput)
+        seed = given.get("seed", random.randrange(10_000))
+        return Response({"mixed_in": len(mix_in(batch, number=given["number"], seed=seed, by=self.person))})
+
+
+class LoadView(BatchAnswer):
+    scope = Scope.READ
+
+    @operation("load_read", "Who has how much open", TAG, answer=LoadSerializer(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        """The members who label, by name."""
+        return Response(LoadSerializer(load_of(self.managed(slug), timezone.now()), many=True).data)
+
+
+class TakeBackView(BatchAnswer):
+    @operation("idle_take_back", "Take idle work back", TAG, body=TakeBackInput, answer=TakenBackSerializer)
+    def post(self, request: Request, slug: str) -> Response:
+        """What was done is kept; the places are free."""
+        benchmark, given = self.managed(slug), self.body(TakeBackInput)
+        members = benchmark.memberships.select_related("user")
+        whose = get_object_or_404(members, user__username=given["person"]).user if given["person"] else None
+        return Response({"taken_back": take_back_idle(benchmark, days=given["days"], by=self.person, person=whose)})

@@ -1,0 +1,232 @@
+"""Batches as an admin sees them: what could be cut, how far each batch is, who has how much open."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, SignOff, User
+from annotator.core.queries.documents import Filter, matching
+from annotator.core.rules import LABEL_ROLES
+from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Stage
+
+OPTIONS = 200  # sources and models offered to choose from
+
+
+def is_at_work() -> Q:
+    """Does anybody have a place on the document where it stands, or something open anywhere in it?"""
+    individual = Annotation.objects.filter(document=OuterRef("pk"), kind=AnnotationKind.INDIVIDUAL)
+    here = individual.filter(stage=OuterRef("stage"), seat__isnull=False)
+    return Q(Exists(here)) | Q(Exists(individual.filter(state=AnnotationState.OPEN)))
+
+
+def fitting(benchmark: Benchmark, narrowed: Filter) -> QuerySet[Document]:
+    """The documents that a batch can be cut from: in no batch, neither gold nor discarded, no copies that measure
+    people, and nobody at work on them."""
+    return (
+        matching(benchmark, narrowed)
+        .filter(batch__isnull=True, twin_of__isnull=True, phase__in=(Phase.PREFILLING, Phase.INDEPENDENT))
+        .exclude(is_at_work())
+    )
+
+
+def sources_and_models(benchmark: Benchmark) -> tuple[list[str], list[str]]:
+    """What documents in no batch name as their source and model, to choose from (two queries)."""
+    rows = benchmark.documents.filter(batch__isnull=True, twin_of__isnull=True).order_by()
+    sources = rows.exclude(source="").values_list("source", flat=True).distinct().order_by("source")
+    models = rows.exclude(model="").values_list("model", flat=True).distinct().order_by("model")
+    return list(sources[:OPTIONS]), list(models[:OPTIONS])
+
+
+@dataclass(slots=True)
+class BatchRow:
+    """A batch and how far it is, in documents."""
+
+    batch: Batch
+    gold: int = 0
+    discarded: int = 0
+    to_agree: int = 0
+    in_work: int = 0
+    not_begun: int = 0
+    extra: int = 0
+    blind_first: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.gold + self.discarded + self.to_agree + self.in_work + self.not_begun
+
+    @property
+    def words(self) -> str:
+        """The bar in words, as it stands below it."""
+        counted = (
+            (self.gold, "gold"),
+            (self.to_agree, "to be agreed"),
+            (self.in_work, "in work"),
+            (self.not_begun, "not begun"),
+            (self.discarded, "discarded"),
+        )
+        return ", ".join(f"{number:,} {word}" for number, word in counted if number) or "no documents"
+
+    @property
+    def parts(self) -> list[dict[str, str | float]]:
+        """The bar without the discarded ones, for components/stacked.html."""
+        whole = self.total - self.discarded
+        drawn: list[dict[str, str | float]] = []
+        x = 0.0
+        for kind, number in (
+            ("agreed", self.gold),
+            ("work", self.to_agree + self.in_work),
+            ("waiting", self.not_begun),
+        ):
+            width = 100 * number / whole if whole else 0.0
+            if number:
+                drawn.append({"kind": kind, "x": round(x, 2), "width": round(width, 2)})
+            x += width
+        return drawn
+
+
+def batches_of(benchmark: Benchmark) -> list[BatchRow]:
+    """The batches in the order of their making, with counts (two queries)."""
+    rows = {
+        batch.pk: BatchRow(batch) for batch in benchmark.batches.select_related("group", "created_by").order_by("pk")
+    }
+    begun = Exists(
+        Annotation.objects.filter(document=OuterRef("pk"), kind=AnnotationKind.INDIVIDUAL, seat__isnull=False)
+    )
+    counted = (
+        Document.objects.filter(batch__in=list(rows), twin_of__isnull=True)
+        .order_by()
+        .annotate(is_begun=begun)
+        .values_list("batch", "stage", "phase", "is_begun")
+        .annotate(
+            number=Count("pk"),
+            extra=Count("pk", filter=Q(extra_people__gt=0)),
+            blind=Count("pk", filter=Q(blind_first=True)),
+        )
+    )
+    for batch, stage, phase, is_begun, number, extra, blind in counted:
+        row = rows[batch]
+        row.extra += extra
+        row.blind_first += blind
+        if phase == Phase.DISCARDED:
+            row.discarded += number
+        elif phase == Phase.CONSOLIDATING:
+            row.to_agree += number
+        elif phase == Phase.AGREED:
+            row.gold += number
+        elif is_begun or stage != Stage.DECOMPOSE:
+            row.in_work += number
+        else:
+            row.not_begun += number
+    return list(rows.values())
+
+
+# --- load -----------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Load:
+    """What one person has open in a benchmark, in pieces of work. ``idle_days``: how long the piece that was left
+    longest has been left."""
+
+    person: User
+    open: int = 0
+    to_agree: int = 0
+    finished: int = 0
+    idle_days: int = 0
+
+
+def load_of(benchmark: Benchmark, now: dt.datetime) -> list[Load]:
+    """The members who label, in the order of their names (four queries)."""
+    people = User.objects.filter(
+        memberships__benchmark=benchmark, memberships__active=True, memberships__role__in=LABEL_ROLES
+    )
+    own = Annotation.objects.filter(
+        kind=AnnotationKind.INDIVIDUAL, document__benchmark=benchmark, document__twin_of__isnull=True
+    )
+    rows = {person.pk: Load(person) for person in people.order_by("display_name", "username")}
+    finished = own.filter(state=AnnotationState.SUBMITTED)
+    signed = SignOff.objects.filter(
+        annotation__document=OuterRef("document"), annotation__stage=OuterRef("stage"), by=OuterRef("person")
+    )
+    to_agree = finished.filter(document__phase=Phase.CONSOLIDATING, stage=F("document__stage")).exclude(Exists(signed))
+    for name, done in (("finished", finished), ("to_agree", to_agree)):
+        for person, number in done.order_by().values_list("person").annotate(number=Count("pk")):
+            if person in rows:
+                setattr(rows[person], name, number)
+    last = (
+        Activity.objects.filter(annotation=OuterRef("pk"), by=OuterRef("person"))
+        .order_by()
+        .values("annotation")
+        .annotate(last=Max("at"))
+        .values("last")
+    )
+    opened = own.filter(state=AnnotationState.OPEN).annotate(touched=Coalesce(Subquery(last), F("created_at")))
+    goes_on = Q(stage=F("document__stage"), document__phase=Phase.INDEPENDENT)
+    for person, touched, can_go_on in opened.annotate(can_go_on=Q(goes_on)).values_list(
+        "person", "touched", "can_go_on"
+    ):
+        if person in rows:
+            rows[person].open += 1
+            if can_go_on:
+                rows[person].idle_days = max(rows[person].idle_days, (now - touched).days)
+    return list(rows.values())
+
+
+# --- one document ---------------------------------------------------------------------------------
+
+
+def seats_at(annotations: Iterable[Annotation], stage: Stage) -> set[int]:
+    """The places of a stage that are taken, from a document's annotations."""
+    return {row.seat for row in annotations if row.stage == stage and row.seat is not None}
+
+
+@dataclass(slots=True)
+class SeatRow:
+    """A person's place on a document, as its admin sees it: that somebody has submitted, never what."""
+
+    annotation: Annotation
+    can_take_back: bool
+    can_reopen: bool
+
+
+@dataclass(slots=True)
+class Places:
+    """Who has which place on a document, and the batches that it could go to."""
+
+    seats: list[SeatRow] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
+    can_close_extra: bool = False
+
+
+def places_of(document: Document, annotations: list[Annotation]) -> Places:
+    """The places of a document, from its annotations (one query, for the batches)."""
+    agreed = {
+        row.stage
+        for row in annotations
+        if row.kind == AnnotationKind.CONSOLIDATED and row.state == AnnotationState.SUBMITTED
+    }
+    seats = [
+        SeatRow(
+            row,
+            can_take_back=row.state == AnnotationState.OPEN,
+            can_reopen=row.state == AnnotationState.SUBMITTED
+            and row.stage not in agreed
+            and document.phase != Phase.DISCARDED,
+        )
+        for row in annotations
+        if row.kind == AnnotationKind.INDIVIDUAL
+    ]
+    seats.sort(
+        key=lambda each: (STAGES.index(Stage(each.annotation.stage)), each.annotation.seat or 99, each.annotation.pk)
+    )
+    batches = (
+        document.benchmark.batches.exclude(pk=document.batch_id) if document.batch_id else document.benchmark.batches
+    )
+    extra = [row for row in annotations if row.stage == document.stage and (row.seat or 0) > document.benchmark.overlap]
+    is_free = len(extra) < document.extra_people and document.phase == Phase.INDEPENDENT
+    return Places(seats, list(batches.select_related("group").order_by("pk")), is_free)

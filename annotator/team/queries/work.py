@@ -1,0 +1,243 @@
+"""What a person has to do: the one next thing, and short lists of what is in work, to agree, waiting and done."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from annotator.core.gold_copies import copies_for, due_to_practise, practice_gold
+from annotator.core.models import Annotation, Document, Flag, SignOff, User
+from annotator.core.queries.membership import Memberships, memberships_of
+from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Stage
+from annotator.stages.queries.places import NOT_PROMPT, Pool, not_kept_from, pools_of, taken_places
+from annotator.team.queries.awaiting_adjudication import Consolidation, first_to_agree, to_agree_of
+
+SHOWN = 5  # rows of a short list
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One document at one stage, and why it comes next: "repair", "continue", "consolidate" (all have submitted it),
+    "practice", "follow" (one has decomposed it), "new" (nobody has begun) or "join" (others have, and a place is free).
+    """
+
+    document: Document
+    stage: Stage
+    why: str
+    asked_by: tuple[str, ...] = ()  # who waits for this person's answer as third rater
+
+
+WAITS_FOR = {
+    Phase.PREFILLING: "suggestions are on the way",
+    Phase.INDEPENDENT: "others have not submitted it yet",
+    Phase.CONSOLIDATING: "you have signed, others have not yet",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A document where the person has done their part, and what it waits for."""
+
+    document: Document
+    what_for: str
+
+
+@dataclass(slots=True)
+class Done:
+    """A document with the stages of it that the person has submitted, in order, and when the last of them was."""
+
+    document: Document
+    stages: list[Stage]
+    submitted_at: dt.datetime | None
+
+    @property
+    def words(self) -> str:
+        """The stages as a list to read: "Decompose, Verify"."""
+        return ", ".join(stage.label for stage in sorted(self.stages, key=STAGES.index))
+
+
+@dataclass(slots=True)
+class MyWork:
+    """The short lists of the page. Each list is cut to a few rows; the counts are whole."""
+
+    in_work: list[Annotation] = field(default_factory=list)
+    to_agree: list[Consolidation] = field(default_factory=list)
+    to_agree_count: int = 0
+    waiting: list[Waiting] = field(default_factory=list)
+    done: list[Done] = field(default_factory=list)
+    done_count: int = 0
+    prefilling: int = 0
+
+
+def _mine(user: User, member: Memberships) -> QuerySet[Annotation]:
+    """The person's own annotations where they may label, without those they have passed on."""
+    flagged = Flag.objects.filter(document=OuterRef("document"), by=user, cleared_at__isnull=True)
+    return (
+        Annotation.objects.filter(
+            person=user,
+            kind=AnnotationKind.INDIVIDUAL,
+            document__benchmark__in=member.labels_in,
+        )
+        .exclude(Exists(flagged))
+        .select_related("document__benchmark")
+        .defer(*(f"document__{name}" for name in NOT_PROMPT))
+    )
+
+
+def open_work(user: User, member: Memberships) -> QuerySet[Annotation]:
+    """Annotations that the person has begun and can go on with now: sent back before begun, the newest first."""
+    return (
+        _mine(user, member)
+        .filter(
+            state=AnnotationState.OPEN,
+            stage=F("document__stage"),
+            document__phase=Phase.INDEPENDENT,
+        )
+        .order_by("-only_sent_back", "-pk")
+    )
+
+
+# --- what comes next -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """A ``Task`` before its document is read, which is named by its primary key. ``copy_is_missing``: the document is
+    gold, and the person's copy to practise on is made when they ask for it."""
+
+    document: int
+    stage: Stage
+    why: str
+    asked_by: tuple[str, ...] = ()
+    copy_is_missing: bool = False
+
+
+def next_task(user: User, *, leave_out: Collection[int] = ()) -> Task | None:
+    """What is next for a person (``find_next``), with its document."""
+    found = find_next(user, leave_out=leave_out)
+    return read_task(found) if found else None
+
+
+def read_task(found: Next) -> Task:
+    """The task with its document (one query)."""
+    document = Document.objects.select_related("benchmark").defer(*NOT_PROMPT).get(pk=found.document)
+    return Task(document, found.stage, found.why, found.asked_by)
+
+
+def find_next(user: User, *, leave_out: Collection[int] = ()) -> Next | None:
+    """The one thing to do next: repair what came back, go on with what is begun, settle what all have submitted,
+    practise, follow one's own documents into their later stages, then whatever is free, late stages first. Who has
+    submitted nothing yet begins at the beginning: later stages build on what one has learned there.
+
+    ``leave_out`` names documents (primary keys) whose last place somebody else has just taken.
+    The number of queries depends on nothing but how far one has to look.
+    """
+    member = memberships_of(user)
+    begun = open_work(user, member).values_list("document", "stage", "only_sent_back").first()
+    if begun is not None:
+        document, stage, only_sent_back = begun
+        return Next(document, Stage(stage), "repair" if only_sent_back else "continue")
+    to_agree = first_to_agree(user, member)
+    if to_agree is not None:
+        settled, at, asked_by = to_agree
+        return Next(settled, at, "consolidate", asked_by)
+    copies = copies_for(user, member.labels_in)
+    free = not_kept_from(user, leave_out={*leave_out, *copies.not_given})
+    if copies.practising:
+        # No other condition that an index could serve: this one leaves a handful.
+        practice = free.filter(~Exists(taken_places()), practice_for=user, benchmark__in=copies.practising)
+        found = practice.order_by("order", "pk").values_list("pk", "stage").first()
+        if found is not None:
+            return Next(found[0], Stage(found[1]), "practice")
+    due = due_to_practise(user).first() if member.may_have_to_practise else None
+    if due is not None:
+        return Next(practice_gold(due)[0].pk, Stage.DECOMPOSE, "practice", copy_is_missing=True)
+    benchmarks = [pk for pk in member.labels_in if pk not in copies.practising]
+    if not benchmarks:
+        return None
+    return _free_place(user, free, pools_of(member.seats, benchmarks))
+
+
+def _free_place(user: User, free: QuerySet[Document], pools: list[Pool]) -> Next | None:
+    """A place on one of the person's own documents at its later stages, or else the first free one, pool by pool."""
+    # By key, not by Exists: one's own documents are few among all that stand at these stages.
+    own = Annotation.objects.filter(stage=Stage.DECOMPOSE, kind=AnnotationKind.INDIVIDUAL, person=user)
+    later = {"pk__in": own.values("document"), "stage__in": (Stage.VERIFY, Stage.REVISE)}
+    at_work: list[tuple[Pool, QuerySet[Document]]] = []
+    for pool in pools:
+        here = free.filter(pool.where)
+        if pool is not pools[0] and not here.exists():
+            continue  # so it is with most but the first, and would cost a query a stage
+        here = here.filter(pool.place_for(user))
+        at_work.append((pool, here))
+        # "revise" sorts before "verify": the later one first
+        found = here.filter(**later).order_by("stage", "order", "pk").values_list("pk", "stage").first()
+        if found is not None:
+            return Next(found[0], Stage(found[1]), "follow")
+    submitted = Annotation.objects.filter(kind=AnnotationKind.INDIVIDUAL, person=user, state=AnnotationState.SUBMITTED)
+    stages = tuple(reversed(STAGES)) if submitted.exists() else STAGES
+    for pool, here in at_work:
+        # In the order of an index, one stage at a time: nothing is sorted.
+        in_order = here.order_by(*pool.order).values_list("pk", Exists(taken_places()))
+        for stage in stages:
+            place = in_order.filter(stage=stage).first()
+            if place is not None:
+                return Next(place[0], stage, "join" if place[1] else "new")
+    return None
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+def my_work(user: User) -> MyWork:
+    """The lists beside the next task. Constant number of queries."""
+    member = memberships_of(user)
+    submitted = _mine(user, member).filter(state=AnnotationState.SUBMITTED)
+    labelled = Document.objects.filter(
+        Q(practice_for__isnull=True) | Q(practice_for=user), benchmark__in=member.labels_in
+    )
+    to_agree = to_agree_of(user, member=member, most=SHOWN)
+    return MyWork(
+        in_work=list(open_work(user, member)[: SHOWN + 1]),
+        to_agree=to_agree.rows[: SHOWN + 1],
+        to_agree_count=to_agree.number,
+        waiting=waiting_of(user, member),
+        done=_by_document(submitted.order_by("-submitted_at", "-pk")[: SHOWN * len(STAGES)])[:SHOWN],
+        done_count=submitted.order_by().values("document").distinct().count(),
+        prefilling=labelled.filter(stage__in=STAGES, phase=Phase.PREFILLING).count(),
+    )
+
+
+def waiting_of(user: User, member: Memberships) -> list[Waiting]:
+    """The documents where the person has done their part last and something or somebody else comes next: a partner who
+    has not submitted or not signed yet, or suggestions (one query)."""
+    signatures = SignOff.objects.filter(
+        annotation__document=OuterRef("document"), annotation__stage=OuterRef("stage"), by=user
+    )
+    submitted = Q(state=AnnotationState.SUBMITTED, stage=F("document__stage"))
+    rows = (
+        Annotation.objects.filter(person=user, kind=AnnotationKind.INDIVIDUAL, document__benchmark__in=member.labels_in)
+        .filter(
+            Q(document__phase=Phase.PREFILLING)
+            | Q(submitted, document__phase=Phase.INDEPENDENT)
+            | Q(submitted, Exists(signatures), document__phase=Phase.CONSOLIDATING)
+        )
+        .select_related("document__benchmark")
+        .defer(*(f"document__{name}" for name in NOT_PROMPT))
+        .order_by("-pk")
+    )
+    # While suggestions come, all that the person did in a document stands here.
+    documents = {row.document_id: row.document for row in rows[: SHOWN * len(STAGES)]}
+    return [Waiting(each, WAITS_FOR[Phase(each.phase)]) for each in list(documents.values())[:SHOWN]]
+
+
+def _by_document(newest_first: Iterable[Annotation]) -> list[Done]:
+    """Submitted annotations document by document, in the order in which each document comes first."""
+    found: dict[int, Done] = {}
+    for row in newest_first:
+        done = found.setdefault(row.document_id, Done(row.document, [], row.submitted_at))
+        done.stages.append(Stage(row.stage))
+    return list(found.values())

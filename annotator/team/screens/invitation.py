@@ -1,0 +1,117 @@
+"""What an invitation's link opens: joining with one button, signing in first, or making an account.
+
+Open to everybody who has the link, so it tells nothing but the benchmark's name, the role and who invites.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import UserCreationForm
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotator.core import rules
+from annotator.core.models import Invitation, Membership, User
+from annotator.core.screens.common import person
+from annotator.core.vocabulary import Role
+from annotator.team.actions.team import accept, gains, register
+from annotator.team.screens.team import ROLES_IN_WORDS
+
+TEMPLATE = "team/invitation.html"
+WRONG = "There is no invitation at this address. Perhaps its end got lost when it was copied: open the whole link."
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class AccountForm(UserCreationForm):
+    """User name, name to show, e-mail address, and a password by Django's rules."""
+
+    class Meta:
+        model = User
+        fields = ("username", "display_name", "email")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["username"].label = "User name"
+        self.fields["username"].help_text = "You sign in with it. Letters, figures and @ . + - _"
+        self.fields["display_name"].label = "Your name"
+        self.fields["display_name"].required = True
+        self.fields["display_name"].help_text = "What the others in the team read."
+        self.fields["email"].label = "E-mail address"
+        self.fields["password1"].help_text = "At least eight characters; not a common word, not figures alone."
+        self.fields["password2"].label = "Password again"
+        self.fields["password2"].help_text = ""
+        for name, hint in (("username", "username"), ("display_name", "name"), ("email", "email")):
+            self.fields[name].widget.attrs["autocomplete"] = hint
+        self.fields["username"].widget.attrs.pop("autofocus", None)
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def show(request: HttpRequest, token: str) -> HttpResponse:
+    """The invitation. POST joins who is signed in; who is not makes an account, and is in."""
+    invitation = Invitation.objects.select_related("benchmark", "created_by").filter(token=token).first()
+    if invitation is None:
+        return _page(request, {"refusal": WRONG}, status=404)
+    try:
+        if request.user.is_authenticated:
+            return _join(request, invitation)
+        rules.check_invitation(invitation)
+        form = AccountForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            return _register(request, invitation, form)
+        return _page(request, {"invitation": invitation, "form": form}, status=422 if form.errors else 200)
+    except rules.InvitationOverError as refusal:
+        return _page(request, {"refusal": str(refusal)}, status=410)
+
+
+def _page(request: HttpRequest, context: dict[str, Any], *, status: int) -> HttpResponse:
+    nothing = {"invitation": None, "form": None, "refusal": "", "role_words": ""}
+    invitation = context.get("invitation")
+    if invitation is not None:
+        nothing["role_words"] = ROLES_IN_WORDS[Role(invitation.role)]
+    return render(request, TEMPLATE, nothing | context, status=status)
+
+
+def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    """One button for who is signed in; whom the invitation gives nothing is in already, and goes there."""
+    benchmark, user = invitation.benchmark, person(request)
+    membership = Membership.objects.filter(benchmark=benchmark, user=user, active=True).first()
+    if membership is not None and not gains(membership, invitation):
+        return redirect("benchmark", slug=benchmark.slug)
+    rules.check_invitation(invitation)
+    if request.method == "POST" and "join" in request.POST:
+        accept(invitation, by=user)
+        return _welcome(request, invitation)
+    return _page(request, {"invitation": invitation}, status=200)
+
+
+def _register(request: HttpRequest, invitation: Invitation, form: AccountForm) -> HttpResponse:
+    data = form.cleaned_data
+    try:
+        user = register(
+            invitation,
+            username=data["username"],
+            display_name=data["display_name"],
+            email=data["email"],
+            password=data["password1"],
+        )
+    except IntegrityError:
+        form.add_error("username", "Somebody has just taken this user name. Choose another one.")
+        return _page(request, {"invitation": invitation, "form": form}, status=422)
+    login(request, user, backend=BACKEND)
+    return _welcome(request, invitation)
+
+
+def _welcome(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    messages.success(request, f"You are in: {invitation.benchmark}, {Role(invitation.role).label.lower()}.")
+    if invitation.role in (Role.ANNOTATOR, Role.THIRD_RATER):  # who is asked for work, or told that none waits
+        return redirect("home")
+    return redirect("benchmark", slug=invitation.benchmark.slug)

@@ -1,0 +1,108 @@
+"""Asking a model for an answer of a given form, and reading what it says strictly.
+
+The answer's form is a pydantic model. Its JSON schema goes with the request, for servers that can hold a model to it;
+others are read tolerantly (``loose_json``). An answer that cannot be read is asked for again with the error shown to
+the model; after that the step falls back to its rules, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from pipeline.clients.base import ChatAnswer, ChatRequest, Message
+from pipeline.loose_json import values_in
+from pipeline.tools import Tools
+
+ATTEMPTS = 2
+_LONGEST_PLACE = 100  # characters; a key that the model made up may be of any length
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+class UnreadableAnswerError(Exception):
+    """A model's answers could not be read, however often it was asked. The sentence says what was wrong with the
+    last; ``calls`` is how often it was asked."""
+
+    def __init__(self, text: str, calls: int) -> None:
+        super().__init__(text)
+        self.calls = calls
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[Answer]):
+    """A model's answer, read, with the answer as it came (its text and log-probabilities) and how many calls it
+    took."""
+
+    value: Answer
+    answer: ChatAnswer
+    calls: int
+
+
+async def ask(
+    tools: Tools,
+    *,
+    step: str,
+    prompt: str,
+    fields: Mapping[str, object],
+    form: type[Answer],
+    max_tokens: int = 1024,
+    logprobs: bool = False,
+    attempts: int = ATTEMPTS,
+) -> Asked[Answer]:
+    """Ask with the prompt of that name and read the answer as ``form``.
+
+    Raises UnreadableAnswerError after ``attempts`` answers that could not be read, ServiceError and BudgetSpentError
+    from the client, MissingServiceError without one.
+    """
+    chat = tools.need_chat()
+    schema = form.model_json_schema()
+    messages = list(tools.prompts[prompt].messages(fields))
+    problem = ""
+    for call in range(1, attempts + 1):
+        answer = await chat.complete(
+            ChatRequest(
+                step=step,
+                messages=tuple(messages),
+                model=tools.model,
+                temperature=tools.temperature,
+                seed=tools.seed,
+                max_tokens=max_tokens,
+                schema=schema,
+                logprobs=logprobs,
+            )
+        )
+        try:
+            return Asked(value=read(answer.text, form), answer=answer, calls=call)
+        except ValueError as error:
+            problem = "it was cut off at its length limit" if answer.cut else str(error)
+            messages += [
+                Message("assistant", answer.text.strip() or "{}"),  # servers refuse an empty turn
+                Message("user", f"That could not be read: {problem}. Answer again, with the JSON object alone."),
+            ]
+    raise UnreadableAnswerError(f"The model's answer could not be read after {attempts} tries: {problem}", attempts)
+
+
+def read(text: str, form: type[Answer]) -> Answer:
+    """The first value in a text that has the form. A bare list does for a form of one field: models leave the object
+    around it out. Raises ValueError with what is wrong, for the model to read, and nothing else."""
+    problem = ""
+    names = list(form.model_fields)
+    for found in values_in(text):
+        bare = isinstance(found.value, list) and found.first and len(names) == 1
+        value = {names[0]: found.value} if bare else found.value
+        try:
+            return form.model_validate(value)
+        except ValidationError as error:
+            problem = problem or _told(error)
+    raise ValueError(problem or "there is no JSON object in it")
+
+
+def _told(error: ValidationError) -> str:
+    """The first thing that is wrong, with its place."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the answer"
+    return f"{where[:_LONGEST_PLACE]}: {first['msg']}"

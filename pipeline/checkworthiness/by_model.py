@@ -1,0 +1,164 @@
+"""Steps 2 and 3 by a model, for many texts in one call: what they mean alone, their type, whether worth checking, how
+important for the answer.
+
+Texts are shown with numbers and the model answers by number. A number that it leaves out is labelled by rules, and a
+note says how many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator
+
+from annotator.core.vocabulary import ClaimType, Importance, NotWorthReason, SentenceType
+from pipeline.claims.by_model import Split, room_for
+from pipeline.claims.fallback import Rules
+from pipeline.notes import Tally
+from pipeline.suggestions import DocumentText, SuggestedClaim
+from pipeline.together import together
+from pipeline.tools import Tools
+
+
+def as_word(value: object) -> object:
+    """A label as the vocabulary spells it: "Not a claim" is not_a_claim."""
+    return value.strip().casefold().replace(" ", "_").replace("-", "_") if isinstance(value, str) else value
+
+
+class Numbered(BaseModel):
+    """Something said of one of the texts, by its number."""
+
+    number: int
+
+
+class StandsAlone(Numbered):
+    """The text as it can be understood without the others."""
+
+    text: str
+
+
+class SentenceLabel(Numbered):
+    """Whether a sentence states something that can be checked."""
+
+    type: Annotated[SentenceType, BeforeValidator(as_word)]
+
+
+class ClaimLabel(Numbered):
+    """What a claim is, and whether it is worth checking: yes, or why not."""
+
+    type: Annotated[ClaimType, BeforeValidator(as_word)]
+    worth_checking: Annotated[Literal["yes", "commonsense", "not_public"], BeforeValidator(as_word)]
+
+
+class ImportanceLabel(Numbered):
+    """How much a text matters for answering the question."""
+
+    importance: Annotated[Importance, BeforeValidator(as_word)]
+
+
+Item = TypeVar("Item", bound=Numbered)
+
+
+class Answers(BaseModel, Generic[Item]):
+    """One item for each text."""
+
+    items: list[Item]
+
+
+class StandAlone(Answers[StandsAlone]):
+    """One item for each sentence."""
+
+
+class SentenceLabels(Answers[SentenceLabel]):
+    """One item for each sentence."""
+
+
+class ClaimLabels(Answers[ClaimLabel]):
+    """One item for each claim."""
+
+
+class ImportanceLabels(Answers[ImportanceLabel]):
+    """One item for each text."""
+
+
+class Labeller:
+    """Labels the sentences and claims of one document, ``at_once`` of them in a call."""
+
+    def __init__(self, document: DocumentText, rules: Rules, at_once: int, tools: Tools, tally: Tally) -> None:
+        self._about = {"question": document.prompt, "response": document.response}
+        self._rules = rules
+        self._at_once = at_once
+        self._tools = tools
+        self._tally = tally
+
+    async def standing_alone(self, splits: Sequence[Split]) -> list[str]:
+        """Each sentence as it can be understood without the others."""
+        said = await self._said("decontextualise", [split.text for split in splits], StandAlone)
+        return [
+            " ".join(item.text.split()) if item and item.text.strip() else self._rules_alone(split)
+            for item, split in zip(said, splits, strict=True)
+        ]
+
+    async def sentence_types(self, splits: Sequence[Split]) -> list[SentenceType]:
+        """What each sentence is."""
+        said = await self._said("checkworthy_sentences", [split.text for split in splits], SentenceLabels)
+        return [
+            item.type if item else self._rules.type(split.start, split.end)
+            for item, split in zip(said, splits, strict=True)
+        ]
+
+    async def claim_types(self, claims: Sequence[str]) -> list[SuggestedClaim]:
+        """What each claim is and whether it is worth checking; importance is that of the rules."""
+        said = await self._said("checkworthy_claims", claims, ClaimLabels)
+        labelled = []
+        for item, claim in zip(said, claims, strict=True):
+            by_rules = self._rules.claim(claim)
+            if item is None:
+                labelled.append(by_rules)
+                continue
+            # Whether it is worth checking is asked of factual claims only (Factcheck-Bench section C.3).
+            factual = item.type == ClaimType.FACTUAL
+            not_worth = None if item.worth_checking == "yes" or not factual else NotWorthReason(item.worth_checking)
+            worth = not_worth is None if factual else None
+            labelled.append(SuggestedClaim(claim, item.type, worth, not_worth, by_rules.importance))
+        return labelled
+
+    async def importances(self, splits: Sequence[Split], claims: Sequence[str]) -> list[Importance]:
+        """How much each sentence, then each claim, matters for the answer."""
+        said = await self._said("importance", [*(split.text for split in splits), *claims], ImportanceLabels)
+        by_rules = [self._rules.importance(split.start, split.end) for split in splits]
+        by_rules += [self._rules.claim(claim).importance or Importance.INTERMEDIATE for claim in claims]
+        return [item.importance if item else rule for item, rule in zip(said, by_rules, strict=True)]
+
+    def _rules_alone(self, split: Split) -> str:
+        return self._rules.decontext(split.start, split.end) or " ".join(split.text.split())
+
+    async def _said(self, step: str, texts: Sequence[str], form: type[Answers[Item]]) -> list[Item | None]:
+        """What the model says of each text, in their order; None where it said nothing that can be read."""
+        batches = [texts[start : start + self._at_once] for start in range(0, len(texts), self._at_once)]
+        answered = await together(self._batch(step, batch, form) for batch in batches)
+        if missing := sum(item is None for batch in answered if batch for item in batch):
+            self._tally.note(step, f"The model said nothing of {missing} of {len(texts)} texts: labelled by rules.")
+        return [
+            item
+            for batch, items in zip(batches, answered, strict=True)
+            for item in (items if items is not None else [None] * len(batch))
+        ]
+
+    async def _batch(self, step: str, texts: Sequence[str], form: type[Answers[Item]]) -> list[Item | None] | None:
+        """None where the answer as a whole cannot be read."""
+        numbered = "\n".join(f"{number}. {' '.join(text.split())}" for number, text in enumerate(texts, start=1))
+        answer = await self._tally.ask(
+            self._tools,
+            step=step,
+            prompt=f"factcheck_gpt/{step}",
+            fields={**self._about, "texts": numbered},
+            form=form,
+            instead=f"{len(texts)} texts were labelled by rules.",
+            max_tokens=room_for(numbered),
+        )
+        if answer is None:
+            return None
+        said = {item.number: item for item in reversed(answer.items)}  # the first word on a text counts
+        return [said.get(number) for number in range(1, len(texts) + 1)]

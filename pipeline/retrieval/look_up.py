@@ -1,0 +1,169 @@
+"""One question of a chain: search, choose one document, read around its snippet, answer (Papelo, section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
+
+from pipeline.clients.base import FetchedPage, PageRequest, SearchResult, ServiceError
+from pipeline.notes import Tally
+from pipeline.retrieval.corpus_ranking import content_hash
+from pipeline.retrieval.entities import named
+from pipeline.retrieval.hits import hits, is_early_enough
+from pipeline.retrieval.snippet_window import opening_of, window_of
+from pipeline.suggestions import DocumentText, RetrievedEvidence
+from pipeline.tools import Tools
+
+NOTHING_FOUND = "Nothing was found."
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far one question looks: hits of a search, sentences of a window, share of a snippet's words in it."""
+
+    results: int
+    sentences: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one question led to. ``evidence``: what the answer rests on, None where that is no single passage.
+    ``failure``: the search service could not be asked."""
+
+    question: str
+    query: str
+    answer: str
+    evidence: RetrievedEvidence | None = None
+    failure: ServiceError | None = None
+
+
+class Choice(BaseModel):
+    """The document that answers best, by its number; None: none does. ``answer`` is the answer all the same."""
+
+    document: int | None = None
+    answer: str = ""
+
+
+class Answered(BaseModel):
+    """An answer from one passage."""
+
+    answer: str = Field(min_length=1)
+
+
+async def look_up(question: str, claim: str, document: DocumentText, reach: Reach, tools: Tools, tally: Tally) -> Found:
+    """Search for one question of a claim and answer it. A search that fails is noted and finds nothing; the caller
+    decides what a claim without any is worth."""
+    query = f"{question} {claim}"
+    try:
+        query, found = await _hits(query, document, reach.results, tools, tally)
+    except ServiceError as error:
+        tally.note("search", f"The search for “{question}” failed: {error}")
+        return Found(question, query, NOTHING_FOUND, failure=error)
+    while found:
+        tally.counts["lists"] += 1
+        choice = await _choose(question, found, tools, tally)
+        if choice.document is None:
+            # The answer then rests on the list of hits as a whole, which is no passage that one could judge.
+            return Found(question, query, choice.answer.strip() or NOTHING_FOUND)
+        tally.counts["chosen"] += 1
+        hit = found[choice.document - 1]
+        page = await _page(hit, tools, tally)
+        if page is None or is_early_enough(page.published, document):
+            evidence = _evidence(hit, page, query, reach)
+            return Found(question, query, await _answer(question, evidence, tools, tally), evidence)
+        # The service did not know its date, the page does: it is as if it had not been found.
+        tally.counts["too_late"] += 1
+        found = [each for each in found if each is not hit]
+    return Found(question, query, NOTHING_FOUND)
+
+
+async def _hits(
+    query: str, document: DocumentText, count: int, tools: Tools, tally: Tally
+) -> tuple[str, list[SearchResult]]:
+    """The hits of a query, of its names alone where it has none; with the query that was the last."""
+    tally.counts["searched"] += 1
+    found = await hits(query, count, document, tools, tally)
+    names = named(query)
+    if found or not names:
+        return query, found
+    tally.counts["empty"] += 1
+    return names, await hits(names, count, document, tools, tally)
+
+
+async def _choose(question: str, found: Sequence[SearchResult], tools: Tools, tally: Tally) -> Choice:
+    choice = await tally.ask(
+        tools,
+        step="choose_document",
+        prompt="papelo/choose_document",
+        fields={
+            "question": question,
+            "documents": "\n\n".join(
+                f"Document {number}{_described(hit)}\n{' '.join(hit.snippet.split())}"
+                for number, hit in enumerate(found, start=1)
+            ),
+        },
+        form=Choice,
+        instead="The first hit was read.",
+        max_tokens=512,
+    )
+    if choice is None:
+        return Choice(document=1)
+    known = choice.document is not None and 1 <= choice.document <= len(found)
+    return choice if known else Choice(document=None, answer=choice.answer)
+
+
+async def _page(hit: SearchResult, tools: Tools, tally: Tally) -> FetchedPage | None:
+    """The hit's page, None where it cannot be had. A passage of the local corpus has been read already."""
+    if tools.pages is None or tools.search is None or not hit.url:
+        return None
+    tally.counts["pages"] += 1
+    try:
+        return await tools.pages.fetch(PageRequest(step="fetch", url=hit.url))
+    except ServiceError as error:
+        tally.note("fetch", f"{hit.url} could not be read, its snippet was: {error}")
+        return None
+
+
+def _evidence(hit: SearchResult, page: FetchedPage | None, query: str, reach: Reach) -> RetrievedEvidence:
+    """The window of the page around the snippet; the snippet where there is none; the page's opening without either."""
+    window = page and window_of(page.text, hit.snippet, sentences=reach.sentences, share=reach.share)
+    if page and not window and not hit.snippet.strip():
+        window = opening_of(page.text, sentences=reach.sentences)
+    passage = window or " ".join(hit.snippet.split()) or hit.title
+    return RetrievedEvidence(
+        passage=passage,
+        url=hit.url,
+        title=hit.title or (page.title if page else ""),
+        query=query,
+        site=hit.site or (page.site if page else ""),
+        published=hit.published or (page.published if page else None),
+        content_hash=content_hash(passage),
+        snapshot=page if window else None,
+    )
+
+
+async def _answer(question: str, evidence: RetrievedEvidence, tools: Tools, tally: Tally) -> str:
+    answered = await tally.ask(
+        tools,
+        step="answer",
+        prompt="papelo/answer",
+        fields={"question": question, "document": f"Document{_described(evidence)}\n{evidence.passage}"},
+        form=Answered,
+        instead="The passage itself stands as the answer.",
+        max_tokens=512,
+    )
+    return " ".join(answered.answer.split()) if answered else evidence.passage
+
+
+def _described(source: SearchResult | RetrievedEvidence) -> str:
+    """Title, site and day of a source, as far as they are known: who says something is part of what it is worth."""
+    known = [
+        f"“{' '.join(source.title.split())}”" if source.title else "",
+        f"from {source.site}" if source.site else "",
+        f"published {source.published.isoformat()}" if source.published else "",
+    ]
+    told = ", ".join(part for part in known if part)
+    return f" ({told}):" if told else ":"

@@ -1,0 +1,49 @@
+"""Whole pages in overlapping chunks of whole sentences (FastFact, section 4.3).
+
+A chunk ends where the next sentence would make it too long, and the next one begins with the sentences that fit into
+the overlap, so that what two neighbouring sentences say together is in one chunk.
+"""
+
+from __future__ import annotations
+
+from pipeline.sentences.boundaries import split_sentences
+
+LENGTH = 200  # words: as long as the evidence that the paper prints (appendices D and K)
+OVERLAP = 50  # words; the paper has an overlap and does not say how much
+
+
+def page_chunks(text: str, *, length: int = LENGTH, overlap: int = OVERLAP) -> list[str]:
+    """The chunks of a page in order, each at most ``length`` words long and sharing at most ``overlap`` words (less
+    than ``length``) with the one before it. A sentence that is longer is cut between words."""
+    sentences = [
+        part
+        for span in split_sentences(text.replace("\x00", " "))
+        for part in _short_enough(span.text.split(), length, overlap)
+    ]
+    found: list[str] = []
+    current: list[list[str]] = []
+    size = 0
+    for sentence in sentences:
+        if current and size + len(sentence) > length:
+            found.append(_text(current))
+            # What is carried over must leave room for the sentence that did not fit.
+            most = min(overlap, length - len(sentence))
+            while current and size > most:
+                size -= len(current.pop(0))
+        current.append(sentence)
+        size += len(sentence)
+    if current:
+        found.append(_text(current))
+    return found
+
+
+def _short_enough(words: list[str], length: int, overlap: int) -> list[list[str]]:
+    """A sentence as it is; a longer one in overlapping pieces."""
+    if len(words) <= length:
+        return [words] if words else []
+    step = length - overlap
+    return [words[start : start + length] for start in range(0, len(words) - overlap, step)]
+
+
+def _text(sentences: list[list[str]]) -> str:
+    return " ".join(word for sentence in sentences for word in sentence)

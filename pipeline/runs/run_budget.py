@@ -1,0 +1,218 @@
+"""Answers and costs in the database: the Store over kept answers, and the Meter of one document of a run.
+
+What a run has spent and what its calls under way may still cost stand together in its row, so that one conditional
+update keeps all workers together within the budget; each document names its part of the latter, which is given back
+when a killed worker's document is taken again. A call's cost is written when the call ends, in the same transaction as
+its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q, Sum
+
+from annotator.core.models import CachedAnswer, PageSnapshot, PipelineRun, RunItem, StepUse
+from annotator.core.vocabulary import RunState
+from annotator.suggestions.queries.runs import OPEN_STATES
+from pipeline.clients import answers
+from pipeline.clients.base import BudgetSpentError, FetchedPage, Usage
+from pipeline.clients.cost_meter import Answer, Hold, Kind
+from pipeline.runs.bridge import Bridge
+from pipeline.runs.db_retry import persistently
+
+# Seconds between two tries of a call that waits for others to give back what they hold.
+WAIT = 0.25
+_COLUMN = {Kind.CHAT: "chats", Kind.SEARCH: "searches", Kind.PAGE: "pages", Kind.RANK: "rankings"}
+
+
+class RunStoppedError(BudgetSpentError):
+    """The run was paused or cancelled, or another worker has the document: no further call is made."""
+
+
+class DatabaseStore:
+    """Kept answers. The text of a page is kept once, as the snapshot that evidence names too."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self._bridge = bridge
+
+    async def get(self, key: str) -> Mapping[str, Any] | None:
+        """The value kept under that key, None if there is none."""
+        return await self._bridge.do(partial(persistently, partial(kept_answer, key)))
+
+
+def kept_answer(key: str) -> Mapping[str, Any] | None:
+    """The value kept under that key, None if there is none (or its page's text is gone)."""
+    value: Mapping[str, Any] | None = CachedAnswer.objects.filter(key=key).values_list("answer", flat=True).first()
+    if value is None or "snapshot" not in value:
+        return value
+    text = PageSnapshot.objects.filter(public_id=value["snapshot"]).values_list("text", flat=True).first()
+    return None if text is None else {name: each for name, each in value.items() if name != "snapshot"} | {"text": text}
+
+
+def keep_answer(answer: Answer) -> None:
+    """Keep an answer; one that is kept under its key stays. Inside the caller's transaction."""
+    value = dict(answer.value)
+    if answer.kind == Kind.PAGE and "text" in value:
+        snapshot = snapshot_of(answers.page_from_json(value))
+        del value["text"]
+        value["snapshot"] = snapshot.public_id
+    CachedAnswer.objects.bulk_create(
+        [CachedAnswer(key=answer.key, kind=answer.kind, answer=value)], ignore_conflicts=True
+    )
+
+
+def snapshot_of(page: FetchedPage) -> PageSnapshot:
+    """The kept text of a page; the same text of the same address is kept once."""
+    row = PageSnapshot(
+        url=page.url,
+        title=page.title,
+        site=page.site[:255],
+        published=page.published,
+        text=page.text,
+        content_hash=page.content_hash,
+        retrieved_at=page.retrieved_at,
+    )
+    PageSnapshot.objects.bulk_create([row], ignore_conflicts=True)
+    return PageSnapshot.objects.get(url=page.url, content_hash=page.content_hash)
+
+
+class RunMeter:
+    """Counts what one document uses, and never lets its run's budget be passed, whatever other workers do.
+
+    ``item`` is in this worker's hands: ``started_at`` tells its turn from that of another worker.
+    """
+
+    def __init__(self, item: RunItem, bridge: Bridge) -> None:
+        self._run = PipelineRun.objects.filter(pk=item.run_id)
+        self._item = RunItem.objects.filter(pk=item.pk, state=RunState.RUNNING, started_at=item.started_at)
+        self._item_id = item.pk
+        self._bridge = bridge
+        self._stopped = ""
+        self._cached: Counter[str] = Counter()
+
+    def stop(self, reason: str) -> None:
+        """Let no further call be made: those under way may end. From any thread."""
+        self._stopped = self._stopped or reason
+
+    async def reserve(self, hold: Hold) -> None:
+        """Hold that much of the budget back; waits while calls under way hold too much of it. Raises BudgetSpentError
+        where even alone it might pass what is left, RunStoppedError where no call may be made any more."""
+        while True:
+            if self._stopped:
+                raise RunStoppedError(self._stopped)
+            if await self._do(partial(self._try_to_hold, hold)):
+                return
+            await asyncio.sleep(WAIT)
+
+    async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: Answer | None) -> None:
+        """The call ended well: count it, give back what was held, keep the answer, in one transaction."""
+        await self._do(partial(self._settle, hold, usage, seconds, answer))
+
+    async def release(self, hold: Hold, seconds: float) -> None:
+        """The call failed: give back what was held."""
+        await self._do(partial(self._settle, hold, None, seconds, None))
+
+    async def count_cached(self, step: str, kind: Kind) -> None:
+        """A call was answered from the store; written by ``flush``, since it costs nothing."""
+        if self._stopped:
+            raise RunStoppedError(self._stopped)
+        self._cached[step] += 1
+
+    def flush(self) -> None:
+        """Write how many calls were answered from the store. Inside the transaction of the document's result."""
+        for step, number in self._cached.items():
+            self._count(step, cached=number)
+        self._cached.clear()
+
+    async def _do(self, function: partial[Any]) -> Any:
+        return await self._bridge.do(partial(persistently, function))
+
+    def _try_to_hold(self, hold: Hold) -> bool:
+        """Whether it could be held: False while others hold too much. Raises like ``reserve``."""
+        within = (Q(budget_tokens__isnull=True) | Q(budget_tokens__gte=F("spent_tokens") + hold.tokens)) & (
+            Q(budget_money__isnull=True) | Q(budget_money__gte=F("spent_money") + hold.money)
+        )
+        with transaction.atomic():
+            held = self._run.filter(within, state__in=OPEN_STATES).update(
+                spent_tokens=F("spent_tokens") + hold.tokens, spent_money=F("spent_money") + hold.money
+            )
+            if held:
+                mine = self._item.update(
+                    reserved_tokens=F("reserved_tokens") + hold.tokens,
+                    reserved_money=F("reserved_money") + hold.money,
+                )
+                if not mine:  # rolls the hold back
+                    raise RunStoppedError("Another worker has the document now.")
+                return True
+        run = (
+            self._run.defer("plan")
+            .annotate(  # asked again and again while others hold; a plan may be large
+                held_tokens=Sum("items__reserved_tokens"), held_money=Sum("items__reserved_money")
+            )
+            .first()
+        )
+        if run is None or run.state not in OPEN_STATES:
+            raise RunStoppedError("The run was paused or cancelled.")
+        self._check_budget(run, hold)
+        return False
+
+    def _check_budget(self, run: Any, hold: Hold) -> None:
+        tokens, money = run.spent_tokens - run.held_tokens, run.spent_money - run.held_money
+        if run.budget_tokens is not None and tokens + hold.tokens > run.budget_tokens:
+            raise BudgetSpentError(
+                f"The next call might use {hold.tokens:,} tokens, and {tokens:,} of the budget of "
+                f"{run.budget_tokens:,} are spent."
+            )
+        if run.budget_money is not None and money + hold.money > run.budget_money:
+            raise BudgetSpentError(
+                f"The next call might cost {hold.money:.4f}, and {money:.4f} of the budget of "
+                f"{run.budget_money:.4f} are spent."
+            )
+
+    def _settle(self, hold: Hold, usage: Usage | None, seconds: float, answer: Answer | None) -> None:
+        used = usage or Usage()
+        tokens = used.prompt_tokens + used.answer_tokens
+        with transaction.atomic():
+            # The run first, then its document, as everywhere: so nobody waits for each other.
+            list(self._run.select_for_update().values_list("pk"))
+            mine = self._item.update(
+                reserved_tokens=F("reserved_tokens") - hold.tokens, reserved_money=F("reserved_money") - hold.money
+            )
+            # Who took the document meanwhile has given back what it held.
+            held_tokens, held_money = (hold.tokens, hold.money) if mine else (0, 0.0)
+            self._run.update(
+                spent_tokens=F("spent_tokens") + (tokens - held_tokens),
+                spent_money=F("spent_money") + (used.money - held_money),
+            )
+            self._count(
+                hold.step,
+                prompt_tokens=used.prompt_tokens,
+                answer_tokens=used.answer_tokens,
+                money=used.money,
+                seconds=seconds,
+                **({_COLUMN[hold.kind]: 1} if usage is not None else {}),
+            )
+            if answer is not None:
+                keep_answer(answer)
+
+    def _count(self, step: str, **numbers: float) -> None:
+        change = {name: F(name) + number for name, number in numbers.items()}
+        rows = StepUse.objects.filter(item_id=self._item_id, step=step)
+        if not rows.update(**change):
+            StepUse.objects.get_or_create(item_id=self._item_id, step=step)
+            rows.update(**change)
+
+
+def give_back(item: RunItem) -> None:
+    """What a worker that is gone had reserved for a document no longer counts. Inside the caller's transaction, which
+    holds the run's lock."""
+    PipelineRun.objects.filter(pk=item.run_id).update(
+        spent_tokens=F("spent_tokens") - item.reserved_tokens, spent_money=F("spent_money") - item.reserved_money
+    )
+    RunItem.objects.filter(pk=item.pk).update(reserved_tokens=0, reserved_money=0)

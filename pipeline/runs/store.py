@@ -1,0 +1,132 @@
+"""Suggestions as rows. Called in one transaction with the document's result, so a document has all that a run suggests
+for it, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models import Max, Q
+from django.utils import timezone
+
+from annotator.core.actions.locking import lock_document
+from annotator.core.models import (
+    Annotation,
+    Claim,
+    Document,
+    Evidence,
+    PipelineRun,
+    RevisionSuggestion,
+    SentenceSuggestion,
+    Stance,
+    StanceSuggestion,
+    VerdictSuggestion,
+)
+from annotator.core.vocabulary import AnnotationState
+from annotator.suggestions.actions.proposals import store_sentences
+from pipeline.runs.run_budget import snapshot_of
+from pipeline.suggestions import Decomposition, RetrievedEvidence, SuggestedRevision, SuggestedVerdict, Verification
+
+
+def store_decomposition(run: PipelineRun, document: Document, decomposition: Decomposition) -> None:
+    """Store sentences and claims of a run; stored once, a second time is no change."""
+    if SentenceSuggestion.objects.filter(run=run, document=document).exists():
+        return
+    store_sentences(run, document, decomposition.sentences)
+
+
+def store_verification(run: PipelineRun, claim: Claim, found: Verification) -> None:
+    """Store the evidence for a claim, shared by all, and what the strategy holds of the claim."""
+    store_evidence(run, claim, found.evidence)
+    if found.verdict is not None:
+        store_verdict(run, claim, found.verdict, found.evidence)
+
+
+def store_evidence(
+    run: PipelineRun, claim: Claim, passages: Iterable[RetrievedEvidence], *, annotation: Annotation | None = None
+) -> list[Evidence]:
+    """Add passages to a claim behind those it has; a passage that it has already is not added again, what this run
+    says of it is. Returns the new ones, shared by all, or those of ``annotation`` alone."""
+    there = Q(annotation__isnull=True) | (Q(annotation=annotation) if annotation else Q())
+    passages = list(passages)
+    known = {(row.url, row.passage): row for row in claim.evidence.filter(there, removed="").order_by("-pk")}
+    last = claim.evidence.aggregate(last=Max("order"))["last"] or 0
+    # One strategy may find a passage by several queries.
+    new = list({(each.url, each.passage): each for each in passages if (each.url, each.passage) not in known}.values())
+    rows = Evidence.objects.bulk_create(
+        Evidence(
+            claim=claim,
+            annotation=annotation,
+            run=run,
+            order=last + position,
+            passage=each.passage,
+            url=each.url,
+            title=each.title,
+            site=each.site[:255],
+            published=each.published,
+            query=each.query,
+            retrieved_at=each.snapshot.retrieved_at if each.snapshot else timezone.now(),
+            content_hash=each.content_hash,
+            score=each.score,
+            snapshot=snapshot_of(each.snapshot) if each.snapshot else None,
+        )
+        for position, each in enumerate(new, start=1)
+    )
+    known.update(zip(((each.url, each.passage) for each in new), rows, strict=True))
+    StanceSuggestion.objects.bulk_create(
+        {
+            row.pk: StanceSuggestion(run=run, evidence=row, label=each.stance, reason=each.stance_reason)
+            for each in passages
+            if each.stance and (row := known[each.url, each.passage])
+        }.values()
+    )
+    return rows
+
+
+def store_verdict(
+    run: PipelineRun, claim: Claim, verdict: SuggestedVerdict, passages: Iterable[RetrievedEvidence]
+) -> None:
+    """Store a verdict; its chain names evidence by public id, also where the passage was there before."""
+    rows = claim.evidence.filter(annotation__isnull=True, removed="").order_by("-pk")
+    ids = {(url, passage): public_id for url, passage, public_id in rows.values_list("url", "passage", "public_id")}
+    by_position = [ids.get((each.url, each.passage)) for each in passages]
+    VerdictSuggestion.objects.create(
+        run=run,
+        claim=claim,
+        label=verdict.label[:40],
+        factuality=verdict.factuality or "",
+        reason=verdict.reason,
+        correction=verdict.correction,
+        probability=verdict.confidence,
+        chain=[
+            {
+                "question": link.question,
+                "query": link.query,
+                "answer": link.answer,
+                "evidence": None if link.evidence is None else by_position[link.evidence],
+            }
+            for link in verdict.chain
+        ],
+    )
+
+
+def store_searched(run: PipelineRun, claim: Claim, passages: Iterable[RetrievedEvidence]) -> None:
+    """Add what a person's own search found to their annotation, with a stance to give to each. Nothing is added to work
+    that was submitted meanwhile: it is frozen."""
+    lock_document(claim.sentence.annotation.document_id)
+    annotation = Annotation.objects.filter(pk=run.plan["annotation"], state=AnnotationState.OPEN).first()
+    if annotation is None:
+        return
+    new = store_evidence(run, claim, passages, annotation=annotation)
+    suggestions = {each.evidence_id: each for each in StanceSuggestion.objects.filter(run=run, evidence__in=new)}
+    if annotation.document.blind_first:
+        suggestions = {}  # attached when the person has given a stance of their own
+    Stance.objects.bulk_create(
+        Stance(annotation=annotation, evidence=row, suggestion=suggestions.get(row.pk)) for row in new
+    )
+
+
+def store_revision(run: PipelineRun, document: Document, revision: SuggestedRevision) -> None:
+    """Store the mended response."""
+    RevisionSuggestion.objects.create(
+        run=run, document=document, with_prompt=revision.with_prompt, without_prompt=revision.without_prompt
+    )

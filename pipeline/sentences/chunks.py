@@ -1,0 +1,24 @@
+"""Chunks of a response: so many sentences that are read in one call (FastFact, section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.sentences.boundaries import Span
+
+WHOLE = 0  # the stride that takes the whole response at once
+
+
+def chunks(spans: Sequence[Span], stride: int) -> list[Sequence[Span]]:
+    """The sentences in runs of ``stride``, the last one shorter; in one run for ``WHOLE``. No sentences, no chunk."""
+    if not spans:
+        return []
+    size = stride or len(spans)
+    return [spans[start : start + size] for start in range(0, len(spans), size)]
+
+
+def number_of_chunks(sentences: float, stride: int) -> int:
+    """ceil(N / w); 1 for the whole response, 0 without sentences."""
+    if not sentences:
+        return 0
+    return int(-(-sentences // stride)) if stride else 1

@@ -1,0 +1,158 @@
+"""Where in a response the sentences stand that a model says it has.
+
+A model splits better than rules where a reference or a list is one statement (Factcheck-Bench section B.2), but it also
+leaves out, rewords and makes up. So its sentences are looked up in the response; what it did not give stays in pieces
+cut by rules. Every word of the response is in exactly one piece.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.metrics.text import token_f1, words
+from pipeline.sentences.boundaries import LIST_MARKER, Span, split_sentences
+
+# A reworded sentence is taken for one of the response if so much of their words is shared.
+LEAST_ALIKE = 0.6
+# One that is no sentence of its own is part of another if that has so many of its words.
+LEAST_WITHIN = 0.8
+# Longer than this, and made of more sentences than that, is no sentence: the model did not split. A reference of many
+# abbreviations is many sentences by rules, but short.
+_LONGEST_JOINED = 400  # characters
+_MOST_JOINED = 4
+_MOST_REWORDED = 3
+_WORD = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """``text == response[start:end]``. ``said``: which of the model's sentences it is, from 0: one, none, or several
+    where the model made more sentences of one."""
+
+    start: int
+    end: int
+    text: str
+    said: tuple[int, ...] = ()
+
+
+def pieces_of(response: str, said: Sequence[str], spans: Sequence[Span] | None = None) -> list[Piece]:
+    """The response in pieces, in its order, without overlap. ``spans`` are its sentences by rules."""
+    spans = split_sentences(response) if spans is None else spans
+    taken: list[tuple[int, int, int]] = []  # start, end, which
+    reworded: list[int] = []
+    cursor = 0
+    for which, sentence in enumerate(said):
+        place = _exact(response, sentence, cursor, taken)
+        if place is None:
+            reworded.append(which)
+        elif place[1] - place[0] <= _LONGEST_JOINED or _joined(place, spans) <= _MOST_JOINED:
+            taken.append((*_widened(response, place, spans, taken), which))
+            cursor = place[1]
+    unplaced: list[int] = []
+    for which in reworded:
+        if place := _alike(response, said[which], spans, taken):
+            taken.append((*place, which))
+        else:
+            unplaced.append(which)
+    pieces = [Piece(start, end, response[start:end], (which,)) for start, end, which in taken]
+    for which in unplaced:
+        _join(said[which], which, pieces)
+    pieces += [Piece(start, end, response[start:end]) for start, end in _left(response, spans, sorted(taken))]
+    return sorted(pieces, key=lambda piece: piece.start)
+
+
+def _join(sentence: str, which: int, pieces: list[Piece]) -> None:
+    """Give a sentence to the piece that has nearly all its words, if one does."""
+    wanted = set(words(sentence))
+    best, at = LEAST_WITHIN, None
+    for position, piece in enumerate(pieces):
+        within = len(wanted.intersection(words(piece.text))) / len(wanted) if wanted else 0.0
+        if within > best or (within == best and at is None):
+            best, at = within, position
+    if at is not None:
+        pieces[at] = dataclasses.replace(pieces[at], said=(*pieces[at].said, which))
+
+
+def _exact(response: str, sentence: str, cursor: int, taken: Sequence[tuple[int, int, int]]) -> tuple[int, int] | None:
+    """The first free place of a sentence behind the cursor, else anywhere; white space aside."""
+    parts = sentence.split()
+    if not _WORD.search(sentence):
+        return None
+    pattern = re.compile(r"\s+".join(map(re.escape, parts)))
+    for begin in (cursor, 0):
+        for match in pattern.finditer(response, begin):
+            if _is_free(match.start(), match.end(), taken) and _is_whole(response, match.start(), match.end()):
+                return match.start(), match.end()
+    return None
+
+
+def _is_whole(response: str, start: int, end: int) -> bool:
+    """Whether a place neither begins nor ends within a word."""
+    begins = start == 0 or not (_WORD.match(response[start - 1]) and _WORD.match(response[start]))
+    ends = end == len(response) or not (_WORD.match(response[end - 1]) and _WORD.match(response[end]))
+    return begins and ends
+
+
+def _is_free(start: int, end: int, taken: Sequence[tuple[int, int, int]]) -> bool:
+    return all(end <= first or start >= last for first, last, _ in taken)
+
+
+def _joined(place: tuple[int, int], spans: Sequence[Span]) -> int:
+    return sum(span.start < place[1] and span.end > place[0] for span in spans)
+
+
+def _widened(
+    response: str, place: tuple[int, int], spans: Sequence[Span], taken: Sequence[tuple[int, int, int]]
+) -> tuple[int, int]:
+    """The place with the list marker before it and the signs around it that the rules count to the sentence."""
+    start, end = place
+    for span in spans:
+        if span.start < start < span.end and _is_furniture(response[span.start : start]):
+            start = span.start
+        if span.start < end < span.end and not _WORD.search(response[end : span.end]):
+            end = span.end
+    return (start, end) if _is_free(start, end, taken) else place
+
+
+def _is_furniture(text: str) -> bool:
+    marker = LIST_MARKER.match(text)
+    return not _WORD.search(text[marker.end() :] if marker else text)
+
+
+def _alike(
+    response: str, sentence: str, spans: Sequence[Span], taken: Sequence[tuple[int, int, int]]
+) -> tuple[int, int] | None:
+    """The run of up to three pieces that nobody has yet which shares most words with a reworded sentence; None: none
+    does."""
+    left = _left(response, spans, sorted(taken))
+    best, place = LEAST_ALIKE, None
+    for first, (start, _) in enumerate(left):
+        for _, end in left[first : first + _MOST_REWORDED]:
+            if not _is_free(start, end, taken):
+                break
+            alike = token_f1(sentence, response[start:end])
+            if alike > best or (alike == best and place is None):
+                best, place = alike, (start, end)
+    return place
+
+
+def _left(response: str, spans: Sequence[Span], taken: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
+    """What no sentence of the model covers (``taken`` in its order): whole sentences by rules, and of those that were
+    cut what is left, if it has words."""
+    left: list[tuple[int, int]] = []
+    for span in spans:
+        inside = [(start, end) for start, end, _ in taken if start < span.end and end > span.start]
+        if not inside:
+            left.append((span.start, span.end))
+            continue
+        at = span.start
+        for start, end in [*inside, (span.end, span.end)]:
+            gap = response[at:start]
+            if start > at and _WORD.search(gap):
+                begin = at + len(gap) - len(gap.lstrip())
+                left.append((begin, begin + len(gap.strip())))
+            at = max(at, end)
+    return left

@@ -1,0 +1,131 @@
+"""Released gold comes in as agreed work, and goes out again as it was."""
+
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotator.core.actions.benchmarks import create_benchmark
+from annotator.core.models import Annotation, Benchmark, Claim, Document, Evidence, Sentence, Verdict
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, EditKind, Origin, Stage
+from annotator.exchange.actions import imports
+from annotator.exchange.actions.imports import ImportReport, import_gold
+from tests.released import export_lines, numbered, released_document, write_jsonl
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def benchmark() -> Benchmark:
+    return create_benchmark(slug="gold", name="Gold")
+
+
+def bring(benchmark: Benchmark, *rows: Any, **options: Any) -> ImportReport:
+    content = "\n".join(json.dumps(row) for row in rows)
+    return import_gold(benchmark=benchmark, source=io.BytesIO(content.encode()), **options)
+
+
+def test_all_released_documents_come_back_byte_for_byte(benchmark, data_dir):
+    path = data_dir / "factcheck-bench.dev.jsonl"
+    report = import_gold(benchmark=benchmark, source=path)
+    assert (report.imported, report.bad) == (47, 0)
+    exported = "".join(export_lines(benchmark))
+    assert [json.loads(line) for line in exported.splitlines()] == [
+        json.loads(line) for line in path.read_text().splitlines()
+    ]
+    assert exported.encode() == path.read_bytes()
+
+
+def test_oddities_come_back(benchmark):
+    row = released_document()
+    bring(benchmark, row)
+    [line] = export_lines(benchmark)
+    assert json.dumps(json.loads(line)) == json.dumps(row)
+    assert "\\u0000" in line
+    assert not any("\x00" in passage for passage in Evidence.objects.values_list("passage", flat=True))
+
+
+def test_each_stage_is_agreed_and_everything_imported(benchmark):
+    bring(benchmark, released_document(id="a1", source="in-house"))
+    document = Document.objects.get()
+    assert document.is_gold
+    assert (document.external_id, document.source) == ("a1", "in-house")
+    annotations = list(Annotation.objects.all())
+    assert {each.stage for each in annotations} == set(Stage)
+    assert {(each.kind, each.state, each.person) for each in annotations} == {
+        (AnnotationKind.CONSOLIDATED, AnnotationState.SUBMITTED, None)
+    }
+    assert set(Sentence.objects.values_list("type_origin", flat=True)) == {Origin.IMPORTED}
+    assert set(Claim.objects.values_list("text_origin", flat=True)) == {Origin.IMPORTED}
+
+
+def test_evidence_verdict_and_edit(benchmark):
+    bring(benchmark, released_document())
+    claim = Claim.objects.get(text="The notes are from 1842.")
+    shared, added = claim.evidence.filter(annotation=None), claim.evidence.filter(annotation__stage=Stage.VERIFY)
+    assert list(shared.values_list("order", flat=True)) == [1, 2]
+    verdict = Verdict.objects.get(claim=claim)
+    assert {each.kind for each in verdict.operations.all()} == {EditKind.REPLACE}
+    assert [row.evidence for row in verdict.rests.all()] == [shared.first(), added.get()]
+    opinion = Claim.objects.get(type="opinion")
+    assert not opinion.verdicts.exists() and opinion.evidence.count() == 2
+
+
+def test_the_same_file_twice_changes_nothing(benchmark):
+    bring(benchmark, numbered(1), numbered(2))
+    report = bring(benchmark, numbered(1), numbered(2))
+    assert (report.imported, report.unchanged, report.bad) == (0, 2, 0)
+    assert Sentence.objects.count() == 6
+
+
+def test_the_same_document_with_other_labels_is_refused(benchmark):
+    bring(benchmark, released_document())
+    report = bring(benchmark, released_document(revised_response="Otherwise."))
+    assert (report.imported, report.bad) == (0, 1)
+    assert "other content" in report.problems[0].reason
+
+
+def test_bad_lines_are_named_and_strict_writes_nothing(benchmark):
+    bad = released_document(sentences={})
+    assert bring(benchmark, numbered(1), bad, strict=True).written is False
+    assert not Document.objects.exists()
+    report = bring(benchmark, numbered(1), bad)
+    assert (report.imported, report.bad) == (1, 1)
+    assert (report.problems[0].line, report.problems[0].field) == (2, "sentences")
+
+
+def test_the_number_of_queries_does_not_grow_with_the_batch(benchmark, django_assert_max_num_queries):
+    with django_assert_max_num_queries(40):
+        bring(benchmark, *(numbered(number) for number in range(30)))
+
+
+def test_memory_does_not_grow_with_the_file(benchmark, tmp_path, monkeypatch):
+    monkeypatch.setattr(imports, "BATCH_ROWS", 20)
+
+    def peak(first: int, count: int) -> int:
+        path = write_jsonl(tmp_path / f"{first}.jsonl", (numbered(first + number) for number in range(count)))
+        tracemalloc.start()
+        try:
+            assert import_gold(benchmark=benchmark, source=path).imported == count
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(0, 40)
+    few, many = peak(1000, 40), peak(2000, 160)
+    # 120 documents more make 10 MB of rows; the half leaves room for cycles that the collector has not come to yet.
+    assert many < few + 5_000_000
+
+
+def test_the_command(tmp_path, capsys):
+    path = write_jsonl(tmp_path / "gold.jsonl", [numbered(1), {"prompt": "x"}])
+    with pytest.raises(CommandError, match="1 imported, 0 there already, 1 bad"):
+        call_command("import_gold", str(path), "--benchmark", "new", "--create")
+    assert "line 2, sentences:" in capsys.readouterr().err
+    with pytest.raises(CommandError, match="There are: new"):
+        call_command("import_gold", str(path), "--benchmark", "old")

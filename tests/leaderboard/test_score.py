@@ -1,0 +1,139 @@
+"""manage.py score: files as released, gold of a benchmark, AVeriTeC, and files with faults."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotator.core.models import Benchmark, Document
+from annotator.core.vocabulary import Role
+from annotator.exchange.actions.imports import import_gold
+from annotator.leaderboard.queries.answers import gold_answers
+from annotator.stages.actions.documents import discard
+from tests.factories import BenchmarkFactory, member
+from tests.released import released_document, write_jsonl
+
+pytestmark = pytest.mark.django_db
+
+
+def command(metric: str, *files: Path, **options: Any) -> str:
+    out = io.StringIO()
+    call_command("score", *map(str, files), metric=metric, stdout=out, stderr=io.StringIO(), **options)
+    return out.getvalue()
+
+
+def report(metric: str, *files: Path, **options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(command(metric, *files, json=True, **options))
+    return found
+
+
+@pytest.fixture
+def pilot() -> Benchmark:
+    pilot = BenchmarkFactory(slug="pilot")
+    rows = [
+        released_document(prompt=f"{model} {source}", model=model, source=source)
+        for model in ("one", "two")
+        for source in ("web", "books")
+    ]
+    import_gold(benchmark=pilot, source=io.BytesIO("\n".join(map(json.dumps, rows)).encode()))
+    return pilot
+
+
+def test_gold_labels_rank_the_models_that_wrote_the_answers(pilot: Benchmark, django_assert_num_queries: Any) -> None:
+    # Of four checked claims one is true, two are false, one lacks evidence.
+    with django_assert_num_queries(2):
+        rows = list(gold_answers(pilot))
+    assert {(row.model, row.domain) for row in rows} == {(m, s) for m in ("one", "two") for s in ("web", "books")}
+    assert {(row.supported, row.claims, row.valid) for row in rows} == {(1, 4, 4)}
+    found = report("factscore", benchmark="pilot")
+    assert [(model["model"], model["score"]) for model in found["models"]] == [("one", 0.25), ("two", 0.25)]
+    assert found["kendall_tau"] == [{"domains": ["books", "web"], "models": 2, "tau": None}]
+    assert "Kendall's tau, books and web: –" in command("veriscore", benchmark="pilot")
+    discard(Document.objects.get(prompt="one web"), reason="a riddle", by=member(pilot, Role.OWNER))
+    assert report("fastfact", benchmark="pilot")["answers"] == 3
+
+
+def test_released_files_are_read(data_dir: Path) -> None:
+    veriscore, fastfact = (
+        data_dir / name for name in ("veriscore.claims.sample.jsonl", "fastfact.annotation-input.example.jsonl")
+    )
+    found = report("veriscore", veriscore, fastfact)
+    assert found["answers"] == sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (veriscore, fastfact))
+    assert {model["model"] for model in found["models"]} >= {"gpt-4o"}
+    assert found["faults"]["rows"] == 0
+    with pytest.raises(CommandError, match="k_prime"):
+        command("fastfact", fastfact)
+
+
+def test_the_averitec_gold_against_itself_and_against_wrong_labels(data_dir: Path, tmp_path: Path) -> None:
+    path = data_dir / "averitec.sample.json"
+    gold = json.loads(path.read_text(encoding="utf-8"))[:12]
+    whole = tmp_path / "gold.json"
+    whole.write_text(json.dumps(gold), encoding="utf-8")
+    found = report("averitec", whole, gold=whole)
+    assert found["claims"] == 12 and found["label_accuracy"] == 1.0
+    assert found["evidence_mean"] > 0.99 and found["score"] == 1.0
+    assert "matches" in found["meteor"]
+    rows = [
+        {
+            "claim_id": number,
+            "claim": row["claim"],
+            "pred_label": row["label"] if number % 2 else "Nothing",
+            "evidence": [
+                {"question": each["question"], "answer": f"{reply['answer']} {reply.get('boolean_explanation') or ''}"}
+                for each in row["questions"]
+                for reply in each["answers"]
+            ],
+        }
+        for number, row in enumerate(gold)
+    ]
+    predicted = write_jsonl(tmp_path / "predicted.jsonl", rows)
+    assert report("averitec", predicted, gold=whole)["score"] == 0.5
+    assert "AVeriTeC score 0.500" in command("averitec", predicted, gold=whole)
+    write_jsonl(predicted, [rows[0], rows[0], {**rows[1], "claim_id": 99}, *rows[2:11]])
+    with pytest.raises(CommandError) as refused:
+        command("averitec", predicted, gold=whole)
+    said = str(refused.value)
+    assert "line 2, claim: was answered before, in line 1." in said
+    assert "line 3, claim: claim “99” is not in the gold." in said and said.count("no row for") == 2
+    assert report("averitec", predicted, gold=whole, partial=True)["claims"] == 9
+
+
+def test_faults_are_named_and_nothing_is_scored_unless_asked(tmp_path: Path) -> None:
+    good = {"model": "m", "claims": [{"text": "a", "label": "supported"}]}
+    path = write_jsonl(tmp_path / "a.jsonl", [good, {"model": "m", "claims": [{"label": "maybe"}]}, '{"model'])
+    with pytest.raises(CommandError) as refused:
+        command("factscore", path)
+    assert "line 2, claims: claim 1: “maybe” is no label" in str(refused.value)
+    assert "line 3: not JSON" in str(refused.value) and "Nothing was scored" in str(refused.value)
+    found = report("factscore", path, partial=True)
+    assert found["answers"] == 1 and found["faults"]["rows"] == 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "files", "options", "said"),
+    [
+        ("factscore", [], {}, "one of the two"),
+        ("factscore", ["a"], {"benchmark": "pilot"}, "one of the two"),
+        ("factscore", ["nowhere.jsonl"], {}, "cannot be read"),
+        ("averitec", ["a"], {}, "name that by --gold FILE"),
+        ("factscore", [], {"benchmark": "plot"}, "There is no benchmark “plot”. There are: pilot."),
+    ],
+)
+def test_what_does_not_go_together(
+    pilot: Benchmark, metric: str, files: list[str], options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(CommandError) as error:
+        command(metric, *map(Path, files), **options)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize("k", ["0", "-1", "many", "inf"])
+def test_a_k_must_be_above_0(tmp_path: Path, k: str) -> None:
+    with pytest.raises(CommandError, match="is not above 0"):
+        call_command("score", "a.jsonl", "--metric", "veriscore", "--k", k)

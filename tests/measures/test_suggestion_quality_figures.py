@@ -1,0 +1,267 @@
+"""What is told of suggestions, over rows made by hand whose figures can be counted on fingers."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from annotator.measures.suggestion_quality.accuracy import observe
+from annotator.measures.suggestion_quality.handling import Done, handled
+from annotator.measures.suggestion_quality.measures import STEPS, THRESHOLD
+from annotator.measures.suggestion_quality.report import as_json, report_of
+from annotator.measures.suggestion_quality.rows import (
+    ClaimRow,
+    DocumentRow,
+    Maker,
+    SentenceRow,
+    StanceRow,
+    Suggested,
+    SuggestedAnswer,
+    SuggestedStance,
+    SuggestedVerdict,
+    VerdictRow,
+    Work,
+)
+
+RULES = Maker("offline")
+OTHER = Maker("papelo", "gpt")
+LEARNED = Maker(by="Learned from this benchmark's gold, version 1")
+BEFORE, SUBMITTED, AFTER = (dt.datetime(2026, 11, day, tzinfo=dt.UTC) for day in (1, 2, 3))
+STAGES = dict.fromkeys(("decompose", "verify", "revise"), SUBMITTED)
+
+
+def claim(key: int, text: str, **fields: Any) -> ClaimRow:
+    labels: dict[str, Any] = {"type": "factual", "worth_checking": True, "importance": "most"}
+    return ClaimRow(key, text, **labels | fields)
+
+
+def sentence(key: int, text: str, *claims: ClaimRow, start: int | None = 0, **fields: Any) -> SentenceRow:
+    end = None if start is None else start + len(text)
+    labels = {"decontext": text, "type": "checkworthy", "importance": "most"} | fields
+    return SentenceRow(key, text, start, end, claims=claims, **labels)
+
+
+def document(key: int, gold: Work, *people: Work, **suggested: Any) -> DocumentRow:
+    fields: dict[str, Any] = {"blind_first": False, "response": "The old answer.", "barred": frozenset()} | suggested
+    makers = fields.pop("makers")
+    return DocumentRow(key=key, gold=gold, people=people, suggested=makers, **fields)
+
+
+def value(found: dict[str, Any], name: str) -> float:
+    estimate: float = found[name].estimate.value
+    return estimate
+
+
+SHOWN = [
+    sentence(1, "Ada wrote notes.", claim(11, "Ada wrote notes."), claim(12, "Ada wrote many notes in London.")),
+    sentence(2, "Nice!", claim(13, "Notes are nice."), start=20, type="opinion", importance="less"),
+]
+
+
+# --- against the gold -----------------------------------------------------------------------------
+
+
+def test_a_decomposition_against_the_gold() -> None:
+    gold = Work(
+        sentences=(
+            sentence(5, "Ada wrote notes.", claim(51, "Ada wrote notes."), claim(52, "They sell.", type="opinion")),
+            sentence(6, "Nice! Bye.", start=20, type="not_a_claim", decontext=""),
+        )
+    )
+    found = observe([document(1, gold, makers={RULES: Suggested({7: SHOWN})})], threshold=THRESHOLD)[RULES].figures()
+    assert value(found, "cut_f1") == pytest.approx(1 / 2)
+    assert value(found, "claim_precision") == pytest.approx(1 / 3)
+    assert value(found, "claim_recall") == pytest.approx(1 / 2)
+    assert value(found, "claim_f1") == pytest.approx(2 / 5)
+    assert value(found, "same_number") == 1
+    assert value(found, "sentence_checkworthy_accuracy") == 1, "an opinion and no claim are both not checkworthy"
+    assert value(found, "sentence_type_accuracy") == 0.5
+    assert (found["decontext_edit_distance"].items, value(found, "decontext_word_overlap")) == (1, 1)
+    assert found["claim_type_accuracy"].items == 1, "only claims that are the same have labels to compare"
+
+
+def test_the_threshold_says_which_claims_are_the_same() -> None:
+    gold = Work(sentences=(sentence(5, "x", claim(51, "Ada wrote many notes in Paris.")),))
+    documents = [document(1, gold, makers={RULES: Suggested({7: [sentence(1, "x", SHOWN[0].claims[1])]})})]
+    strict, lax = (observe(documents, threshold=each)[RULES].figures() for each in (0.9, 0.8))
+    assert (value(strict, "claim_f1"), value(lax, "claim_f1")) == (0, 1)
+
+
+def test_the_newest_run_of_a_strategy_counts() -> None:
+    gold = Work(sentences=(sentence(5, "Ada wrote notes.", claim(51, "Ada wrote notes.")),))
+    old, new = [sentence(1, "Bad.")], [sentence(2, "Ada wrote notes.", claim(21, "Ada wrote notes."))]
+    found = observe([document(1, gold, makers={RULES: Suggested({3: old, 4: new})})], threshold=THRESHOLD)
+    assert value(found[RULES].figures(), "claim_f1") == 1
+
+
+def at_verify(**changed: Any) -> DocumentRow:
+    """Two claims: for the first both strategies found passages, for the second the rules alone."""
+    gold = Work(
+        stances={
+            1: StanceRow("completely_support", 101),
+            2: StanceRow("irrelevant", 102),
+            3: StanceRow("refute", None),
+            4: StanceRow("", None),
+        },
+        verdicts={
+            51: VerdictRow("It is old.", "true", True, None, None),
+            52: VerdictRow("It is red.", "false", False, "It is blue.", None),
+        },
+        submitted=STAGES,
+        added={52: 2},
+        response="The new answer.",
+    )
+    rules = Suggested(
+        passages={1: 51, 2: 52, 4: 52},
+        stances={1: SuggestedStance(101, "partially_support", ""), 2: SuggestedStance(102, "irrelevant", LEARNED.by)},
+        verdicts={
+            51: SuggestedVerdict(201, "true", None, BEFORE),
+            52: SuggestedVerdict(202, "", "It is blue.", BEFORE),
+        },
+        answer=SuggestedAnswer(301, "The new answer.", "The answer.", BEFORE),
+    )
+    other = Suggested(passages={3: 51}, verdicts={52: SuggestedVerdict(203, "true", None, AFTER)})
+    return document(2, gold, **{"makers": {RULES: rules, OTHER: other}} | changed)
+
+
+def test_evidence_stance_verdict_correction_and_answer_against_the_gold() -> None:
+    found = {maker: seen.figures() for maker, seen in observe([at_verify()], threshold=THRESHOLD).items()}
+    rules, other, learned = found[RULES], found[OTHER], found[LEARNED]
+    assert (value(rules, "evidence_kept"), rules["evidence_kept"].items) == (0.5, 2), "passage 4 has no stance"
+    assert (value(rules, "evidence_helps"), value(other, "evidence_helps")) == (0.5, 1)
+    assert (value(rules, "evidence_sufficed"), rules["evidence_sufficed"].items) == (0, 1), (
+        "only where it alone searched"
+    )
+    assert "evidence_sufficed" not in other
+    assert (value(rules, "stance_4_accuracy"), value(rules, "stance_3_accuracy")) == (0, 1)
+    assert (rules["stance_4_accuracy"].items, value(learned, "stance_4_accuracy")) == (1, 1)
+    assert value(rules, "factuality_accuracy") == 1 and value(other, "factuality_accuracy") == 0
+    assert (value(rules, "correction_offered"), value(other, "correction_offered")) == (1, 0)
+    assert value(rules, "correction_edit_distance") == 0
+    assert value(rules, "revision_edit_distance") == 0 < value(rules, "blind_revision_edit_distance")
+    assert value(rules, "untouched_edit_distance") == pytest.approx(3 / 15)
+
+
+def test_a_learned_suggester_is_not_scored_on_what_it_learned_from() -> None:
+    barred = frozenset({("stance", LEARNED.by)})
+    assert LEARNED not in observe([at_verify(barred=barred)], threshold=THRESHOLD)
+    other_kind = frozenset({("claim_type", LEARNED.by)})
+    assert LEARNED in observe([at_verify(barred=other_kind)], threshold=THRESHOLD)
+
+
+# --- what people did ------------------------------------------------------------------------------
+
+
+def mine(**fields: Any) -> Work:
+    return Work(
+        sentences=(
+            sentence(
+                5,
+                "Ada wrote notes.",
+                claim(51, "Ada wrote notes.", suggestion=11),
+                claim(52, "Ada wrote notes in London.", suggestion=12, type="opinion"),
+                claim(53, "Ada lived in London."),
+                suggestion=1,
+            ),
+            sentence(6, "Nice!", claim(54, "Notes are nice.", suggestion=13), suggestion=2, type="other", start=20),
+        ),
+        submitted=STAGES,
+        **fields,
+    )
+
+
+def counts(found: Any, thing: str) -> dict[str, int]:
+    return {done.value: found.counts[thing][done] for done in Done if found.counts[thing][done]}
+
+
+def test_claims_are_removed_added_revised_and_unchanged() -> None:
+    documents = [document(1, mine(), mine(person=9), makers={RULES: Suggested({7: SHOWN}), OTHER: Suggested({8: []})})]
+    found = handled(documents)
+    for each in (found[RULES].agreed, found[RULES].people[9]):
+        # The third was folded away with its sentence.
+        assert counts(each, "claims") == {"removed": 1, "added": 1, "revised": 1, "unchanged": 1}
+        assert counts(each, "claim_type") == {"revised": 1, "unchanged": 1}
+        assert counts(each, "sentences") == {"unchanged": 2}
+        assert counts(each, "sentence_type") == {"revised": 1, "unchanged": 1}
+        assert counts(each, "decontext") == {"unchanged": 1}
+        assert each.works["claims"] == 1
+    assert OTHER not in found, "nobody was shown its suggestions"
+
+
+def test_what_nobody_was_shown_was_not_handled() -> None:
+    unaided = Work(sentences=(sentence(5, "Ada wrote notes.", claim(51, "Ada wrote notes.")),), submitted=STAGES)
+    assert handled([document(1, unaided, makers={RULES: Suggested({7: SHOWN})})]) == {}
+
+
+def test_blind_first_is_counted_apart_by_what_is_alike() -> None:
+    unaided = Work(
+        sentences=(sentence(5, "Ada wrote notes.", claim(51, "Ada wrote notes."), claim(52, "London is big.")),),
+        submitted=STAGES,
+    )
+    [found] = handled(
+        [document(1, unaided, replace(unaided, person=9), makers={RULES: Suggested({7: SHOWN})}, blind_first=True)]
+    ).values()
+    assert counts(found.blind_first, "claims") == {"removed": 2, "added": 1, "unchanged": 1}
+    assert (found.agreed.works.total(), found.people) == (0, {})
+
+
+def test_passages_stances_corrections_and_answers() -> None:
+    found = handled([at_verify()])
+    rules = found[RULES].agreed
+    assert counts(rules, "evidence") == {"removed": 1, "added": 2, "unchanged": 1}
+    assert counts(rules, "stance") == {"revised": 1}
+    assert counts(found[LEARNED].agreed, "stance") == {"unchanged": 1}
+    assert counts(rules, "correction") == {"unchanged": 1}
+    assert counts(rules, "revision") == {"unchanged": 1}
+    assert counts(found[OTHER].agreed, "correction") == {}, "its run came after the claim was decided"
+
+
+@pytest.mark.parametrize(
+    ("person", "became"),
+    [
+        ({"suggestion": 202, "revised": "It is teal."}, "revised"),
+        ({"suggestion": None, "revised": "It is teal."}, "removed"),
+        ({"suggestion": None, "revised": None, "factuality": "true"}, "removed"),
+    ],
+)
+def test_the_agreed_version_has_the_link_of_whose_text_it_has(person: dict[str, Any], became: str) -> None:
+    base = at_verify()
+    text = {"text": "It is red.", "factuality": "false", "sufficient": None} | person
+    agreed = VerdictRow(**text | {"suggestion": None})
+    gold = Work(verdicts={52: agreed}, submitted=STAGES)
+    whose = Work(person=9, verdicts={52: VerdictRow(**text)}, submitted=STAGES)
+    found = handled([document(2, gold, whose, makers=base.suggested)])[RULES]
+    assert counts(found.agreed, "correction") == counts(found.people[9], "correction") == {became: 1}
+
+
+def test_an_edit_without_an_offer_is_added() -> None:
+    base = at_verify()
+    offered = Suggested(verdicts={52: SuggestedVerdict(203, "false", None, BEFORE)})
+    found = handled([document(2, base.gold, makers={OTHER: offered})])[OTHER]
+    assert counts(found.agreed, "correction") == {"added": 1}
+
+
+# --- the report -----------------------------------------------------------------------------------
+
+
+def test_the_report_keeps_blind_first_and_learned_apart_and_names_only_whom_it_may() -> None:
+    shown = document(1, mine(), mine(person=9), makers={RULES: Suggested({7: SHOWN})})
+    blind = document(3, mine(), makers={RULES: Suggested({8: SHOWN})}, blind_first=True)
+    report = report_of([shown, at_verify(), blind], gold=5)
+    assert (report.documents, report.gold, report.blind_first) == (3, 5, 1)
+    assert [each.maker for each in report.columns] == [RULES, OTHER]
+    assert [each.maker for each in report.learned] == [LEARNED]
+    rules = report.columns[0]
+    assert (rules.figures["claim_f1"].documents, rules.blind_first["claim_f1"].documents) == (2, 1)
+    told = json.loads(json.dumps(as_json(report, {9: "ada"})))
+    [first, _] = told["strategies"]
+    assert first["handled"]["people"]["ada"]["claims"] == {
+        "removed": 1, "added": 1, "revised": 1, "unchanged": 1, "documents": 1
+    }  # fmt: skip
+    assert as_json(report, {})["strategies"][0]["handled"]["people"] == {}
+    assert set(first["against_gold"]) <= {step.name for step in STEPS}
+    assert told["published"]["fastfact"][0]["unchanged"] == 14.829

@@ -1,0 +1,67 @@
+"""Labels against gold: the same scores as ``classify``, with intervals that draw documents."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from annotator.measures.suggestion_quality.rows import SentenceRow
+from pipeline.metrics.classification import classify
+from pipeline.metrics.decomposition import apart_in_order, pair_sentences, same_cuts
+from pipeline.metrics.labelling import Labelled, labelling
+
+
+def test_scores_are_those_of_classify() -> None:
+    draw = random.Random(1)
+    items = [Labelled(number % 13, draw.choice("abc"), draw.choice("abcd")) for number in range(200)]
+    ours = labelling(items)
+    theirs = classify([each.gold for each in items], [each.predicted for each in items])
+    for name in ("accuracy", "precision", "recall", "f1"):
+        estimate = getattr(ours, name)
+        assert estimate.value == pytest.approx(getattr(theirs, name)), name
+        assert estimate.low < estimate.value < estimate.high
+    assert ours.confusion == theirs.confusion
+
+
+def test_one_document_has_no_interval_and_none_no_scores() -> None:
+    alone = labelling([Labelled(1, "a", "a"), Labelled(1, "a", "b")])
+    assert alone.accuracy is not None and alone.f1 is not None
+    assert (alone.accuracy.value, alone.accuracy.low, alone.accuracy.high) == (0.5, None, None)
+    assert alone.f1.value == pytest.approx(1 / 3)  # "a": 2/3, "b": 0
+    empty = labelling([])
+    assert (empty.accuracy, empty.f1, empty.confusion) == (None, None, {})
+
+
+def test_a_resample_without_a_label_does_not_average_over_it() -> None:
+    """Always right, but "b" is in one document only: every resample scores 1, also those that miss it."""
+    found = labelling([Labelled(1, "a", "a"), Labelled(2, "a", "a"), Labelled(3, "b", "b")]).f1
+    assert found is not None
+    assert (found.value, found.low, found.high) == (1, 1, 1)
+
+
+# --- decompositions -------------------------------------------------------------------------------
+
+
+def cut(text: str, start: int | None) -> SentenceRow:
+    return SentenceRow(0, text, start, None if start is None else start + len(text), text, "", "", ())
+
+
+def test_cuts_are_the_same_where_start_and_end_are() -> None:
+    gold = [cut("One two.", 0), cut("Three.", 9), cut("Not in the answer.", None)]
+    found = [cut("One two.", 0), cut("Three. Four.", 9)]
+    score = same_cuts(found, gold)
+    assert (score.matched, score.found, score.gold) == (1, 2, 2)
+
+
+def test_sentences_pair_by_place_then_by_text_and_never_twice() -> None:
+    gold = [cut("The sky is blue.", 0), cut("The sky is very blue.", 30), cut("The sky is blue.", None)]
+    found = [cut("The sky is blue indeed.", 60), cut("The sky is blue.", 0)]
+    assert pair_sentences(gold, found) == [1, None, 0]
+    assert pair_sentences(gold, []) == [None, None, None]
+
+
+def test_claims_are_compared_in_order_only_where_there_are_as_many() -> None:
+    assert apart_in_order(["a b"], ["a b", "c"]) is None
+    assert apart_in_order(["a b", "c"], ["a b ", "d"]) == [(0.0, 1.0), (1.0, 0.0)]
+    assert apart_in_order([], []) == []
