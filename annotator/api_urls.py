@@ -5,14 +5,15 @@ from __future__ import annotations
 from django.urls import URLPattern, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
-from annotator.core.api.base import ApiView, NowhereView
 from annotator.exchange.api import exports, imports, releases
 from annotator.home.api import benchmarks, figures, work
 from annotator.integrations.api import webhooks
+from annotator.integrations.api.base import ApiView, NowhereView
 from annotator.leaderboard.api import answers, evaluations
 from annotator.stages.api import adjudication, decompose, documents, revise, stages, verify
 from annotator.suggestions.api import prompts, runs
 from annotator.team.api import batches, guidelines, me, team
+from annotator.team.api import batches as api_batches
 
 app_name = "api"
 
@@ -116,7 +117,7 @@ urlpatterns = [
     at("documents/<id:public_id>/reopen/", documents.ReopenView),
     at("documents/<id:public_id>/flags/", documents.FlagsView),
     at("documents/<id:public_id>/flags/<number:flag_id>/", documents.FlagView),
-    at("documents/<id:public_id>/batch/", documents.MoveView),
+    at("documents/<id:public_id>/batch/", api_batches.MoveView),
     at("documents/<id:public_id>/places/", documents.PlacesView),
     at("documents/<id:public_id>/places/close-extra/", documents.ClosePlacesView),
     at("documents/<id:public_id>/places/<id:annotation_id>/take-back/", documents.TakeBackView),

@@ -94,7 +94,7 @@ class Result:
 
 def steps() -> dict[str, Callable[[argparse.Namespace], tuple[int, int]]]:
     """The steps in their order. Each returns how many documents it dealt with, and bytes where there is a file."""
-    from annotator.exchange.formats.catalogue import FORMATS
+    from annotator.exchange.exports.catalogue import FORMATS
     from annotator.leaderboard.scoring.tasks import Task
 
     found: dict[str, Callable[[argparse.Namespace], tuple[int, int]]] = {
@@ -132,7 +132,7 @@ def _import_again(options: argparse.Namespace) -> tuple[int, int]:
 
 def _export(name: str) -> tuple[int, int]:
     from annotator.core.models import Benchmark
-    from annotator.exchange.formats.catalogue import Reading, format_named
+    from annotator.exchange.exports.catalogue import Reading, format_named
 
     format = format_named(name)
     if missing := format.missing():

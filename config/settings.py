@@ -224,7 +224,7 @@ USE_TZ = True
 
 # --- the API --------------------------------------------------------------------------------------
 
-# What single views need they say themselves (annotator/core/api/base.py).
+# What single views need they say themselves (annotator/integrations/api/base.py).
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.UserRateThrottle"],
@@ -232,7 +232,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_THROTTLE_RATES": {"user": environment.text("API_RATE", "1200/minute")},
     "NUM_PROXIES": 1,
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "annotator.core.api.problems.answer_problem",
+    "EXCEPTION_HANDLER": "annotator.integrations.api.problems.answer_problem",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 _WORDS_OF_THE_API = (
@@ -252,7 +252,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SERVE_AUTHENTICATION": [
         "annotator.integrations.api.authentication.TokenAuthentication",
-        "annotator.core.api.base.Session",
+        "annotator.integrations.api.base.Session",
     ],
     "SCHEMA_PATH_PREFIX": r"/api/v1",
     "ENUM_NAME_OVERRIDES": {name: f"annotator.core.vocabulary.{name}" for name in _WORDS_OF_THE_API},
@@ -280,7 +280,10 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         },
         "slug": {"type": "string", "pattern": "^[-a-zA-Z0-9_]+$"},
     },
-    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "annotator.core.api.schema.complete"],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "annotator.integrations.api.schema.complete",
+    ],
 }
 
 # --- the services that suggestions are made with --------------------------------------------------

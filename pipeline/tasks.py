@@ -6,8 +6,9 @@ from typing import Any
 
 from celery import current_app, shared_task
 
+from annotator.core.actions.announce import SEND
 from annotator.core.models import PipelineRun
-from annotator.integrations.actions.webhooks import SEND, forget_old, order_due
+from annotator.integrations.actions.webhooks import forget_old, order_due
 from annotator.stages.actions.pages import FETCH_PAGE, forgotten_pages
 from pipeline.runs import added_pages, coordinator, suggesters, webhooks
 

@@ -291,3 +291,6 @@ class Task(Labelled):
     DECOMPOSITION = "decomposition", "Decomposition into claims"
     EVIDENCE = "evidence", "Evidence for claims"
     END_TO_END = "end_to_end", "Responses, end to end"
+
+
+OPEN_STATES = (RunState.QUEUED, RunState.RUNNING)

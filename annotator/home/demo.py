@@ -20,7 +20,6 @@ from annotator.core.models import Activity, Benchmark, Corpus, Document, Members
 from annotator.core.models.base import Record
 from annotator.core.vocabulary import Role, Stage
 from annotator.exchange.actions.corpora import create_corpus, import_corpus, use_corpus
-from annotator.exchange.actions.import_jobs import prefill_after_import
 from annotator.exchange.actions.imports import ImportReport, import_documents, import_gold
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.decompose import take_over_sentence
@@ -29,6 +28,7 @@ from annotator.stages.actions.submit import submit
 from annotator.stages.actions.verify import add_operation, set_rests_on
 from annotator.stages.queries.decomposition import sentences_of
 from annotator.stages.queries.verification import ClaimWork, claims_to_verify
+from annotator.suggestions.actions.get_suggestions import prefill_after_import
 from annotator.suggestions.actions.proposals import (
     ProposedClaim,
     ProposedPassage,

@@ -12,7 +12,6 @@ from annotator.core.actions.benchmarks import create_benchmark
 from annotator.core.models import Annotation, Benchmark, Claim, Corpus, Document, Membership, User
 from annotator.core.vocabulary import DisagreementReason, Importance, Removal, Role, Seat, Stage
 from annotator.exchange.actions.corpora import use_corpus
-from annotator.exchange.actions.import_jobs import prefill_after_import
 from annotator.exchange.actions.imports import import_documents
 from annotator.home import demo
 from annotator.stages.actions import adjudicate
@@ -21,6 +20,7 @@ from annotator.stages.actions.decompose import merge_claim_with_next, remove_cla
 from annotator.stages.actions.saving import save_field
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.decomposition import sentences_of
+from annotator.suggestions.actions.get_suggestions import prefill_after_import
 from annotator.suggestions.actions.proposals import propose_sentences
 from annotator.team.actions.batches import How, cut_batch
 from annotator.team.actions.groups import add_member, create_group

@@ -156,7 +156,7 @@ class Migration(migrations.Migration):
                 ('stage', models.CharField(choices=[('decompose', 'Decompose'), ('verify', 'Verify'), ('revise', 'Revise')], default=annotator.core.vocabulary.Stage['DECOMPOSE'], max_length=16)),
                 ('phase', models.CharField(choices=[('prefilling', 'Suggestions on the way'), ('independent', 'In work'), ('consolidating', 'To be agreed'), ('agreed', 'Agreed'), ('discarded', 'Discarded')], default=annotator.core.vocabulary.Phase['INDEPENDENT'], max_length=16)),
                 ('discard_reason', models.TextField(blank=True)),
-                ('released', models.TextField(blank=True, help_text='Released spellings, see annotator.exchange.formats.released.')),
+                ('released', models.TextField(blank=True, help_text='Released spellings, see annotator.core.released.')),
                 ('benchmark', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='documents', to='annotator.benchmark')),
             ],
             options={

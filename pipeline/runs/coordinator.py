@@ -23,9 +23,8 @@ from annotator.core.actions.locking import lock_document
 from annotator.core.actions.recorder import Action
 from annotator.core.actions.status import update_status
 from annotator.core.models import Annotation, PipelineRun, RunItem
-from annotator.core.vocabulary import RunState
+from annotator.core.vocabulary import OPEN_STATES, RunState
 from annotator.suggestions.actions.runs import announce_over, halt
-from annotator.suggestions.queries.runs import OPEN_STATES
 from pipeline.catalogue import problems
 from pipeline.clients.base import BudgetSpentError, ServiceError
 from pipeline.runs.bridge import Bridge

@@ -12,8 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from annotator.core.models import PipelineRun, RunItem
-from annotator.core.vocabulary import RunState
-from annotator.suggestions.queries.runs import OPEN_STATES
+from annotator.core.vocabulary import OPEN_STATES, RunState
 from pipeline.runs.db_retry import LOST, close
 from pipeline.runs.run_budget import RunMeter
 

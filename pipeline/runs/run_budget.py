@@ -18,8 +18,7 @@ from django.db import transaction
 from django.db.models import F, Q, Sum
 
 from annotator.core.models import CachedAnswer, PageSnapshot, PipelineRun, RunItem, StepUse
-from annotator.core.vocabulary import RunState
-from annotator.suggestions.queries.runs import OPEN_STATES
+from annotator.core.vocabulary import OPEN_STATES, RunState
 from pipeline.clients import answers
 from pipeline.clients.base import BudgetSpentError, FetchedPage, Usage
 from pipeline.clients.cost_meter import Answer, Hold, Kind

@@ -11,11 +11,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotator.core.api.paging import MOST
 from annotator.core.models import Benchmark, Document, Membership, User
 from annotator.core.vocabulary import Phase, Role, Stage
 from annotator.exchange.models import ImportJob
 from annotator.integrations.actions.tokens import create_token
+from annotator.integrations.api.paging import MOST
 from annotator.leaderboard.models import Evaluation
 from annotator.stages.actions.submit import submit
 from tests.api import ROOT, SECRET_WORK, Api, scene

@@ -14,7 +14,8 @@ from annotator.core.actions.benchmarks import create_benchmark
 from annotator.core.models import Annotation, Benchmark, Claim, Document
 from annotator.core.vocabulary import AnnotationKind, Phase, Removal, Stage
 from annotator.exchange.actions.imports import import_documents, import_gold
-from annotator.exchange.formats import catalogue, factcheck_bench
+from annotator.exchange.exports import catalogue
+from annotator.exchange.formats import factcheck_bench
 from annotator.exchange.formats.packing import PackingError
 from annotator.exchange.queries import export
 from annotator.exchange.queries.export import count_documents

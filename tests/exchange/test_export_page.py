@@ -23,10 +23,10 @@ from annotator.core.vocabulary import Role, RunState
 from annotator.exchange.actions import downloads
 from annotator.exchange.actions.downloads import start_download, streamed
 from annotator.exchange.actions.imports import import_gold
+from annotator.exchange.exports.catalogue import FORMATS, Reading, format_named
+from annotator.exchange.exports.downloads import latest_downloads
 from annotator.exchange.formats import factcheck_bench
-from annotator.exchange.formats.catalogue import FORMATS, Reading, format_named
 from annotator.exchange.models import Download
-from annotator.exchange.queries.downloads import latest_downloads
 from tests.factories import BenchmarkFactory, DocumentFactory, member
 from tests.teams import words
 

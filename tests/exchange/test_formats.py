@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from annotator.core.actions.benchmarks import create_benchmark
 from annotator.core.models import Benchmark
 from annotator.exchange.actions.imports import import_gold
-from annotator.exchange.formats.catalogue import FORMATS, ExportFormat, Reading, format_named
+from annotator.exchange.exports.catalogue import FORMATS, ExportFormat, Reading, format_named
 from annotator.exchange.formats.zipping import PIECE, zip_of
 from annotator.exchange.queries import export, native
 from tests.released import numbered

@@ -18,12 +18,12 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.core.models import Benchmark, ClaimSuggestion, Document
+from annotator.core.released import same
 from annotator.core.vocabulary import Phase, Role, RunState, Stage
 from annotator.exchange.actions import import_jobs
 from annotator.exchange.actions.imports import import_documents, import_gold
 from annotator.exchange.formats import averitec, fastfact, original_tool, subtasks, veriscore
 from annotator.exchange.formats.gold import GoldDocument
-from annotator.exchange.formats.released import same
 from annotator.exchange.models import ImportJob
 from annotator.exchange.queries.export import gold_documents
 from tests.conftest import ROOT

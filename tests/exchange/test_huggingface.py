@@ -19,8 +19,7 @@ from annotator.core.file_problems import FileError
 from annotator.core.models import Benchmark, Document, PipelineRun, RunItem, User
 from annotator.core.vocabulary import RunState, Stage
 from annotator.exchange.actions.imports import import_gold
-from annotator.exchange.cards import croissant
-from annotator.exchange.formats import huggingface
+from annotator.exchange.exports import croissant, huggingface
 from annotator.exchange.formats.about import About
 from annotator.exchange.queries.dataset_card import card_facts
 from annotator.exchange.queries.export import gold_documents

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotator.core import released
 from annotator.core.actions.benchmarks import create_benchmark
 from annotator.core.models import Activity, Benchmark, Document, Membership, PipelineRun, SentenceSuggestion
 from annotator.core.vocabulary import Phase, Role, RunState, Stage
 from annotator.exchange.actions import imports
 from annotator.exchange.actions.imports import import_documents
-from annotator.exchange.formats import released
 from tests.factories import UserFactory
 from tests.released import write_jsonl
 

@@ -50,7 +50,7 @@ from annotator.core.vocabulary import AnnotationKind, FlagReason, Handling, Phas
 from annotator.exchange.actions import import_jobs, imports
 from annotator.exchange.actions.import_native import import_native
 from annotator.exchange.actions.imports import ImportReport, import_documents, import_gold
-from annotator.exchange.formats.catalogue import FORMATS, Reading
+from annotator.exchange.exports.catalogue import FORMATS, Reading
 from annotator.exchange.native import touchstone, touchstone_reader
 from annotator.exchange.screens.imports import look_at
 from annotator.stages.actions import adjudicate, documents

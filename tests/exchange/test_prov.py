@@ -21,7 +21,7 @@ from prov.model import (
 from annotator.core.models import Benchmark, Claim, Document, Evidence, SentenceSuggestion, Stance, User, Verdict
 from annotator.core.vocabulary import AnnotationKind, Removal, Stage
 from annotator.exchange.actions.imports import import_gold
-from annotator.exchange.formats import prov
+from annotator.exchange.exports import prov
 from annotator.exchange.queries.export import gold_documents
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.submit import submit

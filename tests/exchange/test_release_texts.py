@@ -9,10 +9,17 @@ from typing import Any
 import pytest
 import yaml
 
+from annotator.exchange.exports.release_texts import (
+    bibtex,
+    changelog,
+    changes_of,
+    citation,
+    citation_cff,
+    licence_note,
+)
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.exchange.models import Release
 from annotator.exchange.releases.differences import Difference, Fingerprint, compare, difference_from, fingerprint
-from annotator.exchange.releases.texts import bibtex, changelog, changes_of, citation, citation_cff, licence_note
 
 
 def release(**fields: Any) -> Release:

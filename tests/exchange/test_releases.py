@@ -30,9 +30,9 @@ from annotator.exchange.actions import making_releases
 from annotator.exchange.actions.imports import import_gold
 from annotator.exchange.actions.making_releases import make_release, resume_releases
 from annotator.exchange.actions.releases import ReleaseDamagedError, Wish, cancel_release, start_release, take_release
+from annotator.exchange.exports import release_files
 from annotator.exchange.models import FrozenReleaseError, Release, ReleaseDocument
 from annotator.exchange.queries.releases import changes_since
-from annotator.exchange.releases import files
 from annotator.exchange.releases.splits import Shares
 from annotator.exchange.tables import tables_parquet
 from annotator.stages.actions.annotate import open_annotation
@@ -122,11 +122,11 @@ def test_every_document_is_in_one_split_and_every_file_has_its_hash(benchmark, o
     assert {row["document"]: row["split"] for row in rows} == dict(release.documents.values_list("public_id", "split"))
     # The manifest names every file but itself, and the release is the hash of the manifest.
     names = {name.removeprefix("trial-1.0/") for name in archive(release).namelist()}
-    listed = {line[66:]: line[:64] for line in text(release, files.MANIFEST).splitlines()}
-    assert set(listed) == names - {files.MANIFEST}
+    listed = {line[66:]: line[:64] for line in text(release, release_files.MANIFEST).splitlines()}
+    assert set(listed) == names - {release_files.MANIFEST}
     for name, expected in listed.items():
         assert hashlib.sha256(archive(release).read(f"trial-1.0/{name}")).hexdigest() == expected, name
-    assert release.sha256 == hashlib.sha256(text(release, files.MANIFEST).encode()).hexdigest()
+    assert release.sha256 == hashlib.sha256(text(release, release_files.MANIFEST).encode()).hexdigest()
     assert {each["path"]: each["sha256"] for each in release.files[:-1]} == listed
     assert release.documents_count == 8 and release.since is None
     assert [release.splits[split]["documents"] for split in Split] == [4, 2, 2]
@@ -431,7 +431,7 @@ def test_a_worker_killed_halfway_leaves_nothing_half_and_the_next_one_finishes(b
         raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr(making_releases.files, "pack", die)
+        patch.setattr(making_releases.release_files, "pack", die)
         patch.setattr(making_releases.shutil, "rmtree", lambda *_, **__: None)  # nobody tidies up after a kill
         with pytest.raises(KilledError):
             make_release(release.pk)
@@ -450,36 +450,36 @@ def test_a_worker_killed_halfway_leaves_nothing_half_and_the_next_one_finishes(b
 def test_an_attempt_that_was_given_up_cannot_finish(benchmark, monkeypatch):
     """A worker that was only slow comes to its end after another one has taken the release over."""
     release = start_release(benchmark=benchmark, wish=WISH, by=None, here=True)
-    pack = files.pack
+    pack = release_files.pack
 
     def slow(folder: Path, top: str) -> Any:
-        monkeypatch.setattr(making_releases.files, "pack", pack)
+        monkeypatch.setattr(making_releases.release_files, "pack", pack)
         Release.objects.update(seen_at=timezone.now() - making_releases.LOST_AFTER * 2)
         make_release(release.pk)
         return pack(folder, top)
 
-    monkeypatch.setattr(making_releases.files, "pack", slow)
+    monkeypatch.setattr(making_releases.release_files, "pack", slow)
     make_release(release.pk)
     release.refresh_from_db()
     assert release.state == ReleaseState.READY and release.documents.count() == 8
-    assert files.hash_of(Path(release.file.path)) == release.file_sha256
+    assert release_files.hash_of(Path(release.file.path)) == release.file_sha256
 
 
 def test_cancelling_frees_the_version(benchmark, owner, monkeypatch):
     release = start_release(benchmark=benchmark, wish=WISH, by=owner, here=True)
     monkeypatch.setattr(making_releases, "SIGN_EVERY", 0.0)
-    write = files.write_texts
+    write = release_files.write_texts
 
     def cancelled(*arguments: Any) -> None:
         cancel_release(release, by=owner)
         write(*arguments)
 
-    monkeypatch.setattr(making_releases.files, "write_texts", cancelled)
+    monkeypatch.setattr(making_releases.release_files, "write_texts", cancelled)
     make_release(release.pk)
     release.refresh_from_db()
     assert release.state == ReleaseState.FAILED and "Cancelled by" in release.message
     assert left_behind() == [] and not release.documents.exists()
-    monkeypatch.setattr(making_releases.files, "write_texts", write)
+    monkeypatch.setattr(making_releases.release_files, "write_texts", write)
     made(benchmark, owner)
     assert list(
         Activity.objects.filter(action__contains="release").order_by("pk").values_list("action", flat=True)
@@ -493,13 +493,13 @@ def test_cancelling_frees_the_version(benchmark, owner, monkeypatch):
 
 def test_gold_that_changes_meanwhile_is_read_again(benchmark, monkeypatch):
     release = start_release(benchmark=benchmark, wish=WISH, by=None, here=True)
-    write = files.write_texts
+    write = release_files.write_texts
 
     def once(*arguments: Any) -> None:
-        monkeypatch.setattr(making_releases.files, "write_texts", write)
+        monkeypatch.setattr(making_releases.release_files, "write_texts", write)
         gold(benchmark, 1, first=70)
 
-    monkeypatch.setattr(making_releases.files, "write_texts", once)
+    monkeypatch.setattr(making_releases.release_files, "write_texts", once)
     make_release(release.pk)
     release.refresh_from_db()
     assert release.state == ReleaseState.READY and release.documents_count == 9
@@ -541,7 +541,7 @@ def test_what_goes_wrong_is_kept_with_it(benchmark, monkeypatch, error, words):
     def broken(*_: Any) -> None:
         raise error
 
-    monkeypatch.setattr(making_releases.files, "write_manifest", broken)
+    monkeypatch.setattr(making_releases.release_files, "write_manifest", broken)
     make_release(release.pk)
     release.refresh_from_db()
     assert release.state == ReleaseState.FAILED and words in release.message

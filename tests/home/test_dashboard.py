@@ -14,9 +14,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.core.models import Annotation, Benchmark, Document, User
+from annotator.core.queries.standing import standing_of
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Role, Stage
 from annotator.home.queries import dashboard
-from annotator.home.queries.overview import bars_of, standing_of, whats_missing
+from annotator.home.queries.overview import bars_of, whats_missing
 from annotator.measures.queries import pace
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation

@@ -11,8 +11,9 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotator.core.models import Activity, Benchmark, Document, Guidelines, Membership, User
+from annotator.core.queries.standing import standing_of
 from annotator.core.vocabulary import Phase, Role, Stage
-from annotator.home.queries.overview import StageBar, bars_of, standing_of, suggestion_shares
+from annotator.home.queries.overview import StageBar, bars_of, suggestion_shares
 from annotator.measures.queries.pace import document_times, duration
 from annotator.stages.actions import documents as actions
 from annotator.stages.actions.annotate import open_annotation

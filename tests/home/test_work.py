@@ -16,6 +16,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotator.core import rules
 from annotator.core.models import Annotation, Batch, Benchmark, Document, Flag, Question, SignOff, User
 from annotator.core.vocabulary import AnnotationState, Phase, Role, Stage
+from annotator.stages import rules as stages_rules
 from annotator.stages.actions import documents as document_actions
 from annotator.stages.actions.annotate import open_annotation, open_annotation_of
 from annotator.stages.actions.places import take_back
@@ -235,7 +236,7 @@ def test_the_queue_and_the_rule_say_the_same_of_every_document(benchmark: Benchm
 
 
 def check_place(person: User, document: Document, seats: set[int]) -> None:
-    rules.check_take_place(person, document, Stage(document.stage), seats=seats)
+    stages_rules.check_take_place(person, document, Stage(document.stage), seats=seats)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -316,7 +317,7 @@ def test_the_third_rater_is_asked_and_nobody_else(benchmark: Benchmark, owner: U
     version = document.annotations.get(kind="consolidated")
     question = Question.objects.create(annotation=version, key="k", by=ada)
     document.refresh_from_db()
-    assert [each.pk for each in rules.third_raters_of(document, Stage.DECOMPOSE)] == [expected.pk]
+    assert [each.pk for each in stages_rules.third_raters_of(document, Stage.DECOMPOSE)] == [expected.pk]
     for person in everybody:
         asked = [(document.identity, (str(ada), str(ben)), True)] if person == expected else []
         assert consolidations(person) == asked

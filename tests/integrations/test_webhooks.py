@@ -21,6 +21,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks
 
 from annotator.core import rules
+from annotator.core.actions.announce import announce
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Activity, Benchmark, Document, Notice, User, Webhook, WebhookDelivery
 from annotator.core.queries.notices import place_of
@@ -35,7 +36,6 @@ from annotator.integrations.actions import webhooks as actions
 from annotator.integrations.actions.webhooks import (
     MOST_ATTEMPTS,
     add_webhook,
-    announce,
     forget_old,
     note_delivered,
     note_failed,

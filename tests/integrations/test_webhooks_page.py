@@ -10,10 +10,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from annotator.core.actions.announce import announce
 from annotator.core.models import Benchmark, User, Webhook, WebhookDelivery
 from annotator.core.vocabulary import DeliveryState, Role, Scope, WebhookEvent
 from annotator.integrations.actions.tokens import create_token
-from annotator.integrations.actions.webhooks import add_webhook, announce, note_failed, send_test, take
+from annotator.integrations.actions.webhooks import add_webhook, note_failed, send_test, take
 from tests.api import Api
 from tests.factories import BenchmarkFactory, member
 from tests.teams import get, words

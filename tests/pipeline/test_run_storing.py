@@ -31,9 +31,9 @@ from annotator.core.vocabulary import Factuality, Phase, Role, RunState, Stage, 
 from annotator.stages.actions import pages as page_actions
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.saving import undo
+from annotator.stages.actions.search_again import search_again
 from annotator.stages.actions.verify import add_evidence, remove_evidence
 from annotator.stages.queries.verification import claims_to_verify
-from annotator.suggestions.actions.runs import search_again
 from pipeline import tasks
 from pipeline.runs import added_pages, coordinator, inputs, run_document, store
 from pipeline.suggestions import (

@@ -18,6 +18,7 @@ from annotator.core.models import Benchmark, Document, PipelineRun, RunItem, Sen
 from annotator.core.vocabulary import Phase, Role, RunState, Stage
 from annotator.exchange.actions import import_jobs
 from annotator.stages.actions.annotate import open_annotation
+from annotator.suggestions.actions import get_suggestions
 from annotator.suggestions.actions.runs import cancel_run, retry_failed, start_run
 from pipeline.runs import coordinator
 from pipeline.strategies.offline import Offline
@@ -183,9 +184,9 @@ def test_suggestions_are_asked_for_documents_that_nobody_has_begun(benchmark: Be
     open_annotation(begun, Stage.DECOMPOSE, by=member(benchmark))
     work(start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=[done.pk], by=None))  # type: ignore[arg-type]
     start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=[elsewhere.pk], by=None)
-    (run,) = import_jobs.get_suggestions(benchmark=benchmark, stage=Stage.DECOMPOSE, by=owner)
+    (run,) = get_suggestions.get_suggestions(benchmark=benchmark, stage=Stage.DECOMPOSE, by=owner)
     assert list(run.items.values_list("document", flat=True)) == [waiting.pk]
-    assert import_jobs.get_suggestions(benchmark=benchmark, stage=Stage.DECOMPOSE, by=owner) == []
+    assert get_suggestions.get_suggestions(benchmark=benchmark, stage=Stage.DECOMPOSE, by=owner) == []
 
 
 def test_evidence_is_asked_for_claims_that_have_none(benchmark: Benchmark, owner: User) -> None:
@@ -193,23 +194,23 @@ def test_evidence_is_asked_for_claims_that_have_none(benchmark: Benchmark, owner
     work(start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=[document.pk], by=None))  # type: ignore[arg-type]
     decomposed(document, owner)  # without a corpus nothing is retrieved
     with pytest.raises(rules.NotAllowedError, match="import_corpus"):
-        import_jobs.get_suggestions(benchmark=benchmark, stage=Stage.VERIFY, by=owner)
+        get_suggestions.get_suggestions(benchmark=benchmark, stage=Stage.VERIFY, by=owner)
     with_corpus(benchmark)
-    (run,) = import_jobs.get_suggestions(benchmark=benchmark, stage=Stage.VERIFY, by=owner)
+    (run,) = get_suggestions.get_suggestions(benchmark=benchmark, stage=Stage.VERIFY, by=owner)
     work(run)
     assert run.evidence_set.exists()
-    assert import_jobs.get_suggestions(benchmark=benchmark, stage=Stage.VERIFY, by=owner) == []
+    assert get_suggestions.get_suggestions(benchmark=benchmark, stage=Stage.VERIFY, by=owner) == []
 
 
 def test_an_annotator_does_not_start_runs(benchmark: Benchmark) -> None:
     with pytest.raises(rules.NotAllowedError):
-        import_jobs.get_suggestions(benchmark=benchmark, stage=Stage.DECOMPOSE, by=member(benchmark))
+        get_suggestions.get_suggestions(benchmark=benchmark, stage=Stage.DECOMPOSE, by=member(benchmark))
 
 
 def test_many_documents_make_runs_of_bounded_size(benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_jobs, "RUN_SIZE", 2)
     ids = [DocumentFactory(benchmark=benchmark).pk for _ in range(5)]
-    made = import_jobs.prefill_after_import(benchmark=benchmark, ids=ids, by=None)
+    made = get_suggestions.prefill_after_import(benchmark=benchmark, ids=ids, by=None)
     assert [run.items.count() for run in made] == [2, 2, 1]
 
 

@@ -7,13 +7,15 @@ import json
 import pytest
 
 from annotator.core import rules
+from annotator.core.actions import recorder
 from annotator.core.actions.fields import BadValueError
+from annotator.core.missing import IncompleteError
 from annotator.core.models import Annotation, Document, Evidence, User
 from annotator.core.vocabulary import AnnotationKind, EditKind, Phase, Role, RunState, Stage
 from annotator.stages.actions import documents, saving
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.decompose import add_claim, merge_sentence_with_next, remove_claim, split_sentence
-from annotator.stages.actions.submit import IncompleteError, submit
+from annotator.stages.actions.submit import submit
 from annotator.stages.actions.verify import add_operation, remove_operation
 from annotator.stages.queries.decomposition import sentences_of
 from annotator.stages.queries.verification import claims_to_verify
@@ -159,7 +161,7 @@ def test_undo_does_not_bring_an_edit_back_onto_a_changed_claim(document: Documen
     save(work.claim.sources.get(), "text", "Ada was born.", owner)
     submit(decomposition, by=owner)
     retrieve(document)
-    with pytest.raises(saving.NothingToUndoError):
+    with pytest.raises(recorder.NothingToUndoError):
         saving.undo(annotation, by=owner)
 
 

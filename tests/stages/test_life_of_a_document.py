@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from annotator.core import rules
+from annotator.core.actions import recorder
+from annotator.core.missing import IncompleteError
 from annotator.core.models import Activity, AppendOnlyError, Claim, Document, Evidence, User
 from annotator.core.vocabulary import AnnotationKind, Origin, Phase, Role, Stage
 from annotator.stages.actions import documents, saving
@@ -19,7 +21,7 @@ from annotator.stages.actions.decompose import (
     split_sentence,
     take_over_sentence,
 )
-from annotator.stages.actions.submit import IncompleteError, submit
+from annotator.stages.actions.submit import submit
 from annotator.stages.queries.decomposition import present_claims, sentences_of
 from annotator.stages.queries.verification import claims_to_verify
 from tests.factories import (
@@ -132,12 +134,12 @@ def test_undo_goes_back_through_everything_and_redo_forward(document: Document, 
     for expected in reversed(states[:-1]):
         saving.undo(annotation, by=person)
         assert state() == expected
-    with pytest.raises(saving.NothingToUndoError):
+    with pytest.raises(recorder.NothingToUndoError):
         saving.undo(annotation, by=person)
     for expected in states[1:]:
         saving.redo(annotation, by=person)
         assert state() == expected
-    with pytest.raises(saving.NothingToUndoError):
+    with pytest.raises(recorder.NothingToUndoError):
         saving.redo(annotation, by=person)
 
 

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from annotator.core.actions import recorder
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Activity, Annotation, Benchmark, Decision, Document, Notice, SignOff, User
 from annotator.core.queries.history import lines_of, visible_activities, visible_annotations
@@ -126,7 +127,7 @@ def test_undo_does_not_reach_behind_what_an_admin_did(document: Document, owner:
     save(sentences_of(annotation)[0], "type", "opinion", owner)
     take_back(annotation, by=owner, reason=WHY)
     opened(document, owner)
-    with pytest.raises(saving.NothingToUndoError):
+    with pytest.raises(recorder.NothingToUndoError):
         saving.undo(annotation, by=owner)
     annotation.refresh_from_db()
     assert annotation.is_open and annotation.seat == 1

@@ -15,6 +15,7 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Activity, Benchmark, Invitation, User
 from annotator.core.vocabulary import Role, Seat
+from annotator.team import rules as team_rules
 from annotator.team.actions import groups as group_actions
 from annotator.team.actions import team as actions
 from tests.factories import BenchmarkFactory, DocumentFactory, UserFactory, member
@@ -64,7 +65,7 @@ def test_one_with_an_address_works_once(benchmark: Benchmark, owner: User) -> No
     ada, ben = UserFactory(), UserFactory()
     actions.accept(invitation, by=ada)
     actions.accept(invitation, by=ada)
-    with pytest.raises(rules.InvitationOverError, match="has been used"):
+    with pytest.raises(team_rules.InvitationOverError, match="has been used"):
         actions.accept(invitation, by=ben)
     assert rules.role_of(ben, benchmark) is None
     invitation.refresh_from_db()
@@ -89,7 +90,7 @@ def test_withdrawn_and_expired_ones_let_nobody_in(benchmark: Benchmark, owner: U
     Invitation.objects.filter(pk=expired.pk).update(expires_at=timezone.now())
     person = UserFactory()
     for invitation, why in ((withdrawn, "withdrawn"), (expired, "expired")):
-        with pytest.raises(rules.InvitationOverError, match=why):
+        with pytest.raises(team_rules.InvitationOverError, match=why):
             actions.accept(invitation, by=person)
     assert not person.memberships.exists()
     assert Activity.objects.filter(action="withdraw-invitation").count() == 1
@@ -114,7 +115,7 @@ def test_who_left_comes_back_by_a_new_invitation_with_its_role_and_not_by_an_old
     old = actions.invite(benchmark, by=owner)
     former = newcomer(benchmark, Role.ADMIN)
     actions.deactivate(former, by=owner)
-    with pytest.raises(rules.InvitationOverError, match="taken out of it since"):
+    with pytest.raises(team_rules.InvitationOverError, match="taken out of it since"):
         actions.accept(old, by=former.user)
     assert rules.role_of(former.user, benchmark) is None
     actions.accept(old, by=UserFactory())  # for others the link goes on

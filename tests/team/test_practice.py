@@ -17,6 +17,7 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.gold_copies import check_see_document
 from annotator.core.models import Activity, Annotation, Batch, Benchmark, Claim, Document, Notice, Tally, User
+from annotator.core.queries import standing as queries_standing
 from annotator.core.queries.documents import Filter, counts_of, matching, page_of, shelf_for
 from annotator.core.vocabulary import AnnotationKind, Phase, Role, Stage
 from annotator.exchange.queries.export import count_documents
@@ -24,7 +25,7 @@ from annotator.home.queries import overview
 from annotator.measures.queries import pace
 from annotator.measures.queries.agreement import agreement_of
 from annotator.measures.queries.annotator_accuracy import explained, scores_of
-from annotator.measures.queries.practice import measured_in, mixable, mixed_documents, practice_of
+from annotator.measures.queries.practice import measured_in, mixed_documents, practice_of
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.decompose import remove_claim, take_over_sentence
@@ -34,6 +35,7 @@ from annotator.stages.actions.submit import submit
 from annotator.suggestions.queries.runs import claims_without_evidence, documents_to_prefill
 from annotator.team.actions import gold_copies
 from annotator.team.queries import waits
+from annotator.team.queries.gold_copies import mixable
 from annotator.team.queries.work import my_work, next_task
 from tests.factories import (
     BenchmarkFactory,
@@ -583,7 +585,7 @@ def test_a_copy_is_labelled_and_agreed_as_usual_and_scores_each_person(client, b
 
 def figures(benchmark: Benchmark) -> dict[str, object]:
     """Everything that is counted, exported or forecast of a benchmark."""
-    standing = overview.standing_of(benchmark)
+    standing = queries_standing.standing_of(benchmark)
     [listed] = overview.listed(Benchmark.objects.filter(pk=benchmark.pk))
     return {
         "gold": list(export_lines(benchmark)),

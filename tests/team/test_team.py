@@ -12,6 +12,7 @@ from annotator.core.actions.benchmarks import change_protocol
 from annotator.core.models import Activity, Benchmark, GroupMember, Invitation, User
 from annotator.core.vocabulary import AnnotationState, Role, Seat, Stage
 from annotator.stages.actions.annotate import open_annotation
+from annotator.team import rules as team_rules
 from annotator.team.actions import groups as group_actions
 from annotator.team.actions import team as actions
 from tests.factories import BenchmarkFactory, DocumentFactory, UserFactory, decomposed, member
@@ -217,9 +218,9 @@ def test_links_end_with_the_right_of_their_maker_to_give_the_role(benchmark: Ben
     to_admins = actions.invite(benchmark, by=second.user, role=Role.ADMIN)
     to_annotators = actions.invite(benchmark, by=second.user)
     actions.change_role(second, Role.ADMIN, by=owner)
-    with pytest.raises(rules.InvitationOverError, match="withdrawn"):
+    with pytest.raises(team_rules.InvitationOverError, match="withdrawn"):
         actions.accept(to_admins, by=UserFactory())
     actions.accept(to_annotators, by=UserFactory())
     actions.deactivate(second, by=owner)
-    with pytest.raises(rules.InvitationOverError, match="withdrawn"):
+    with pytest.raises(team_rules.InvitationOverError, match="withdrawn"):
         actions.accept(to_annotators, by=UserFactory())

@@ -12,16 +12,22 @@ from typing import Any
 
 from django.db.models import F
 
+from annotator.core import rules
+from annotator.core.actions import fields
 from annotator.core.models import (
     Activity,
     Annotation,
     Benchmark,
     Claim,
+    ClaimRevision,
     Document,
     EditOperation,
     Evidence,
+    ResponseRevision,
     RestsOn,
     Sentence,
+    SentenceRevision,
+    Stance,
     User,
     Verdict,
 )
@@ -177,3 +183,22 @@ def for_annotation(
         reason=reason,
         active_seconds=active_seconds,
     )
+
+
+class NothingToUndoError(Exception):
+    """There is no own change left to take back, or it was changed again since."""
+
+
+def annotation_of(record: Record) -> Annotation:
+    """The annotation that a record belongs to. Evidence without one is shared and cannot be changed."""
+    if isinstance(record, Annotation):
+        return record
+    if isinstance(record, Claim):
+        return record.sentence.annotation
+    if isinstance(record, Evidence):
+        if record.annotation is None:
+            raise rules.NotAllowedError("Retrieved evidence is shared by all and stays as it was found.")
+        return record.annotation
+    if isinstance(record, Sentence | Stance | Verdict | ClaimRevision | SentenceRevision | ResponseRevision):
+        return record.annotation
+    raise fields.BadValueError("This record is not part of an annotation.")

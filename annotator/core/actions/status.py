@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from annotator.core import workflow
+from annotator.core.actions.announce import announce
 from annotator.core.actions.recorder import Action
 from annotator.core.models import Document, RunItem
-from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Stage, WebhookEvent
-from annotator.integrations.actions.webhooks import announce
-from annotator.suggestions.queries.runs import OPEN_STATES
+from annotator.core.vocabulary import OPEN_STATES, STAGES, AnnotationKind, AnnotationState, Phase, Stage, WebhookEvent
 
 
 def facts_of(document: Document, *, discarded: bool) -> workflow.Facts:

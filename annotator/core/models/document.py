@@ -6,7 +6,9 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import (
+    Q,
+)
 
 from annotator.core.models.base import Record, choices, one_of, public_id_once
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, FlagReason, Phase, Stage
@@ -35,7 +37,7 @@ class Document(Record):
     stage = models.CharField(max_length=16, choices=choices(Stage), default=Stage.DECOMPOSE)
     phase = models.CharField(max_length=16, choices=choices(Phase), default=Phase.INDEPENDENT)
     discard_reason = models.TextField(blank=True)
-    released = models.TextField(blank=True, help_text="Released spellings, see annotator.exchange.formats.released.")
+    released = models.TextField(blank=True, help_text="Released spellings, see annotator.core.released.")
     batch = models.ForeignKey(
         "annotator.Batch", models.SET_NULL, null=True, blank=True, related_name="documents", db_index=False
     )
@@ -237,3 +239,7 @@ class SentBack(models.Model):
 
     def __str__(self) -> str:
         return f"{self.claim}: {self.reason}"
+
+
+# Texts can be long (whole books); lists need their first words alone.
+LONG_TEXTS = ("response", "prompt", "metadata", "released", "discard_reason")

@@ -10,11 +10,9 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
-from annotator.core.gold_copies import check_may_begin
-from annotator.core.models import Annotation, Benchmark, Document, Flag, GroupMember, Membership, Notice, User
-from annotator.core.rules import allowed, check_take_place
-from annotator.core.vocabulary import AnnotationKind, AnnotationState, NoticeKind, Phase, Seat, Stage
-from annotator.stages.queries.places import LONG_TEXTS
+from annotator.core.models import Annotation, Benchmark, Document, Membership, Notice, User
+from annotator.core.models.document import LONG_TEXTS
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, NoticeKind, Phase, Stage
 
 SHOWN = 30  # notices on a page
 MOST_COUNTED = 100  # beyond it the figure in the bar says 99+
@@ -98,30 +96,6 @@ def workers_on(document: Document, stages: Iterable[Stage]) -> list[User]:
     rows = Annotation.objects.filter(document=document, stage__in=list(stages), kind=AnnotationKind.INDIVIDUAL)
     at_work = rows.exclude(state=AnnotationState.TAKEN_BACK)
     return list(User.objects.filter(pk__in=at_work.values("person")).order_by("pk"))
-
-
-def waited_for(document: Document, stage: Stage) -> list[User]:
-    """Who has not submitted a stage: those who have begun it, and the annotators of the document's group who can take
-    a place that is free, but for those who have passed the document on."""
-    rows = list(
-        document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL, seat__isnull=False).select_related(
-            "person"
-        )
-    )
-    passed_on = set(Flag.objects.filter(document=document, cleared_at__isnull=True).values_list("by", flat=True))
-    begun = [row.person for row in rows if row.person and row.state == AnnotationState.OPEN]
-    seats = {row.seat for row in rows if row.seat}
-    group_id = document.batch.group_id if document.batch else None
-    members = GroupMember.objects.filter(group=group_id, seat=Seat.ANNOTATOR, active=True).select_related("user")
-    at_work = {row.person_id for row in rows}
-    free = [
-        row.user
-        for row in (members if group_id else ())
-        if row.user_id not in at_work
-        and allowed(check_take_place, row.user, document, stage, seats=seats)
-        and allowed(check_may_begin, row.user, document)
-    ]
-    return [person for person in begun + free if person.pk not in passed_on]
 
 
 # --- mail -----------------------------------------------------------------------------------------

@@ -13,11 +13,11 @@ from django.urls import reverse
 
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
+from annotator.core.actions.recorder import NothingToUndoError
 from annotator.core.gold_copies import check_see_document
 from annotator.core.models import Annotation, Benchmark, Document, User
 from annotator.core.record_keys import RecordGoneError
 from annotator.core.vocabulary import STAGES, AnnotationKind, Phase, Stage
-from annotator.stages.actions.saving import NothingToUndoError
 
 P = ParamSpec("P")
 

@@ -14,7 +14,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.recorder import Action
 from annotator.core.models import Benchmark, User
 from annotator.core.vocabulary import RunState
-from annotator.exchange.formats.catalogue import ExportFormat, Reading
+from annotator.exchange.exports.catalogue import ExportFormat, Reading
 from annotator.exchange.models import Download
 from annotator.exchange.queries.export import INCLUDE
 

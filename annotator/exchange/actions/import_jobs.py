@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,24 +19,20 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotator.core import rules
+from annotator.core.actions.announce import announce
 from annotator.core.actions.enqueue import after_commit
-from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.recorder import Action
 from annotator.core.file_problems import FileError
-from annotator.core.models import Benchmark, PipelineRun, User
+from annotator.core.models import Benchmark, User
 from annotator.core.models.base import new_public_id
-from annotator.core.vocabulary import RunState, Stage, WebhookEvent
+from annotator.core.vocabulary import OPEN_STATES, RunState, WebhookEvent
 from annotator.exchange.actions.import_native import import_native
 from annotator.exchange.actions.imports import ImportReport, import_documents, import_gold
 from annotator.exchange.formats.gold_readers import GOLD_READERS
 from annotator.exchange.models import ImportJob
 from annotator.exchange.native import touchstone
-from annotator.integrations.actions.webhooks import announce
-from annotator.suggestions.actions.plans import Wish, choice_of, obstacle
-from annotator.suggestions.actions.runs import start_run
-from annotator.suggestions.queries.run_scope import MISSING, scope_of
-from annotator.suggestions.queries.runs import OPEN_STATES, documents_to_prefill
-from annotator.suggestions.queries.services import can_search
+from annotator.suggestions.actions.get_suggestions import prefill_after_import
+from annotator.suggestions.queries.runs import documents_to_prefill
 
 logger = logging.getLogger(__name__)
 
@@ -47,8 +42,6 @@ RUN_IMPORT = "annotator.run_import"
 LOST_AFTER = dt.timedelta(seconds=60)
 # Uploads that were looked at and never imported are thrown away after this time.
 FORGOTTEN_AFTER = dt.timedelta(days=1)
-# Documents of one run: few enough to be counted after each document, and to be named in one query.
-RUN_SIZE = 5_000
 
 _FOLDER = "imports"
 
@@ -291,53 +284,3 @@ def _prefill_new(job: ImportJob) -> None:
         return
     new = documents_to_prefill(job.benchmark, since=job.created_at).values_list("pk", flat=True)
     prefill_after_import(benchmark=job.benchmark, ids=list(new), by=job.by)
-
-
-def prefill_after_import(*, benchmark: Benchmark, ids: Sequence[int], by: User | None) -> list[PipelineRun]:
-    """Ask for suggestions for documents that have just come in (primary keys); none where there is no strategy."""
-    runs = (start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=part, by=by) for part in _parts(ids))
-    return [run for run in runs if run is not None]
-
-
-def _parts(ids: Sequence[int]) -> Iterator[list[int]]:
-    rest = iter(ids)
-    while part := list(islice(rest, RUN_SIZE)):
-        yield part
-
-
-def get_suggestions(
-    *, benchmark: Benchmark, stage: Stage, by: User | None, wish: Wish | None = None
-) -> list[PipelineRun]:
-    """Ask for whatever is missing: at decompose suggestions for documents that nobody has begun, at verify evidence for
-    claims that have none, at revise mended answers where a claim is false. ``by=None`` is the command line; ``wish``
-    names another strategy, parameters or budget than the benchmark's own.
-
-    Raises NotAllowedError by the rules, BadValueError where the strategy lacks a service or a parameter is wrong.
-    """
-    if by is not None:
-        rules.check_manage(by, benchmark)
-    choice = choice_of(benchmark, wish.strategy if wish else None)
-    if choice is None:
-        raise rules.NotAllowedError(
-            "This benchmark has no strategy that could make suggestions. Choose one on its page “Suggestions”."
-        )
-    if stage == Stage.VERIFY and not can_search(has_corpus=benchmark.corpus_id is not None):
-        raise rules.NotAllowedError(
-            "This benchmark has no corpus to find evidence in, and no search is configured (SEARCH_PROVIDER). Import a "
-            f"corpus: script/manage import_corpus PAGES --corpus NAME --create --benchmark {benchmark.slug}"
-        )
-    if why := obstacle(benchmark, choice, stage):
-        raise BadValueError(why)
-    scope = scope_of(benchmark, stage, MISSING)
-    runs = (
-        start_run(
-            benchmark=benchmark,
-            stage=stage,
-            documents=part,
-            by=by,
-            plan={"claims": [claim for document in part for claim in scope.claims[document]]} if scope.claims else None,
-            wish=wish,
-        )
-        for part in _parts(scope.documents)
-    )
-    return [run for run in runs if run is not None]

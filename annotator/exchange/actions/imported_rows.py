@@ -31,10 +31,10 @@ from annotator.core.models import (
     Stance,
     Verdict,
 )
+from annotator.core.released import Spellings, dump, remember, storable, storable_json
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Handling, Origin, Phase, RunState, Stage
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument
 from annotator.exchange.formats.incoming import IncomingDocument, place_of
-from annotator.exchange.formats.released import Spellings, dump, remember, storable, storable_json
 
 _IMPORTED = Origin.IMPORTED.value
 

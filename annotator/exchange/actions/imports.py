@@ -23,12 +23,12 @@ from annotator.core.actions.bulk import analyze
 from annotator.core.actions.recorder import Action
 from annotator.core.file_problems import BadRow, FileError, Problem, bad_row
 from annotator.core.models import Benchmark, Document, User
+from annotator.core.released import storable
 from annotator.exchange.actions import imported_rows
 from annotator.exchange.formats.documents import READERS, detect
 from annotator.exchange.formats.gold import GoldDocument
 from annotator.exchange.formats.gold_readers import GOLD, GOLD_READERS
 from annotator.exchange.formats.incoming import IncomingDocument
-from annotator.exchange.formats.released import storable
 
 BATCH_ROWS = 200
 BATCH_CHARACTERS = 8 * 1024 * 1024  # long documents make short batches, so that memory stays bounded

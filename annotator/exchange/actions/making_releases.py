@@ -19,11 +19,14 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from annotator.core.actions.announce import announce
 from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.recorder import Action
 from annotator.core.vocabulary import GroupedBy, ReleaseState, WebhookEvent
 from annotator.exchange.actions.releases import Wish, splits_of
-from annotator.exchange.formats.catalogue import Reading
+from annotator.exchange.exports import release_files
+from annotator.exchange.exports.catalogue import Reading
+from annotator.exchange.exports.release_files import Contents, GoldChangedError
 from annotator.exchange.models import Release, ReleaseDocument
 from annotator.exchange.queries.releases import (
     difference_to,
@@ -33,11 +36,8 @@ from annotator.exchange.queries.releases import (
     ready_releases,
     stamp_of_gold,
 )
-from annotator.exchange.releases import files
 from annotator.exchange.releases.differences import Fingerprint
-from annotator.exchange.releases.files import Contents, GoldChangedError
 from annotator.exchange.releases.splits import Shares, groups_of
-from annotator.integrations.actions.webhooks import announce
 
 logger = logging.getLogger(__name__)
 
@@ -133,14 +133,14 @@ def _make(release: Release, folder: Path) -> None:
             break
     else:
         raise GoldChangedError
-    release.files = files.write_manifest(content)
+    release.files = release_files.write_manifest(content)
     release.sha256 = release.files[-1]["sha256"]
     archive = folder / "archive.zip"
     with archive.open("wb") as out:
-        for piece in files.pack(content, f"{release.benchmark.slug}-{release.version}"):
+        for piece in release_files.pack(content, f"{release.benchmark.slug}-{release.version}"):
             out.write(piece)
             progress.alive()
-    release.size, release.file_sha256 = archive.stat().st_size, files.hash_of(archive)
+    release.size, release.file_sha256 = archive.stat().st_size, release_files.hash_of(archive)
     _finish(release, archive, fingerprints, groups)
 
 
@@ -151,7 +151,7 @@ def _write(release: Release, folder: Path, progress: _Progress) -> tuple[dict[st
     groups = groups_of(gold_rows(benchmark), GroupedBy(release.grouped_by))
     splits = splits_of(groups, wish_of(release))
     progress.done = 0
-    formats = files.formats()
+    formats = release_files.formats()
     progress.write(done=0, total=len(splits) * (1 + len(formats)))
     earlier = list(ready_releases(benchmark).filter(pk__lt=release.pk))
     release.guidelines = guidelines_of_gold(benchmark)
@@ -162,7 +162,7 @@ def _write(release: Release, folder: Path, progress: _Progress) -> tuple[dict[st
         groups=groups,
         earlier=earlier,
     )
-    fingerprints = files.write_splits(folder, contents)
+    fingerprints = release_files.write_splits(folder, contents)
     release.documents_count = len(fingerprints)
     release.splits = {split.value: each.as_json() for split, each in figures_of(benchmark, splits).items()}
     release.since = earlier[0] if earlier else None
@@ -170,7 +170,7 @@ def _write(release: Release, folder: Path, progress: _Progress) -> tuple[dict[st
     for write in formats:
         write(folder, contents)
         progress.alive()
-    files.write_texts(folder, contents)
+    release_files.write_texts(folder, contents)
     return fingerprints, groups
 
 

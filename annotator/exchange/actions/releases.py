@@ -20,9 +20,9 @@ from annotator.core.actions.locking import lock_benchmark
 from annotator.core.actions.recorder import Action
 from annotator.core.models import Benchmark, User
 from annotator.core.vocabulary import GroupedBy, ReleaseState, Split
+from annotator.exchange.exports import release_files
 from annotator.exchange.models import Release
 from annotator.exchange.queries.releases import gold_rows, kept_splits
-from annotator.exchange.releases import files
 from annotator.exchange.releases.splits import Shares, SplitError, groups_of, split_documents
 
 MAKE_RELEASE = "annotator.make_release"
@@ -190,7 +190,7 @@ def take_release(release: Release, *, by: User) -> Path:
             f"The file of version {release.version} is no longer in the storage. Ask whoever runs this installation to "
             "bring it back from a backup."
         )
-    if files.hash_of(path) != release.file_sha256:
+    if release_files.hash_of(path) != release.file_sha256:
         raise ReleaseDamagedError(
             f"The file of version {release.version} has changed since it was made, so it is not handed out. Ask "
             "whoever runs this installation to bring it back from a backup."

@@ -12,14 +12,14 @@ from rest_framework.response import Response
 
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import Input
-from annotator.core.api.schema import operation
-from annotator.core.api.streams import JSONL, ZIP, AnyForm, file_answer, file_operation
 from annotator.core.vocabulary import Scope
 from annotator.exchange.actions.downloads import start_download, streamed
-from annotator.exchange.formats.catalogue import FORMATS, Reading, UnknownFormatError, format_named
+from annotator.exchange.exports.catalogue import FORMATS, Reading, UnknownFormatError, format_named
 from annotator.exchange.queries.export import INCLUDE
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import Input
+from annotator.integrations.api.schema import operation
+from annotator.integrations.api.streams import JSONL, ZIP, AnyForm, file_answer, file_operation
 
 TAG = "exports"
 

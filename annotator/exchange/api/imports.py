@@ -13,10 +13,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotator.core.actions.fields import BadValueError
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import Input, PersonSerializer, Upload, text, word
-from annotator.core.api.paging import PageInput, Pages, paged
-from annotator.core.api.schema import operation
 from annotator.core.vocabulary import RunState, Scope
 from annotator.exchange.actions import import_jobs
 from annotator.exchange.actions.imports import import_documents
@@ -26,6 +22,11 @@ from annotator.exchange.formats.incoming import FIELDS
 from annotator.exchange.models import ImportJob
 from annotator.exchange.native import touchstone
 from annotator.exchange.queries.imports import pace_of
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import Input, PersonSerializer, Upload, text, word
+from annotator.integrations.api.paging import PageInput, Pages, paged
+from annotator.integrations.api.schema import operation
+from annotator.suggestions.actions import get_suggestions
 
 TAG = "imports"
 FORMATS = (*documents.FORMATS, touchstone.NAME, *GOLD_READERS)
@@ -138,7 +139,7 @@ class DocumentsImportView(ApiView):
             strict=given["strict"],
             on_imported=new.extend,
         )
-        import_jobs.prefill_after_import(benchmark=benchmark, ids=new, by=self.person)
+        get_suggestions.prefill_after_import(benchmark=benchmark, ids=new, by=self.person)
         return Response(ImportReportSerializer(report).data)
 
 

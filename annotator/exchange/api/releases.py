@@ -12,12 +12,6 @@ from rest_framework.response import Response
 
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import Input, PersonSerializer, text, word
-from annotator.core.api.paging import PageInput, Pages, paged
-from annotator.core.api.problems import ConflictError
-from annotator.core.api.schema import operation
-from annotator.core.api.streams import ZIP, AnyForm, file_answer, file_operation
 from annotator.core.models import Benchmark
 from annotator.core.vocabulary import GroupedBy, ReleaseState, Scope
 from annotator.exchange.actions.releases import (
@@ -28,10 +22,16 @@ from annotator.exchange.actions.releases import (
     start_release,
     take_release,
 )
+from annotator.exchange.exports.release_files import blocks_of
 from annotator.exchange.models import Release
 from annotator.exchange.queries.releases import releases_of
-from annotator.exchange.releases.files import blocks_of
 from annotator.exchange.releases.splits import Shares, SplitError
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import Input, PersonSerializer, text, word
+from annotator.integrations.api.paging import PageInput, Pages, paged
+from annotator.integrations.api.problems import ConflictError
+from annotator.integrations.api.schema import operation
+from annotator.integrations.api.streams import ZIP, AnyForm, file_answer, file_operation
 
 TAG = "releases"
 

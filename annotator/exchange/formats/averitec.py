@@ -14,12 +14,12 @@ from typing import Any, BinaryIO
 
 from annotator.core.file_problems import BadRow, RowError, complain
 from annotator.core.lines import kind_of
+from annotator.core.released import remember, spelled, storable
 from annotator.core.vocabulary import ClaimType, Factuality, SentenceType, StanceLabel
 from annotator.exchange.formats.ahead import ahead
 from annotator.exchange.formats.answers import read_rows
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.exchange.formats.incoming import IncomingDocument, IncomingSentence, document, hash_of
-from annotator.exchange.formats.released import remember, spelled, storable
 from annotator.exchange.formats.writing import (
     document_key,
     evidence_of,

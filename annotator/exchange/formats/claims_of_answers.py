@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from annotator.core.file_problems import RowError, complain
+from annotator.core.released import ABSENT, spelled, storable
 from annotator.core.vocabulary import SentenceType
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldSentence
 from annotator.exchange.formats.incoming import document as checked_document
 from annotator.exchange.formats.incoming import hash_of
-from annotator.exchange.formats.released import ABSENT, spelled, storable
 from annotator.exchange.formats.writing import metadata_of
 
 

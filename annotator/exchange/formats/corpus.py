@@ -14,8 +14,8 @@ from lxml import etree, html
 
 from annotator.core import lines
 from annotator.core.file_problems import BadRow, FileError, RowError, bad_row, complain
+from annotator.core.released import storable
 from annotator.exchange.formats.incoming import hash_of, parse_date
-from annotator.exchange.formats.released import storable
 
 TEXT_SUFFIXES = (".txt",)
 HTML_SUFFIXES = (".html", ".htm")

@@ -1,7 +1,7 @@
 """The released format of Factcheck-Bench, written: one document a line, fields in the published names and order.
 
 The ``own_…`` functions give the values that a record exports by itself: the most frequent spelling of the release. The
-released spelling of a field, where the record remembers one, goes before it (``annotator.exchange.formats.released``).
+released spelling of a field, where the record remembers one, goes before it (``annotator.core.released``).
 
 What the format has no word for: a factual claim that is not worth checking is written as a factual claim without
 stances, with "NA" for sufficiency and edit. Stances on evidence that people added have no place in it.
@@ -13,30 +13,21 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from annotator.core.vocabulary import Factuality, Importance, SentenceType, StanceLabel
+from annotator.core.released import ABSENT, spelled, spelled_all
+from annotator.core.released_labels import (
+    CHECKWORTHINESS,
+    IMPORTANCE,
+    NEEDS_EDIT,
+    NO_EVIDENCE_USED,
+    NOT_APPLICABLE,
+    SELF_RETRIEVED,
+    STANCE,
+)
+from annotator.core.vocabulary import Factuality
 from annotator.exchange.formats.ahead import ahead
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
-from annotator.exchange.formats.released import ABSENT, spelled, spelled_all
 
 NAME = "factcheck-bench"
-
-CHECKWORTHINESS = {SentenceType.CHECKWORTHY.value: "yes"} | {
-    word.value: word.value for word in (SentenceType.OPINION, SentenceType.NOT_A_CLAIM, SentenceType.OTHER)
-}
-IMPORTANCE = {
-    Importance.MOST.value: "yes",
-    Importance.INTERMEDIATE.value: "intermediate",
-    Importance.LESS.value: "no",
-}
-STANCE = {word.value: word.value.replace("_", "-") for word in StanceLabel}
-NEEDS_EDIT = {
-    Factuality.TRUE.value: "no",
-    Factuality.FALSE.value: "yes",
-    Factuality.NOT_ENOUGH_EVIDENCE.value: "not_enough_evidence",
-}
-NOT_APPLICABLE = "NA"
-NO_EVIDENCE_USED = "-1"
-SELF_RETRIEVED = "self-retrieved"
 
 
 # Fields with one item a claim that come from the verify stage.

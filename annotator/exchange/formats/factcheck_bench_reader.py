@@ -10,25 +10,26 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
+from annotator.core import released_labels
 from annotator.core.file_problems import BadRow, RowError, complain
 from annotator.core.lines import kind_of, read_objects
+from annotator.core.released import ABSENT, remember, storable
 from annotator.core.texts import edits
 from annotator.core.vocabulary import ClaimType, Factuality, Handling
 from annotator.exchange.formats import factcheck_bench as written
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.exchange.formats.incoming import document as checked_document
 from annotator.exchange.formats.incoming import hash_of_json, place_of, sorted_json
-from annotator.exchange.formats.released import ABSENT, remember, storable
 
 # Beside the published fields a line may say whose answer it is, as any document that is imported.
 _ABOUT = ("id", "source", "model", "metadata", "reference_date")
 _DERIVED = frozenset({"response_factuality", "sentence_factuality_label", "claims_factuality_label"})
 
-_CHECKWORTHINESS = {spelling: word for word, spelling in written.CHECKWORTHINESS.items()}
-_IMPORTANCE = {spelling: word for word, spelling in written.IMPORTANCE.items()}
+_CHECKWORTHINESS = {spelling: word for word, spelling in released_labels.CHECKWORTHINESS.items()}
+_IMPORTANCE = {spelling: word for word, spelling in released_labels.IMPORTANCE.items()}
 _CLAIM_TYPE = {word.value: word.value for word in ClaimType}
-_STANCE = {spelling: word for word, spelling in written.STANCE.items()}
-_FACTUALITY = {spelling: word for word, spelling in written.NEEDS_EDIT.items()}
+_STANCE = {spelling: word for word, spelling in released_labels.STANCE.items()}
+_FACTUALITY = {spelling: word for word, spelling in released_labels.NEEDS_EDIT.items()}
 _YES_NO = {"yes": True, "no": False}
 
 _NAME = re.compile(r"sentence\d+")
@@ -283,7 +284,7 @@ def _rests_on(value: Any, claim: GoldClaim) -> list[GoldEvidence]:
         if name.isdecimal() and 1 <= int(name) <= len(claim.retrieved):
             found = [claim.retrieved[int(name) - 1]]
         else:
-            found = claim.added if name == written.SELF_RETRIEVED else []
+            found = claim.added if name == released_labels.SELF_RETRIEVED else []
         rests += [each for each in found if not any(each is known for known in rests)]
     return rests
 

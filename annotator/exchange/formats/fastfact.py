@@ -13,11 +13,11 @@ from typing import Any, BinaryIO
 
 from annotator.core.file_problems import BadRow, RowError
 from annotator.core.lines import kind_of, read_objects
+from annotator.core.released import ABSENT, remember, spelled, storable
 from annotator.core.vocabulary import ClaimType, Factuality
 from annotator.exchange.formats.ahead import ahead
 from annotator.exchange.formats.claims_of_answers import answered_document, as_released, one_sentence
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence
-from annotator.exchange.formats.released import ABSENT, remember, spelled, storable
 from annotator.exchange.formats.writing import (
     document_key,
     evidence_of,

@@ -1,7 +1,7 @@
 """A document with everything that is agreed about it, as plain data: what gold formats are read into and written from.
 
 It mirrors the models (sentence, claim, evidence ...). ``public_id`` and what else stands below "from the database" is
-blank on the way in. ``released`` holds the released spellings of a record, see ``annotator.exchange.formats.released``.
+blank on the way in. ``released`` holds the released spellings of a record, see ``annotator.core.released``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annotator.core import labels
+from annotator.core.released import Spellings
 from annotator.core.texts.edits import Operation, apply
 from annotator.core.vocabulary import ClaimType, Factuality, Handling
-from annotator.exchange.formats.released import Spellings
 
 
 @dataclass(slots=True)

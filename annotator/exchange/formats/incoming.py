@@ -12,7 +12,7 @@ from typing import Any
 
 from annotator.core.file_problems import complain
 from annotator.core.lines import kind_of
-from annotator.exchange.formats.released import storable
+from annotator.core.released import storable
 
 FIELDS: tuple[str, ...] = ("prompt", "response", "id", "source", "model", "metadata", "reference_date")
 SHORT_TEXT = 200  # characters: the width of the columns for id, source and model

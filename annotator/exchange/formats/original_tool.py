@@ -16,13 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from annotator.core import released_labels
 from annotator.core.file_problems import BadRow, FileError, RowError
 from annotator.core.lines import MAX_LINE_BYTES, Line, json_object
+from annotator.core.released import remember, spelled
 from annotator.exchange.formats import factcheck_bench, factcheck_bench_reader
 from annotator.exchange.formats.gold import GoldDocument
 from annotator.exchange.formats.incoming import FIELDS, hash_of, picked
 from annotator.exchange.formats.quick_json import in_ascii, moved_in, object_of
-from annotator.exchange.formats.released import remember, spelled
 from annotator.exchange.formats.spool import Files
 from annotator.exchange.formats.writing import (
     Documents,
@@ -309,8 +310,8 @@ def _released(values: Mapping[str, Any]) -> dict[str, Any]:
     evidence = row.get("auto_evidence")
     passages = evidence if isinstance(evidence, list) else []
     blanks = {
-        "if_automatic_evidence_enough_to_verify": [factcheck_bench.NOT_APPLICABLE] * count,
-        "human_evidence": [factcheck_bench.NOT_APPLICABLE] * count,
+        "if_automatic_evidence_enough_to_verify": [released_labels.NOT_APPLICABLE] * count,
+        "human_evidence": [released_labels.NOT_APPLICABLE] * count,
         "auto_evidence_url": [[""] * len(each) if isinstance(each, list) else [] for each in passages],
         "claims_factuality_label": ["unknown"] * count,
     }

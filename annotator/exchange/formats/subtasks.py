@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 
 from annotator.core.file_problems import BadRow, complain
 from annotator.core.lines import kind_of, read_objects
+from annotator.core.released_labels import CHECKWORTHINESS, NOT_APPLICABLE, STANCE
 from annotator.core.vocabulary import ClaimType, Factuality
 from annotator.exchange.formats.ahead import ahead
-from annotator.exchange.formats.factcheck_bench import CHECKWORTHINESS, NOT_APPLICABLE, STANCE
 from annotator.exchange.formats.gold import GoldDocument
 from annotator.exchange.formats.spool import Files, in_one_pass
 from annotator.exchange.formats.writing import Documents, document_key, json_lines, numbered_claims

@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 
 from annotator.core.file_problems import BadRow
 from annotator.core.lines import kind_of, read_objects
+from annotator.core.released import ABSENT, remember, storable
 from annotator.core.vocabulary import ClaimType, Factuality
 from annotator.exchange.formats.ahead import ahead
 from annotator.exchange.formats.claims_of_answers import answered_document, as_released, one_sentence, sentence_with
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.exchange.formats.incoming import place_of
-from annotator.exchange.formats.released import ABSENT, remember, storable
 from annotator.exchange.formats.spool import Files, in_one_pass
 from annotator.exchange.formats.writing import Documents, document_key, evidence_of, json_bytes, model_of, source_of
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from annotator.core.released import storable_json, storable_text
 from annotator.core.vocabulary import StanceLabel
 from annotator.exchange.formats import quick_json
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
-from annotator.exchange.formats.released import storable_json, storable_text
 
 # Begins the documents anew each time it is called, so that several files can be written from them.
 Documents = Callable[[], Iterator[GoldDocument]]

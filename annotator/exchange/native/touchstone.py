@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 from django.db.models import DateField, Field, JSONField, Model
 
-from annotator import models
+from annotator.core import models
 
 NAME = "touchstone"
 VERSION = 1

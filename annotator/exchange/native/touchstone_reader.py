@@ -21,8 +21,8 @@ from annotator.core import lines
 from annotator.core.file_problems import BadRow, FileError, RowError, complain
 from annotator.core.lines import Line, json_object, kind_of
 from annotator.core.models import Benchmark
+from annotator.core.released import storable, storable_json
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Role
-from annotator.exchange.formats.released import storable, storable_json
 from annotator.exchange.native import touchstone, touchstone_contents
 from annotator.exchange.native.touchstone import DOCUMENT, HEADER_TABLES, TABLES, Table
 from annotator.exchange.native.touchstone_values import reader_of

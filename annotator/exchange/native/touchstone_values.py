@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import BooleanField, DateField, DateTimeField, Field, FloatField, IntegerField, JSONField
 
 from annotator.core.lines import kind_of
-from annotator.exchange.formats.released import storable, storable_json
+from annotator.core.released import storable, storable_json
 
 
 @cache

@@ -28,10 +28,10 @@ from annotator.core.models import (
     Stance,
     Verdict,
 )
+from annotator.core.released import load
 from annotator.core.texts import edits
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, EditKind, Phase, Stage
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
-from annotator.exchange.formats.released import load
 
 CHUNK = 100  # documents
 

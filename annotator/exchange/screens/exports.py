@@ -12,12 +12,12 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, person, speaks_errors
 from annotator.exchange.actions.downloads import start_download, streamed
-from annotator.exchange.formats.catalogue import FORMATS, UnknownFormatError, format_named
-from annotator.exchange.queries.downloads import latest_downloads
+from annotator.exchange.exports.catalogue import FORMATS, UnknownFormatError, format_named
+from annotator.exchange.exports.downloads import latest_downloads
 from annotator.exchange.queries.export import INCLUDE, count_documents
-from annotator.home.screens.benchmarks import page_of_benchmark
 
 TEMPLATE = "exchange/export.html"
 

@@ -22,6 +22,7 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.file_problems import BadRow, FileError
 from annotator.core.models import Benchmark, User
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.vocabulary import RunState
 from annotator.exchange.actions import import_jobs
@@ -33,7 +34,6 @@ from annotator.exchange.models import ImportJob
 from annotator.exchange.native import touchstone, touchstone_reader
 from annotator.exchange.native.touchstone_reader import NativeDocument
 from annotator.exchange.queries.imports import latest_imports, pace_of
-from annotator.home.screens.benchmarks import page_of_benchmark
 
 UPLOAD = "exchange/imports/upload.html"
 JOB = "exchange/imports/job.html"

@@ -13,9 +13,11 @@ from django.views.decorators.http import require_http_methods
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.vocabulary import GroupedBy
 from annotator.exchange.actions.releases import MAX_SEED, Wish, draw_splits, start_release
+from annotator.exchange.exports.release_texts import LICENCES
 from annotator.exchange.models import Release
 from annotator.exchange.queries.releases import (
     changes_since,
@@ -26,9 +28,7 @@ from annotator.exchange.queries.releases import (
     ready_releases,
 )
 from annotator.exchange.releases.splits import Shares, SplitError
-from annotator.exchange.releases.texts import LICENCES
 from annotator.exchange.screens.release_pictures import SplitRow, split_rows
-from annotator.home.screens.benchmarks import page_of_benchmark
 
 TEMPLATE = "exchange/releases/new.html"
 RELEASE, ERRATUM = "release", "erratum"

@@ -9,17 +9,17 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotator.core import rules
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, person, problem, speaks_errors
 from annotator.core.vocabulary import GroupedBy, ReleaseState
 from annotator.exchange.actions.releases import ReleaseDamagedError, cancel_release, take_release
+from annotator.exchange.exports.release_files import blocks_of
+from annotator.exchange.exports.release_texts import LICENCES, bibtex, changes_of, citation
 from annotator.exchange.models import Release
 from annotator.exchange.queries.export import count_documents
 from annotator.exchange.queries.releases import mended_by, pace_of, releases_of
 from annotator.exchange.releases.differences import difference_from
-from annotator.exchange.releases.files import blocks_of
-from annotator.exchange.releases.texts import LICENCES, bibtex, changes_of, citation
 from annotator.exchange.screens.release_pictures import split_bar, split_rows
-from annotator.home.screens.benchmarks import page_of_benchmark
 
 
 @require_GET

@@ -4,7 +4,7 @@ Every row carries its own public id and those of its parents, and its position a
 can be read alone, and together they give the documents back (``annotator.exchange.tables.tables_reader``). The same
 rows are written as Parquet (``tables_parquet``) and as the JSON lines of a ``datasets`` folder (``huggingface``).
 
-Released spellings (``annotator.exchange.formats.released``) and who said what have no place in tables.
+Released spellings (``annotator.core.released``) and who said what have no place in tables.
 """
 
 from __future__ import annotations

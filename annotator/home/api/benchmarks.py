@@ -14,14 +14,14 @@ from rest_framework.response import Response
 from annotator.core import rules
 from annotator.core.actions import benchmarks as actions
 from annotator.core.actions.fields import BadValueError
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import AnyValue, Input, word
-from annotator.core.api.problems import ConflictError
-from annotator.core.api.schema import operation
 from annotator.core.models import Corpus
 from annotator.core.queries.membership import benchmarks_of
 from annotator.core.vocabulary import Scope, Stage
 from annotator.home.queries.overview import listed
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import AnyValue, Input, word
+from annotator.integrations.api.problems import ConflictError
+from annotator.integrations.api.schema import operation
 from annotator.integrations.api.scopes import reached
 from annotator.suggestions.actions.suggestions import choose_strategy
 

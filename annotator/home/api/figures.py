@@ -12,13 +12,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotator.core import rules
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import Input, PersonSerializer, word
-from annotator.core.api.schema import operation
 from annotator.core.models import Benchmark, User
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Stage
 from annotator.home.queries.dashboard import progress_of
 from annotator.home.queries.overview import whats_missing
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import Input, PersonSerializer, word
+from annotator.integrations.api.schema import operation
 from annotator.measures.agreement.tables import as_json as agreement_as_json
 from annotator.measures.queries.agreement import (
     Filter,

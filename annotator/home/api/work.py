@@ -8,10 +8,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import word
-from annotator.core.api.schema import operation
 from annotator.core.vocabulary import Scope, Stage
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import word
+from annotator.integrations.api.schema import operation
 from annotator.team.actions.next_task import take_next
 from annotator.team.queries.work import MyWork, Task, my_work, next_task
 

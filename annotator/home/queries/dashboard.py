@@ -11,6 +11,7 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from annotator.core.models import Benchmark
+from annotator.core.queries import standing as queries_standing
 from annotator.core.vocabulary import Stage
 from annotator.home.queries import overview
 from annotator.measures.agreement.report import Part, Report
@@ -30,7 +31,7 @@ class Progress:
     """How far the benchmark is: for every member. ``as_of``: when it was counted. ``alphas``: the agreement on stance
     of each batch (primary key), for ``Team``, which alone shows it."""
 
-    standing: overview.Standing
+    standing: queries_standing.Standing
     bars: list[overview.StageBar]
     burn_up: pace.BurnUp
     documents: pace.DocumentTimes | None
@@ -131,7 +132,7 @@ def _is_fresh(kept: Progress | Team) -> bool:
 
 def _progress(benchmark: Benchmark) -> Progress:
     began = timezone.now()
-    standing = overview.standing_of(benchmark)
+    standing = queries_standing.standing_of(benchmark)
     agreement = _agreement(benchmark)
     return Progress(
         as_of=began,

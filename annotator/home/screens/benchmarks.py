@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -26,39 +23,6 @@ def _strategies() -> list[tuple[str, str]]:
 
     offered = [(each.name, f"{each.label}: {each.summary.split('. ')[0].rstrip('.')}") for each in choices()]
     return [*offered, ("", "None: people start from the plain answer")]
-
-
-def page_of_benchmark(request: HttpRequest, benchmark: Benchmark, current: str) -> dict[str, Any]:
-    """What every page of a benchmark shows around its content: the tabs, the guidelines, what the person may do.
-
-    ``current`` is the name of a tab: Overview, Documents, Import, Export, Releases, Team, Batches,
-    Agreement, Statistics, Scores, Guidelines; "" for none.
-    """
-    rights = rules.rights_in(person(request), benchmark)
-    tabs = [
-        ("Overview", "benchmark", "g o", True),
-        ("Documents", "documents", "g l", True),
-        ("Import", "import", "g i", rights.manages),
-        ("Export", "export", "g e", rights.reads_gold),
-        ("Releases", "releases", "g x", rights.reads_gold),
-        ("Team", "team", "g t", True),
-        ("Batches", "batches", "g b", rights.manages),
-        ("Agreement", "agreement", "g a", rights.reads_gold),
-        ("Statistics", "statistics", "g s", rights.reads_gold),
-        ("Scores", "scores", "g c", rights.reads_gold),
-        ("Guidelines", "guidelines", "", True),
-    ]
-    return {
-        "benchmark": benchmark,
-        "can_manage": rights.manages,
-        "can_export": rights.reads_gold,
-        "guidelines_url": reverse("guidelines", args=[benchmark.slug]),
-        "tabs": [
-            {"label": label, "url": reverse(name, args=[benchmark.slug]), "key": key, "current": label == current}
-            for label, name, key, shown in tabs
-            if shown
-        ],
-    }
 
 
 @require_GET

@@ -19,13 +19,14 @@ from annotator.core.gold_copies import check_may_begin
 from annotator.core.models import Annotation, Document, Flag, SentBack, User
 from annotator.core.queries.documents import Filter, agreed_of, counts_of, page_of, prefilling_of, shelf_for
 from annotator.core.queries.history import lines_of, visible_activities
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, document_for, person, speaks_errors
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Factuality, FlagReason, Phase, Stage
-from annotator.home.screens.benchmarks import page_of_benchmark
+from annotator.stages import rules as stages_rules
 from annotator.stages.actions import documents as actions
 from annotator.stages.actions.places import close_extra_places, reopen_annotation, take_back
+from annotator.stages.queries.places import places_of, seats_at
 from annotator.team.actions.batches import move_documents
-from annotator.team.queries.batches import places_of, seats_at
 
 HISTORY_PAGE = 50
 REASON_LENGTH = 500
@@ -174,7 +175,7 @@ def _cannot_start(document: Document, annotations: Sequence[Annotation], user: U
     """Why the person cannot take a place at the document's stage; "" if they can."""
     stage = Stage(document.stage)
     try:
-        rules.check_take_place(user, document, stage, seats=seats_at(annotations, stage))
+        stages_rules.check_take_place(user, document, stage, seats=seats_at(annotations, stage))
         check_may_begin(user, document)
     except rules.NotAllowedError as refusal:
         return str(refusal)
@@ -208,7 +209,7 @@ def standing_of(
         return Standing(what, f"{agreed}{stage.label} opens by itself here when {come}; you need not wait.", waits=True)
     if phase == Phase.CONSOLIDATING:
         title, text = f"{stage.label} waits to be agreed", "Everyone has submitted it."
-        if not rules.can_consolidate(user, document, stage):
+        if not stages_rules.can_consolidate(user, document, stage):
             return Standing(title, text, "Next document", "next")
         url = reverse("agree", args=[document.public_id, stage.value])
         return Standing(title, text, f"Agree on {stage.label.lower()}", url)
@@ -259,7 +260,7 @@ def stage_rows(document: Document, annotations: Sequence[Annotation], user: User
         people = [
             row for row in annotations if row.stage == stage and row.state == AnnotationState.SUBMITTED and row.seat
         ]
-        if stage in over and len(people) > 1 and rules.can_look_back(user, document, stage):
+        if stage in over and len(people) > 1 and stages_rules.can_look_back(user, document, stage):
             agree_url = reverse("agree", args=[document.public_id, stage.value])
         if position == here and standing.url == url:
             rows.append(StageRow(position + 1, stage, state, main=True))  # its button is the one above

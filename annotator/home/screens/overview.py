@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, speaks_errors
 from annotator.home.queries import dashboard, overview
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.measures.queries.pace import LONGEST, NEWEST, PAPER_MINUTES, STEP
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from django.db import transaction
@@ -18,6 +18,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from annotator.core import rules
+from annotator.core.actions.announce import IN_HAND, SEND, _write
 from annotator.core.actions.enqueue import after_commit
 from annotator.core.actions.fields import BadValueError, clean_text
 from annotator.core.actions.notices import tell
@@ -27,7 +28,6 @@ from annotator.core.models.webhook import new_secret
 from annotator.core.queries.membership import managers_of
 from annotator.core.vocabulary import DeliveryState, NoticeKind, WebhookEvent
 
-SEND = "pipeline.send_webhook"
 CHOOSABLE = tuple(event for event in WebhookEvent if event is not WebhookEvent.TEST)
 MOST_WEBHOOKS = 20  # of one benchmark
 MOST_URL = 500
@@ -35,8 +35,6 @@ MOST_URL = 500
 MOST_ATTEMPTS = 8
 FIRST_PAUSE = 10.0  # seconds; each next pause is four times as long: the eighth attempt comes after 15 hours
 PAUSE_GROWS = 4.0
-# In the hands of a worker or the queue: longer than an attempt takes. Then it is ordered again.
-IN_HAND = dt.timedelta(seconds=60)
 OFF_AFTER = dt.timedelta(days=3)  # of failures without one success
 KEPT_FOR = dt.timedelta(days=30)  # what is over
 MOST_AT_ONCE = 200  # deliveries ordered in one sweep
@@ -147,36 +145,6 @@ def _place(url: str) -> str:
 
 
 # --- the outbox -----------------------------------------------------------------------------------
-
-
-def announce(benchmark: Benchmark, event: WebhookEvent, data: Mapping[str, object]) -> None:
-    """Write down that the benchmark's webhooks are to be told of an event, inside the caller's transaction.
-
-    ``data`` is plain JSON and holds ids, states and counts, never anything that a person has written or decided. One
-    query where nobody listens.
-    """
-    for webhook in Webhook.objects.filter(benchmark=benchmark, active=True):
-        if event in webhook.events:
-            # While nothing comes through, the sweep tries one event after the other.
-            _write(webhook, benchmark, event, data, at_once=webhook.failing_since is None)
-
-
-def _write(
-    webhook: Webhook, benchmark: Benchmark, event: WebhookEvent, data: Mapping[str, object], *, at_once: bool = True
-) -> WebhookDelivery:
-    now = timezone.now()
-    delivery = WebhookDelivery(webhook=webhook, event=event, next_attempt_at=now + IN_HAND if at_once else now)
-    delivery.payload = {
-        "id": delivery.public_id,
-        "event": event.value,
-        "at": now.isoformat(),
-        "benchmark": benchmark.slug,
-        "data": dict(data),
-    }
-    delivery.save()
-    if at_once:
-        after_commit(SEND, delivery.pk, 0)
-    return delivery
 
 
 def send_test(webhook: Webhook, *, by: User) -> WebhookDelivery:

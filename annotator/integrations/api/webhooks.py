@@ -7,13 +7,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import Input, word
-from annotator.core.api.paging import PageInput, Pages, paged
-from annotator.core.api.schema import operation
 from annotator.core.models import Webhook, WebhookDelivery
 from annotator.core.vocabulary import DeliveryState, Scope, WebhookEvent
 from annotator.integrations.actions import webhooks as actions
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import Input, word
+from annotator.integrations.api.paging import PageInput, Pages, paged
+from annotator.integrations.api.schema import operation
 from annotator.integrations.queries.webhooks import deliveries_of, webhooks_of
 
 TAG = "webhooks"

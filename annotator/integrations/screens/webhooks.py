@@ -15,9 +15,9 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark, User, Webhook, WebhookDelivery
 from annotator.core.models.base import choices
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import is_htmx, managed_benchmark, person, speaks_errors
 from annotator.core.vocabulary import DeliveryState
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.integrations.actions import webhooks as actions
 from annotator.integrations.queries.webhooks import latest_deliveries, webhooks_of
 

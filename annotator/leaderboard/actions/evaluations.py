@@ -25,6 +25,7 @@ from annotator.core.actions.recorder import Action
 from annotator.core.file_problems import FileError
 from annotator.core.models import Benchmark, User
 from annotator.core.models.base import new_public_id
+from annotator.leaderboard import rules as leaderboard_rules
 from annotator.leaderboard.models import Evaluation
 from annotator.leaderboard.predictions import predictions
 from annotator.leaderboard.queries.scoring import (
@@ -99,7 +100,7 @@ def score_again(evaluation: Evaluation, *, by: User, partial: bool | None = None
 
     Raises NotAllowedError by the rules, BadValueError where there is no gold (any more) or the file is gone.
     """
-    rules.check_change_evaluation(by, evaluation)
+    leaderboard_rules.check_change_evaluation(by, evaluation)
     if partial is not None:
         evaluation.partial = partial
     before = evaluation.errors.name
@@ -113,7 +114,7 @@ def score_again(evaluation: Evaluation, *, by: User, partial: bool | None = None
 
 def hide(evaluation: Evaluation, *, by: User, hidden: bool) -> None:
     """Take it off the leaderboard, or put it back. Raises NotAllowedError by the rules."""
-    rules.check_change_evaluation(by, evaluation)
+    leaderboard_rules.check_change_evaluation(by, evaluation)
     with transaction.atomic():
         evaluation.hidden = hidden
         evaluation.save(update_fields=["hidden"])
@@ -122,7 +123,7 @@ def hide(evaluation: Evaluation, *, by: User, hidden: bool) -> None:
 
 def delete(evaluation: Evaluation, *, by: User) -> None:
     """Delete the scores and the file behind them. Raises NotAllowedError by the rules."""
-    rules.check_change_evaluation(by, evaluation)
+    leaderboard_rules.check_change_evaluation(by, evaluation)
     names = [str(each.name) for each in (evaluation.file, evaluation.errors) if each]
     with transaction.atomic():
         _note("delete-scores", evaluation, by)

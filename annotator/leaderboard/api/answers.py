@@ -11,11 +11,11 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotator.core.api.fields import Input, Upload
-from annotator.core.api.schema import operation
 from annotator.core.file_problems import BadRow, Problem
 from annotator.exchange.api.imports import ProblemRowSerializer
 from annotator.exchange.formats.answers import AnswerRow, answers
+from annotator.integrations.api.fields import Input, Upload
+from annotator.integrations.api.schema import operation
 from annotator.leaderboard.api.evaluations import ScoringView
 from annotator.leaderboard.queries.answers import gold_answers, judging_runs, run_answers
 from annotator.leaderboard.scoring.answer_scores import Metric, ScoreError, score_answers

@@ -13,15 +13,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotator.core import rules
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import Input, PersonSerializer, Upload, word
-from annotator.core.api.paging import PageInput, Pages, paged
-from annotator.core.api.problems import ConflictError
-from annotator.core.api.schema import operation
-from annotator.core.api.streams import JSONL, AnyForm, file_answer, file_operation
 from annotator.core.models import Benchmark
 from annotator.core.vocabulary import Scope, Task
 from annotator.exchange.api.imports import ProblemRowSerializer
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import Input, PersonSerializer, Upload, word
+from annotator.integrations.api.paging import PageInput, Pages, paged
+from annotator.integrations.api.problems import ConflictError
+from annotator.integrations.api.schema import operation
+from annotator.integrations.api.streams import JSONL, AnyForm, file_answer, file_operation
 from annotator.leaderboard.actions import evaluations as actions
 from annotator.leaderboard.models import Evaluation
 from annotator.leaderboard.predictions import predictions

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods
 from annotator.core import rules
 from annotator.core.file_problems import BadRow, FileError, Problem
 from annotator.core.models import Benchmark, PipelineRun
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.exchange.formats.answers import AnswerRow, answers
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.leaderboard.actions.evaluations import MOST_BYTES
 from annotator.leaderboard.queries.answers import gold_answers, judging_runs, run_answers
 from annotator.leaderboard.scoring.answer_scores import Metric, ScoreError, score_answers

@@ -17,10 +17,11 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core import rules
 from annotator.core.models import Benchmark
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.screens.spreadsheet import csv_lines
 from annotator.core.vocabulary import StanceLabel
-from annotator.home.screens.benchmarks import page_of_benchmark
+from annotator.leaderboard import rules as leaderboard_rules
 from annotator.leaderboard.actions import evaluations as actions
 from annotator.leaderboard.models import Evaluation
 from annotator.leaderboard.queries.evaluations import (
@@ -66,7 +67,7 @@ def show(request: HttpRequest, slug: str, evaluation_id: str) -> HttpResponse:
         "task": task,
         "options": option_words(evaluation.options),
         "is_old": evaluation.gold != today,
-        "can_change": rules.can_change_evaluation(user, evaluation),
+        "can_change": leaderboard_rules.can_change_evaluation(user, evaluation),
         "faults": fault_words(evaluation),
     }
     if evaluation.result is not None:

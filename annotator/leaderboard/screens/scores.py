@@ -15,9 +15,9 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
 from annotator.core.queries.gold import Scope
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, person, speaks_errors
 from annotator.core.vocabulary import Labelled
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.leaderboard.actions.evaluations import NAME_LENGTH, Wanted, score_upload
 from annotator.leaderboard.models import Evaluation
 from annotator.leaderboard.predictions import predictions

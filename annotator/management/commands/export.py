@@ -12,7 +12,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.exchange.formats.catalogue import FORMATS, Reading, format_named
+from annotator.exchange.exports.catalogue import FORMATS, Reading, format_named
 from annotator.exchange.queries.export import INCLUDE
 from annotator.management.named import benchmark_named
 

@@ -10,11 +10,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from annotator.core.file_problems import FileError
-from annotator.exchange.actions.import_jobs import prefill_after_import
 from annotator.exchange.actions.imports import import_documents
 from annotator.exchange.formats.documents import FORMATS
 from annotator.management.importing import add_benchmark_arguments, find_benchmark, tell
 from annotator.management.working import work_off
+from annotator.suggestions.actions.get_suggestions import prefill_after_import
 
 
 class Command(BaseCommand):

@@ -14,9 +14,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from annotator.core.models import Benchmark, User
+from annotator.core.vocabulary import OPEN_STATES
 from annotator.home import demo, demo_pair
 from annotator.management.working import work_off
-from annotator.suggestions.queries.runs import OPEN_STATES
 
 # Log-in, name, what the person is.
 PEOPLE = (

@@ -11,9 +11,9 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark, PipelineRun
 from annotator.core.rules import NotAllowedError
 from annotator.core.vocabulary import Stage
-from annotator.exchange.actions.import_jobs import get_suggestions
 from annotator.management.named import benchmark_named
 from annotator.management.working import work_off
+from annotator.suggestions.actions.get_suggestions import get_suggestions
 from annotator.suggestions.actions.plans import Wish
 from annotator.suggestions.queries.runs import progress_of, runs_of
 

@@ -13,10 +13,10 @@ from annotator.core.models import Benchmark
 from annotator.core.vocabulary import GroupedBy, ReleaseState
 from annotator.exchange.actions.making_releases import make_release
 from annotator.exchange.actions.releases import Wish, start_release
+from annotator.exchange.exports.release_texts import LICENCES
 from annotator.exchange.models import Release
 from annotator.exchange.queries.releases import latest_release, mended_by, ready_releases, releases_of
 from annotator.exchange.releases.splits import Shares, SplitError
-from annotator.exchange.releases.texts import LICENCES
 from annotator.management.named import benchmark_named, unknown
 
 SHARES = "80/10/10"

@@ -1,6 +1,6 @@
 """What is odd about agreed rows, counted by the database: what whoever scores or trains on the gold stumbles over.
 
-Some of it lives only in how a released file spelled a field (``annotator.exchange.formats.released``): an extra item
+Some of it lives only in how a released file spelled a field (``annotator.core.released``): an extra item
 in a list, a NUL in a passage. It counts as long as an export would write it that way.
 """
 
@@ -13,9 +13,9 @@ from django.db.models.functions import MD5
 
 from annotator.core.models import Claim, ClaimRevision, EditOperation, RestsOn, SentenceRevision, Verdict
 from annotator.core.queries.gold import Scope, agreed, checked
+from annotator.core.released import load
+from annotator.core.released_labels import SELF_RETRIEVED
 from annotator.core.vocabulary import EditKind, Factuality, Handling, Stage
-from annotator.exchange.formats.factcheck_bench import SELF_RETRIEVED
-from annotator.exchange.formats.released import load
 
 NUL = "\x00"
 

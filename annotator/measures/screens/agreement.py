@@ -15,10 +15,10 @@ from django.views.decorators.http import require_GET
 
 from annotator.core import rules
 from annotator.core.models import Benchmark, User
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.screens.spreadsheet import csv_of
 from annotator.core.vocabulary import STAGES, DisagreementReason, Stage
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.measures.agreement.fields import FIELD_WORDS, LABEL_FIELDS, Field
 from annotator.measures.agreement.report import LabelFigures, Part, Report, StageFigures
 from annotator.measures.agreement.tables import TABLES, table_of

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_GET
 
 from annotator.core import rules
 from annotator.core.models import User
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.screens.spreadsheet import csv_of
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.measures.queries.automation import kept_automation_of
 from annotator.measures.screens.agreement_charts import percent
 from annotator.measures.suggestion_quality.automation import Automation

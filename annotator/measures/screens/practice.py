@@ -17,9 +17,9 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.gold_copies import practice_gold
 from annotator.core.models import Batch, Benchmark
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, document_for, person, speaks_errors
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Stage
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.measures.queries.annotator_accuracy import Difference, Score, explained, scores_of
 from annotator.measures.queries.practice import measured_in, mixed_documents, practice_of
 from annotator.team.actions import gold_copies as actions

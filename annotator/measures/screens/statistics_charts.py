@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.core import charts
+from annotator.core.released_labels import CHECKWORTHINESS, IMPORTANCE, NEEDS_EDIT, NOT_APPLICABLE, STANCE
 from annotator.core.vocabulary import ClaimType, Factuality, Importance, SentenceType, StanceLabel
-from annotator.exchange.formats.factcheck_bench import CHECKWORTHINESS, IMPORTANCE, NEEDS_EDIT, NOT_APPLICABLE, STANCE
 from annotator.measures.screens.agreement_charts import percent
 from annotator.measures.statistics.figures import Rule
 from annotator.measures.statistics.references import PAPER, REFERENCES

@@ -13,9 +13,9 @@ from django.views.decorators.http import require_GET
 from annotator.core import rules
 from annotator.core.charts import rounded
 from annotator.core.models import PipelineRun, User
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.vocabulary import Stage
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.measures.queries.suggestion_quality import kept_quality_of, runs_over_gold
 from annotator.measures.screens.agreement_charts import interval, percent
 from annotator.measures.suggestion_quality.accuracy import Figure

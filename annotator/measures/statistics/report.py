@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotator.exchange.formats.factcheck_bench import CHECKWORTHINESS, IMPORTANCE, NEEDS_EDIT, NOT_APPLICABLE, STANCE
+from annotator.core.released_labels import CHECKWORTHINESS, IMPORTANCE, NEEDS_EDIT, NOT_APPLICABLE, STANCE
 from annotator.measures.statistics.baselines import claim_majority, constant_verdicts, sentence_majority
 from annotator.measures.statistics.figures import Figures, RevisionFigures, Rule, truths
 from annotator.measures.statistics.irregular import IRREGULARITIES

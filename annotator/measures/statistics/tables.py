@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from annotator.exchange.formats.factcheck_bench import CHECKWORTHINESS, IMPORTANCE, NEEDS_EDIT, STANCE
+from annotator.core.released_labels import CHECKWORTHINESS, IMPORTANCE, NEEDS_EDIT, STANCE
 from annotator.measures.statistics.baselines import claim_majority, constant_verdicts, sentence_majority
 from annotator.measures.statistics.figures import Figures, Rule
 from annotator.measures.statistics.references import OTHER_BENCHMARKS

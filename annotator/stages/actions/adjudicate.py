@@ -21,6 +21,7 @@ from annotator.core.actions.recorder import Action
 from annotator.core.actions.status import update_status
 from annotator.core.models import Annotation, Benchmark, Comment, Decision, Document, Question, SignOff, Tally, User
 from annotator.core.vocabulary import DisagreementReason, NoticeKind, Phase, Stage
+from annotator.stages import rules as stages_rules
 from annotator.stages.actions import changed_sentences
 from annotator.stages.actions.adjudicated import agree_together, open_version
 from annotator.stages.actions.next_stage import open_next_stage
@@ -80,7 +81,7 @@ def _ask_about_ties(board: Board, by: User) -> None:
 def _begin(document: Document, stage: Stage, by: User, name: str) -> tuple[Board, Action]:
     """The board under the document's lock, and the action. Inside the caller's transaction."""
     document = lock_document(document.pk)
-    rules.check_consolidate(by, document, stage)
+    stages_rules.check_consolidate(by, document, stage)
     board = board_of(document, stage)
     if board.version is None:
         board.version = begin(document, stage, by=by)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from annotator.core import rules
 from annotator.core.actions.bulk import insert
 from annotator.core.actions.locking import lock_document
 from annotator.core.actions.recorder import Action
@@ -26,6 +25,7 @@ from annotator.core.models import (
 from annotator.core.queries.gold import agreed as agreed_at
 from annotator.core.queries.gold import checked
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Factuality, Origin, Phase, Stage
+from annotator.stages import rules
 from annotator.stages.actions import adopt
 from annotator.stages.actions.blind_first import suggested_sentences, suggested_stances
 from annotator.stages.actions.changed_sentences import agreed_operations, carried

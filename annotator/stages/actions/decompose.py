@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from annotator.core import rules
 from annotator.core.actions.fields import BadValueError, clean_text, origin_of, shown_suggestion
 from annotator.core.actions.locking import lock_document
 from annotator.core.actions.recorder import Action, for_annotation
 from annotator.core.models import Claim, Sentence, User
 from annotator.core.vocabulary import REMOVAL_REASONS, Origin, Removal
+from annotator.stages import rules
 from annotator.stages.actions.blind_first import reveal
 
 SENTENCE_FIELDS = (("decontext", "text"), ("type", "label"), ("importance", "label"))

@@ -14,6 +14,7 @@ from annotator.core.actions.status import update_status
 from annotator.core.models import Annotation, Claim, Document, Flag, SentBack, User
 from annotator.core.queries.notices import workers_on
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, FlagReason, NoticeKind, Phase, Stage
+from annotator.stages import rules as stages_rules
 from annotator.stages.queries.agreed import agreed
 
 
@@ -90,7 +91,7 @@ def send_back(claim: Claim, reason: str, *, by: User) -> None:
     reason = said_reason(reason, "the claim goes back")
     with transaction.atomic():
         document = lock_document(claim.sentence.annotation.document_id)
-        rules.check_start(by, document, Stage.VERIFY)
+        stages_rules.check_start(by, document, Stage.VERIFY)
         if document.annotations.filter(stage=Stage.VERIFY, person=by, state=AnnotationState.TAKEN_BACK).exists():
             raise rules.NotAllowedError(
                 "This work was taken back from you, so you cannot send a claim back. Ask an admin."

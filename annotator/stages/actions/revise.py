@@ -14,6 +14,7 @@ from annotator.core.actions.locking import lock_document
 from annotator.core.actions.recorder import Action, for_annotation
 from annotator.core.models import Annotation, ResponseRevision, RevisionSuggestion, SentenceRevision, User
 from annotator.core.vocabulary import Origin
+from annotator.stages import rules as stages_rules
 from annotator.stages.queries.machine_opinions import may_see_revisions
 from annotator.stages.queries.revision import start_problem, statements_of
 
@@ -21,7 +22,7 @@ from annotator.stages.queries.revision import start_problem, statements_of
 def _begin(name: str, annotation: Annotation, by: User, active_seconds: int, reason: str = "") -> Action:
     lock_document(annotation.document_id)
     annotation = Annotation.objects.select_related("document__benchmark").get(pk=annotation.pk)
-    rules.check_edit(by, annotation)
+    stages_rules.check_edit(by, annotation)
     return for_annotation(name, annotation, by=by, reason=reason, active_seconds=active_seconds)
 
 

@@ -11,7 +11,7 @@ from django.db.models import Q
 from annotator.core import rules
 from annotator.core.actions import fields
 from annotator.core.actions.locking import lock_document
-from annotator.core.actions.recorder import for_annotation, read_field
+from annotator.core.actions.recorder import NothingToUndoError, annotation_of, for_annotation, read_field
 from annotator.core.models import (
     Activity,
     Annotation,
@@ -20,7 +20,6 @@ from annotator.core.models import (
     Evidence,
     ResponseRevision,
     Sentence,
-    SentenceRevision,
     Stance,
     User,
     Verdict,
@@ -28,6 +27,7 @@ from annotator.core.models import (
 from annotator.core.models.base import Record
 from annotator.core.record_keys import KINDS, changes_of, find_record, key_of
 from annotator.core.vocabulary import ClaimType, Factuality, Handling, NotWorthReason, Origin, StanceLabel
+from annotator.stages import rules as stages_rules
 from annotator.stages.actions.blind_first import reveal
 from annotator.stages.queries.verification import has_searched
 
@@ -44,10 +44,6 @@ class StaleSaveError(Exception):
         self.activity = activity
 
 
-class NothingToUndoError(Exception):
-    """There is no own change left to take back, or it was changed again since."""
-
-
 @dataclass(frozen=True, slots=True)
 class Saved:
     """What a save did: the record as it now stands, and the activity (None if nothing changed)."""
@@ -56,29 +52,14 @@ class Saved:
     activity: Activity | None
 
 
-def annotation_of(record: Record) -> Annotation:
-    """The annotation that a record belongs to. Evidence without one is shared and cannot be changed."""
-    if isinstance(record, Annotation):
-        return record
-    if isinstance(record, Claim):
-        return record.sentence.annotation
-    if isinstance(record, Evidence):
-        if record.annotation is None:
-            raise rules.NotAllowedError("Retrieved evidence is shared by all and stays as it was found.")
-        return record.annotation
-    if isinstance(record, Sentence | Stance | Verdict | ClaimRevision | SentenceRevision | ResponseRevision):
-        return record.annotation
-    raise fields.BadValueError("This record is not part of an annotation.")
-
-
 def check_edit_record(user: User, annotation: Annotation, record: Record) -> None:
     """The rule for changing this record, sentence by sentence where only some are open."""
     if isinstance(record, Sentence):
-        rules.check_edit_sentence(user, annotation, record.pk)
+        stages_rules.check_edit_sentence(user, annotation, record.pk)
     elif isinstance(record, Claim):
-        rules.check_edit_sentence(user, annotation, record.sentence_id)
+        stages_rules.check_edit_sentence(user, annotation, record.sentence_id)
     else:
-        rules.check_edit(user, annotation)
+        stages_rules.check_edit(user, annotation)
     if isinstance(record, Evidence) and record.run_id is not None:
         raise rules.NotAllowedError("A passage that was found stays as it was found. Add your own beside it.")
 
@@ -233,7 +214,7 @@ def _reverse_last(annotation: Annotation, name: str, *, by: User) -> Activity:
     with transaction.atomic():
         lock_document(annotation.document_id)
         annotation = Annotation.objects.select_related("document__benchmark").get(pk=annotation.pk)
-        rules.check_edit(by, annotation)
+        stages_rules.check_edit(by, annotation)
         to_undo, to_redo = undo_stacks(annotation, by)
         stack = to_undo if name == "undo" else to_redo
         if not stack:

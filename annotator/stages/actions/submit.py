@@ -6,21 +6,20 @@ read from there. Where several do, the last one to submit opens the consolidatio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from django.db import transaction
 from django.utils import timezone
 
-from annotator.core import rules
+from annotator.core.actions.announce import announce
 from annotator.core.actions.locking import lock_document
 from annotator.core.actions.notices import tell
 from annotator.core.actions.recorder import for_annotation
 from annotator.core.actions.status import update_status
+from annotator.core.missing import IncompleteError
 from annotator.core.models import Annotation, Document, ResponseRevision, User
-from annotator.core.queries.notices import waited_for, workers_on
+from annotator.core.queries.notices import workers_on
 from annotator.core.queries.pseudonyms import pseudonym
 from annotator.core.vocabulary import AnnotationState, NoticeKind, Origin, Phase, Stage, WebhookEvent
-from annotator.integrations.actions.webhooks import announce
+from annotator.stages import rules
 from annotator.stages.actions import changed_sentences
 from annotator.stages.actions.adjudicate import begin
 from annotator.stages.actions.adjudicated import agree_from
@@ -28,15 +27,8 @@ from annotator.stages.actions.adopt import earlier_version
 from annotator.stages.actions.annotate import fill_in
 from annotator.stages.actions.next_stage import open_next_stage
 from annotator.stages.queries.agreed import merged_response
-from annotator.stages.queries.missing import Missing, missing_in
-
-
-class IncompleteError(Exception):
-    """Something is still missing; ``missing`` lists it with links for the person."""
-
-    def __init__(self, missing: Sequence[Missing]) -> None:
-        super().__init__(f"{len(missing)} answers are missing." if len(missing) > 1 else "One answer is missing.")
-        self.missing = missing
+from annotator.stages.queries.missing import missing_in
+from annotator.stages.queries.places import waited_for
 
 
 def submit(annotation: Annotation, *, by: User, active_seconds: int = 0) -> Document:

@@ -14,6 +14,7 @@ from annotator.core.actions.recorder import Action, for_annotation, operations_a
 from annotator.core.models import Annotation, Claim, Evidence, Stance, User, Verdict, VerdictSuggestion
 from annotator.core.texts import edits
 from annotator.core.vocabulary import EditKind, Factuality, Removal
+from annotator.stages import rules as stages_rules
 from annotator.stages.actions.pages import order_page
 from annotator.stages.actions.saving import values_with_effects
 from annotator.stages.queries.machine_opinions import may_see_verdicts
@@ -22,7 +23,7 @@ from annotator.stages.queries.machine_opinions import may_see_verdicts
 def _begin(name: str, annotation: Annotation, by: User, active_seconds: int) -> Action:
     lock_document(annotation.document_id)
     annotation = Annotation.objects.select_related("document__benchmark").get(pk=annotation.pk)
-    rules.check_edit(by, annotation)
+    stages_rules.check_edit(by, annotation)
     return for_annotation(name, annotation, by=by, active_seconds=active_seconds)
 
 

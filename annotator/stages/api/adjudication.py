@@ -10,14 +10,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import AnyValue, Input, PersonSerializer, ReasonInput, text, word
-from annotator.core.api.problems import StaleVersionError
-from annotator.core.api.schema import operation
 from annotator.core.models import Document, Question
 from annotator.core.vocabulary import STAGES, DisagreementReason, Phase, Scope, Stage
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import AnyValue, Input, PersonSerializer, ReasonInput, text, word
+from annotator.integrations.api.problems import StaleVersionError
+from annotator.integrations.api.schema import operation
+from annotator.stages import rules
 from annotator.stages.actions import adjudicate as actions
 from annotator.stages.api.documents import DocumentAnswer, DocumentSerializer
 from annotator.stages.comparison.comparison import ABSENT, FieldRow

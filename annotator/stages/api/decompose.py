@@ -9,8 +9,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotator.core.api.fields import ActiveInput, AtInput, RecordSerializer, text, word
-from annotator.core.api.schema import operation
 from annotator.core.models import Annotation, Claim, Sentence
 from annotator.core.vocabulary import (
     REMOVAL_REASONS,
@@ -22,6 +20,8 @@ from annotator.core.vocabulary import (
     SentenceType,
     Stage,
 )
+from annotator.integrations.api.fields import ActiveInput, AtInput, RecordSerializer, text, word
+from annotator.integrations.api.schema import operation
 from annotator.stages.actions import decompose as actions
 from annotator.stages.api.stages import AnnotationQuery, AnnotationSerializer, MissingSerializer, StageView, can_edit
 from annotator.stages.queries.decomposition import sentences_of

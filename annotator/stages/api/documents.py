@@ -11,18 +11,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotator.core import rules
-from annotator.core.api.base import ApiView, versioned
-from annotator.core.api.fields import Input, PersonSerializer, ReasonInput, text, word
-from annotator.core.api.paging import DocumentPages, PageInput, Pages, paged
-from annotator.core.api.schema import operation
 from annotator.core.models import Annotation, Document
 from annotator.core.queries.documents import Filter, page_of, prefilling_of, shelf_for
 from annotator.core.queries.history import lines_of, visible_activities
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, FlagReason, Phase, Scope, Stage
+from annotator.integrations.api.base import ApiView, versioned
+from annotator.integrations.api.fields import Input, PersonSerializer, ReasonInput, text, word
+from annotator.integrations.api.paging import DocumentPages, PageInput, Pages, paged
+from annotator.integrations.api.schema import operation
 from annotator.stages.actions import documents as actions
 from annotator.stages.actions.places import close_extra_places, reopen_annotation, take_back
-from annotator.team.actions.batches import move_documents
-from annotator.team.queries.batches import places_of
+from annotator.stages.queries.places import places_of
 
 TAG = "documents"
 
@@ -146,12 +145,6 @@ class ReopenInput(ReasonInput):
     stage = word(Stage)
 
 
-class MoveInput(Input):
-    """The batch; null: in none."""
-
-    batch = serializers.CharField(max_length=32, allow_null=True)
-
-
 class DocumentAnswer(ApiView):
     """A view that answers with the document as it now stands."""
 
@@ -222,17 +215,6 @@ class FlagView(DocumentAnswer):
         """The document is back in the person's queue."""
         actions.clear_flag(get_object_or_404(self.document(public_id).flags, pk=int(flag_id)), by=self.person)
         return Response(status=204)
-
-
-class MoveView(DocumentAnswer):
-    @operation("document_move", "Move into a batch", TAG, body=MoveInput, answer=DocumentSerializer)
-    def put(self, request: Request, public_id: str) -> Response:
-        """Into another batch, or out of any. Open work of people who have no place there is taken back."""
-        document, chosen = self.document(public_id), self.body(MoveInput)["batch"]
-        rules.check_manage(self.person, document.benchmark)
-        batch = get_object_or_404(document.benchmark.batches, public_id=chosen) if chosen else None
-        move_documents([document], batch, by=self.person)
-        return self.shown(public_id)
 
 
 # --- who is at work -------------------------------------------------------------------------------

@@ -10,10 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotator.core.actions.fields import BadValueError
-from annotator.core.api.fields import ActiveInput, RecordSerializer, word
-from annotator.core.api.schema import operation
 from annotator.core.models import Annotation, RevisionSuggestion, SentenceRevision
 from annotator.core.vocabulary import Factuality, Handling, Origin, Stage
+from annotator.integrations.api.fields import ActiveInput, RecordSerializer, word
+from annotator.integrations.api.schema import operation
 from annotator.stages.actions import revise as actions
 from annotator.stages.actions import saving
 from annotator.stages.api.stages import AnnotationQuery, AnnotationSerializer, MissingSerializer, StageView, can_edit

@@ -13,18 +13,19 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotator.core import rules
+from annotator.core.actions import recorder
 from annotator.core.actions.fields import FIELDS, BadValueError
 from annotator.core.actions.recorder import read_field
-from annotator.core.api.base import ApiView, versioned
-from annotator.core.api.fields import ActiveInput, AnyValue, Input, PersonSerializer, word
-from annotator.core.api.problems import StaleVersionError
-from annotator.core.api.schema import operation
 from annotator.core.models import Activity, Annotation
 from annotator.core.models.base import Record
 from annotator.core.queries.history import versions_of, visible_annotations
 from annotator.core.record_keys import KINDS
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Scope, Stage
+from annotator.integrations.api.base import ApiView, versioned
+from annotator.integrations.api.fields import ActiveInput, AnyValue, Input, PersonSerializer, word
+from annotator.integrations.api.problems import StaleVersionError
+from annotator.integrations.api.schema import operation
+from annotator.stages import rules
 from annotator.stages.actions import saving, submit
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.api.documents import DocumentAnswer, DocumentSerializer
@@ -223,7 +224,7 @@ class FieldHistoryView(RecordAnswer):
     def get(self, request: Request, kind: str, record_id: str, field: str) -> Response:
         """The newest first."""
         record = self.own_record(kind, record_id)
-        rows = versions_of(record, saving.annotation_of(record), self.field(record, field))
+        rows = versions_of(record, recorder.annotation_of(record), self.field(record, field))
         return Response(FieldVersionSerializer(rows, many=True).data)
 
 
@@ -232,7 +233,7 @@ class RestoreView(RecordAnswer):
     def post(self, request: Request, kind: str, record_id: str) -> Response:
         """Sets a field back to an earlier version, which is a new version itself."""
         record, given = self.own_record(kind, record_id), self.body(RestoreInput)
-        rows = Activity.objects.filter(annotation=saving.annotation_of(record))
+        rows = Activity.objects.filter(annotation=recorder.annotation_of(record))
         activity = get_object_or_404(rows, public_id=given["activity"])
         name = self.field(record, given["field"])
         return self.shown(saving.restore(record, name, activity, by=self.person, original=given["before"]).record)

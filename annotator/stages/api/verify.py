@@ -9,17 +9,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotator.core.api.fields import ActiveInput, Input, ReasonInput, RecordSerializer, text, word
-from annotator.core.api.schema import operation
 from annotator.core.models import Annotation, Evidence, Verdict, VerdictSuggestion
 from annotator.core.vocabulary import Confidence, EditKind, Factuality, Origin, Stage, StanceLabel
-from annotator.stages.actions import documents
+from annotator.integrations.api.fields import ActiveInput, Input, ReasonInput, RecordSerializer, text, word
+from annotator.integrations.api.schema import operation
+from annotator.stages.actions import documents, search_again
 from annotator.stages.actions import verify as actions
 from annotator.stages.api.stages import AnnotationQuery, AnnotationSerializer, MissingSerializer, StageView, can_edit
 from annotator.stages.queries.machine_opinions import held_of
 from annotator.stages.queries.missing import missing_in_claim
 from annotator.stages.queries.verification import ClaimWork, claims_to_verify, last_search
-from annotator.suggestions.actions import runs
 
 TAG = "verify"
 
@@ -272,7 +271,7 @@ class SearchView(VerifyAnswer):
     def post(self, request: Request, verdict_id: str) -> Response:
         """Asks the strategy for more passages, with your own words. What is found is yours alone."""
         verdict = self.verdict(verdict_id)
-        runs.search_again(verdict.annotation, verdict.claim, self.body(SearchInput)["query"], by=self.person)
+        search_again.search_again(verdict.annotation, verdict.claim, self.body(SearchInput)["query"], by=self.person)
         return Response(opinions_of(verdict), status=202)
 
 

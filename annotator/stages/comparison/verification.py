@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from annotator.core.models import Claim, Evidence, Stance, Verdict
 from annotator.core.texts import edits
@@ -27,7 +27,10 @@ from annotator.stages.comparison.comparison import (
     settled_origin,
     voted,
 )
-from annotator.stages.queries.verification import Card, ClaimWork
+
+if TYPE_CHECKING:
+    from annotator.stages.queries.verification import Card, ClaimWork
+
 
 YES_NO: dict[Any, str] = {True: "Yes", False: "No"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from annotator.core import rules
 from annotator.core.models import (
     Annotation,
     Comment,
@@ -18,6 +17,7 @@ from annotator.core.models import (
     User,
 )
 from annotator.core.vocabulary import AnnotationKind, Stage
+from annotator.stages import rules
 from annotator.stages.comparison import decomposition, revision, verification
 from annotator.stages.comparison.comparison import Comparison, Decisions
 from annotator.stages.queries.decomposition import sentences_of

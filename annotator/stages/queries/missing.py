@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from annotator.core.missing import Missing
 from annotator.core.models import Annotation, Claim, Sentence
 from annotator.core.vocabulary import ClaimType, Factuality, SentenceType, Stage
 from annotator.stages.queries.decomposition import present_claims, sentences_of
 from annotator.stages.queries.revision import StatementRow, statements_of
 from annotator.stages.queries.verification import ClaimWork, claims_to_verify
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """One answer that is missing: in words, and where it is asked (``row`` is the sentence or claim to open)."""
-
-    text: str
-    row: str
-    anchor: str
 
 
 def missing_in(annotation: Annotation) -> list[Missing]:

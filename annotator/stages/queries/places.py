@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 
-from django.db.models import Case, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models import (
+    Case,
+    Exists,
+    F,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    When,
+)
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import LessThan
 
-from annotator.core.models import Annotation, Batch, Document, Flag, User
-from annotator.core.vocabulary import Phase, Seat
+from annotator.core.gold_copies import check_may_begin
+from annotator.core.models import Annotation, Batch, Document, Flag, GroupMember, User
+from annotator.core.models.document import LONG_TEXTS
+from annotator.core.rules import allowed
+from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Seat, Stage
+from annotator.stages.rules import check_take_place
 
-# Texts can be long (whole books); lists need their first words alone.
-LONG_TEXTS = ("response", "prompt", "metadata", "released", "discard_reason")
 NOT_PROMPT = tuple(name for name in LONG_TEXTS if name != "prompt")
 MORE_THAN_ANY = 1_000_000  # places on one document
 
@@ -90,3 +104,79 @@ def pools_of(seats: Mapping[int, str], benchmarks: Collection[int]) -> list[Pool
         ),
     ]
     return [pool for pool in pools if pool is not None]
+
+
+def seats_at(annotations: Iterable[Annotation], stage: Stage) -> set[int]:
+    """The places of a stage that are taken, from a document's annotations."""
+    return {row.seat for row in annotations if row.stage == stage and row.seat is not None}
+
+
+@dataclass(slots=True)
+class SeatRow:
+    """A person's place on a document, as its admin sees it: that somebody has submitted, never what."""
+
+    annotation: Annotation
+    can_take_back: bool
+    can_reopen: bool
+
+
+@dataclass(slots=True)
+class Places:
+    """Who has which place on a document, and the batches that it could go to."""
+
+    seats: list[SeatRow] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
+    can_close_extra: bool = False
+
+
+def places_of(document: Document, annotations: list[Annotation]) -> Places:
+    """The places of a document, from its annotations (one query, for the batches)."""
+    agreed = {
+        row.stage
+        for row in annotations
+        if row.kind == AnnotationKind.CONSOLIDATED and row.state == AnnotationState.SUBMITTED
+    }
+    seats = [
+        SeatRow(
+            row,
+            can_take_back=row.state == AnnotationState.OPEN,
+            can_reopen=row.state == AnnotationState.SUBMITTED
+            and row.stage not in agreed
+            and document.phase != Phase.DISCARDED,
+        )
+        for row in annotations
+        if row.kind == AnnotationKind.INDIVIDUAL
+    ]
+    seats.sort(
+        key=lambda each: (STAGES.index(Stage(each.annotation.stage)), each.annotation.seat or 99, each.annotation.pk)
+    )
+    batches = (
+        document.benchmark.batches.exclude(pk=document.batch_id) if document.batch_id else document.benchmark.batches
+    )
+    extra = [row for row in annotations if row.stage == document.stage and (row.seat or 0) > document.benchmark.overlap]
+    is_free = len(extra) < document.extra_people and document.phase == Phase.INDEPENDENT
+    return Places(seats, list(batches.select_related("group").order_by("pk")), is_free)
+
+
+def waited_for(document: Document, stage: Stage) -> list[User]:
+    """Who has not submitted a stage: those who have begun it, and the annotators of the document's group who can take
+    a place that is free, but for those who have passed the document on."""
+    rows = list(
+        document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL, seat__isnull=False).select_related(
+            "person"
+        )
+    )
+    passed_on = set(Flag.objects.filter(document=document, cleared_at__isnull=True).values_list("by", flat=True))
+    begun = [row.person for row in rows if row.person and row.state == AnnotationState.OPEN]
+    seats = {row.seat for row in rows if row.seat}
+    group_id = document.batch.group_id if document.batch else None
+    members = GroupMember.objects.filter(group=group_id, seat=Seat.ANNOTATOR, active=True).select_related("user")
+    at_work = {row.person_id for row in rows}
+    free = [
+        row.user
+        for row in (members if group_id else ())
+        if row.user_id not in at_work
+        and allowed(check_take_place, row.user, document, stage, seats=seats)
+        and allowed(check_may_begin, row.user, document)
+    ]
+    return [person for person in begun + free if person.pk not in passed_on]

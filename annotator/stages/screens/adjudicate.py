@@ -16,6 +16,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Document, Question, User
 from annotator.core.screens.common import document_for, is_htmx, person, speaks_errors, stage_links, whole_number
 from annotator.core.vocabulary import STAGES, DisagreementReason, Phase, Stage
+from annotator.stages import rules as stages_rules
 from annotator.stages.actions import adjudicate as actions
 from annotator.stages.comparison.comparison import ABSENT
 from annotator.stages.comparison.decomposition import Decompositions
@@ -56,17 +57,17 @@ def show(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
     if request.GET.get("part") == "changes":
         return _news(request, document, chosen)
     if is_open(document, chosen):
-        rules.check_consolidate(user, document, chosen)
+        stages_rules.check_consolidate(user, document, chosen)
         return render(request, TEMPLATE, context_of(board_of(document, chosen), user))
     is_later = STAGES.index(Stage(document.stage)) > STAGES.index(chosen) or document.is_gold
     if is_later and document.phase != Phase.DISCARDED:
-        rules.check_look_back(user, document, chosen)
+        stages_rules.check_look_back(user, document, chosen)
         return render(request, TEMPLATE, context_of(board_of(document, chosen), user))
     if document.stage == chosen and document.phase in (Phase.PREFILLING, Phase.INDEPENDENT):
         waiting = waiting_for(document, chosen)
-        if user in (*waiting.submitted, *waiting.open) or rules.is_third_rater(user, document, chosen):
+        if user in (*waiting.submitted, *waiting.open) or stages_rules.is_third_rater(user, document, chosen):
             return render(request, "stages/adjudicate_wait.html", waiting_context(document, chosen, waiting))
-    rules.check_consolidate(user, document, chosen)
+    stages_rules.check_consolidate(user, document, chosen)
     raise Http404
 
 
@@ -190,12 +191,12 @@ def _news(request: HttpRequest, document: Document, stage: Stage) -> HttpRespons
     if is_open(document, stage):
         if newest_change(document, stage) == seen:
             return HttpResponse(status=204)
-        rules.check_consolidate(person(request), document, stage)
+        stages_rules.check_consolidate(person(request), document, stage)
         return _changes(request, board_of(document, stage), seen)
     if document.phase == Phase.DISCARDED or (document.stage == stage and not document.is_gold):
         rules.check_see_benchmark(person(request), document.benchmark)
         return render(request, f"{TEMPLATE}#ended", _ended(document, stage))
-    rules.check_look_back(person(request), document, stage)
+    stages_rules.check_look_back(person(request), document, stage)
     return render(request, f"{TEMPLATE}#ended", _ended(document, stage) | {"is_agreed": True})
 
 

@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
-from annotator.core import rules
 from annotator.core.actions.fields import BadValueError, shown_suggestion
+from annotator.core.missing import Missing
 from annotator.core.models import Annotation, Claim, SentBack, Sentence
 from annotator.core.screens.common import (
     document_for,
@@ -25,9 +25,10 @@ from annotator.core.screens.common import (
     whole_number,
 )
 from annotator.core.vocabulary import REMOVAL_REASONS, ClaimType, Importance, NotWorthReason, SentenceType, Stage
+from annotator.stages import rules
 from annotator.stages.actions import decompose as actions
 from annotator.stages.queries.decomposition import present_claims, sentences_of
-from annotator.stages.queries.missing import Missing, missing_in_sentence
+from annotator.stages.queries.missing import missing_in_sentence
 from annotator.stages.screens.start import own_place, start_page
 
 TEMPLATE = "stages/decompose.html"

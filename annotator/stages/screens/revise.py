@@ -9,7 +9,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
-from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Annotation, ResponseRevision, RevisionSuggestion, SentenceRevision, User
 from annotator.core.models.base import Record
@@ -23,6 +22,7 @@ from annotator.core.screens.common import (
     stage_links,
 )
 from annotator.core.vocabulary import Handling, Stage
+from annotator.stages import rules
 from annotator.stages.actions import revise as actions
 from annotator.stages.actions import saving
 from annotator.stages.queries.machine_opinions import answers_of, made_by

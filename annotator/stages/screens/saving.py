@@ -9,7 +9,8 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotator.core import rules
+from annotator.core import missing, rules
+from annotator.core.actions import recorder
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Activity, Annotation, Claim, Document
 from annotator.core.models.base import Record
@@ -25,6 +26,7 @@ from annotator.core.screens.common import (
     whole_number,
 )
 from annotator.core.vocabulary import Stage
+from annotator.stages import rules as stages_rules
 from annotator.stages.actions import saving, submit
 from annotator.stages.screens import adjudicate, decompose, revise, verify
 
@@ -36,7 +38,7 @@ def _own_record(request: HttpRequest, key: str) -> tuple[Record, Annotation]:
     record = find_record(key)
     if isinstance(record, Document):
         raise Http404
-    annotation = saving.annotation_of(record)
+    annotation = recorder.annotation_of(record)
     if annotation.person_id != person(request).pk:
         raise Http404
     rules.check_see_benchmark(person(request), annotation.document.benchmark)
@@ -60,7 +62,7 @@ def save(request: HttpRequest, key: str) -> HttpResponse:
         )
     except saving.StaleSaveError as stale:
         return conflict(request, stale)
-    annotation = saving.annotation_of(saved.record)
+    annotation = recorder.annotation_of(saved.record)
     return SCREENS[Stage(annotation.stage)].saved(request, annotation, saved.record)  # type: ignore[no-any-return]
 
 
@@ -155,7 +157,7 @@ def history(request: HttpRequest, key: str, field: str) -> HttpResponse:
         "record": key,
         "field": field,
         "versions": versions_of(record, annotation, field),
-        "can_edit": rules.can_edit(person(request), annotation),
+        "can_edit": stages_rules.can_edit(person(request), annotation),
     }
     return render(request, "components/history.html", context)
 
@@ -184,7 +186,7 @@ def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpRespon
     annotation = own_annotation(request, document, chosen)
     try:
         submit.submit(annotation, by=person(request), active_seconds=seconds(request))
-    except submit.IncompleteError as incomplete:
+    except missing.IncompleteError as incomplete:
         context = {
             "missing": incomplete.missing,
             "annotation": annotation,
@@ -196,7 +198,7 @@ def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpRespon
     document.refresh_from_db()
     # A newcomer sees at once how they did; who was the last to submit goes on to settle it with the others.
     target = reverse("practice" if document.practice_for_id else "document", args=[public_id])
-    if adjudicate.is_open(document, chosen) and rules.can_consolidate(person(request), document, chosen):
+    if adjudicate.is_open(document, chosen) and stages_rules.can_consolidate(person(request), document, chosen):
         target = reverse("agree", args=[public_id, chosen.value])
     response["HX-Redirect" if is_htmx(request) else "Location"] = target
     return response

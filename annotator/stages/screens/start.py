@@ -6,14 +6,14 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from annotator.core import rules
 from annotator.core.gold_copies import check_may_begin
 from annotator.core.models import Annotation, Document, User
 from annotator.core.queries.own_rows import own_annotation_of
 from annotator.core.screens.common import is_htmx, person, stage_links
 from annotator.core.vocabulary import AnnotationState, Stage
+from annotator.stages import rules
 from annotator.stages.actions.annotate import open_annotation
-from annotator.team.queries.batches import seats_at
+from annotator.stages.queries.places import seats_at
 
 
 def own_place(document: Document, stage: Stage, user: User) -> Annotation | None:

@@ -11,7 +11,6 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Activity, Annotation, Evidence, Stance, User, Verdict, VerdictSuggestion
 from annotator.core.models.base import Record
@@ -28,14 +27,13 @@ from annotator.core.screens.common import (
 )
 from annotator.core.texts import edits
 from annotator.core.vocabulary import Confidence, EditKind, Factuality, Stage, StanceLabel
-from annotator.stages import verdict_hints
-from annotator.stages.actions import documents
+from annotator.stages import rules, verdict_hints
+from annotator.stages.actions import documents, search_again
 from annotator.stages.actions import verify as actions
 from annotator.stages.queries.machine_opinions import held_of
 from annotator.stages.queries.verification import agreed_sentences, claims_to_verify, last_search
 from annotator.stages.screens.start import own_place, start_page
 from annotator.stages.screens.verify_rows import ClaimRow, card_rows, edit_rows, groups_of
-from annotator.suggestions.actions import runs
 
 TEMPLATE = "stages/verify.html"
 
@@ -308,7 +306,7 @@ def _rests_on(request: HttpRequest, verdict: Verdict) -> HttpResponse:
 
 
 def _search_again(request: HttpRequest, verdict: Verdict) -> None:
-    runs.search_again(verdict.annotation, verdict.claim, request.POST.get("query", ""), by=person(request))
+    search_again.search_again(verdict.annotation, verdict.claim, request.POST.get("query", ""), by=person(request))
 
 
 def _send_back(request: HttpRequest, verdict: Verdict) -> HttpResponse:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from annotator.core.missing import Missing
 from annotator.core.models import Annotation, Sentence, Verdict
 from annotator.core.texts import highlight
 from annotator.core.vocabulary import EditKind, SentenceType
 from annotator.stages.queries.machine_opinions import made_by, percent
-from annotator.stages.queries.missing import Missing, missing_in_claim
+from annotator.stages.queries.missing import missing_in_claim
 from annotator.stages.queries.verification import Card, ClaimWork
 
 UNCHECKED = {

@@ -11,19 +11,17 @@ from django.db.models import Count
 from django.utils import timezone
 
 from annotator.core import rules
+from annotator.core.actions.announce import announce
 from annotator.core.actions.enqueue import after_commit
-from annotator.core.actions.fields import BadValueError, clean_text
+from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.locking import lock_document
 from annotator.core.actions.notices import tell
-from annotator.core.actions.recorder import Action, for_annotation
+from annotator.core.actions.recorder import Action
 from annotator.core.actions.status import update_status
-from annotator.core.models import Annotation, Benchmark, Claim, Document, Notice, PipelineRun, RunItem, User
+from annotator.core.models import Benchmark, Document, Notice, PipelineRun, RunItem, User
 from annotator.core.queries.membership import managers_of
-from annotator.core.vocabulary import NoticeKind, Phase, RunState, Stage, WebhookEvent
-from annotator.integrations.actions.webhooks import announce
+from annotator.core.vocabulary import OPEN_STATES, NoticeKind, Phase, RunState, Stage, WebhookEvent
 from annotator.suggestions.actions.plans import Wish, choice_of, frozen_plan, obstacle
-from annotator.suggestions.queries.runs import OPEN_STATES
-from annotator.suggestions.queries.services import can_search
 
 if TYPE_CHECKING:
     from pipeline.catalogue import Choice
@@ -98,44 +96,6 @@ def _finds_nothing(benchmark: Benchmark, choice: Choice, stage: Stage) -> bool:
 
 def _over(state: RunState) -> dict[str, Any]:
     return {"state": state, "finished_at": timezone.now()}
-
-
-def search_again(annotation: Annotation, claim: Claim, query: str, *, by: User) -> PipelineRun:
-    """Ask the strategy for more passages of one claim, with the person's own words, and enqueue it on commit.
-
-    The document's phase stays: work goes on meanwhile. What is found belongs to this annotation, as a query is the
-    person's work, which partners must not see before both have submitted. Raises BadValueError where there is nothing
-    to search in, no query, or a search of this claim under way; NotAllowedError by the rules.
-    """
-    query = " ".join(clean_text(query).split())
-    if not query:
-        raise BadValueError("Say in a few words what to search for.")
-    with transaction.atomic():
-        lock_document(annotation.document_id)
-        annotation = Annotation.objects.select_related("document__benchmark").get(pk=annotation.pk)
-        rules.check_edit(by, annotation)
-        benchmark = annotation.document.benchmark
-        choice = choice_of(benchmark)
-        if choice is None or not can_search(has_corpus=benchmark.corpus_id is not None):
-            raise BadValueError("This benchmark has no corpus to search in: add what you find elsewhere by hand.")
-        own = {"claims": [claim.pk], "query": query, "again": True, "annotation": annotation.pk}
-        plan = frozen_plan(benchmark, choice, Wish(extra=own))
-        under_way = PipelineRun.objects.filter(
-            items__document=annotation.document_id, plan__annotation=annotation.pk, state__in=OPEN_STATES
-        )
-        if any(run.plan["claims"] == [claim.pk] for run in under_way):
-            raise BadValueError("A search for this claim is under way: its passages come in a moment.")
-        run = PipelineRun.objects.create(
-            benchmark=benchmark,
-            stage=Stage.VERIFY,
-            strategy=benchmark.strategy,
-            plan=plan,
-            requested_by=by,
-        )
-        RunItem.objects.create(run=run, document_id=annotation.document_id)
-        for_annotation("search-again", annotation, by=by, reason=f"“{claim.text}”: {query}").write()
-        after_commit(ADVANCE_RUN, run.pk)
-    return run
 
 
 def pause_run(run: PipelineRun, *, by: User) -> None:

@@ -7,11 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotator.core.api.base import ApiView, versioned
-from annotator.core.api.fields import Input, PersonSerializer, text, word
-from annotator.core.api.problems import StaleVersionError
-from annotator.core.api.schema import operation
 from annotator.core.vocabulary import Scope, SuggesterKind
+from annotator.integrations.api.base import ApiView, versioned
+from annotator.integrations.api.fields import Input, PersonSerializer, text, word
+from annotator.integrations.api.problems import StaleVersionError
+from annotator.integrations.api.schema import operation
 from annotator.suggestions.actions import suggesters as suggester_actions
 from annotator.suggestions.actions.suggestions import MAX_WORDING, StaleWordingError, write_wording
 from annotator.suggestions.queries.prompts import PromptRow, history_of, prompt_rows

@@ -11,13 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotator.core.actions.fields import BadValueError
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import Input, PersonSerializer, word
-from annotator.core.api.paging import PageInput, Pages, paged
-from annotator.core.api.schema import operation
 from annotator.core.models import Benchmark
 from annotator.core.vocabulary import RunState, Scope, Stage
-from annotator.exchange.actions import import_jobs
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import Input, PersonSerializer, word
+from annotator.integrations.api.paging import PageInput, Pages, paged
+from annotator.integrations.api.schema import operation
+from annotator.suggestions.actions import get_suggestions
 from annotator.suggestions.actions import runs as actions
 from annotator.suggestions.actions.plans import SEED, Wish, choice_of
 from annotator.suggestions.queries.costs import compared, costs_of, with_formula
@@ -247,7 +247,7 @@ class SuggestView(RunAnswer):
     def post(self, request: Request, slug: str) -> Response:
         """Suggestions, evidence or mended answers wherever they are missing, by the benchmark's own strategy."""
         benchmark, given = self.managed(slug), self.body(SuggestInput)
-        made = import_jobs.get_suggestions(benchmark=benchmark, stage=Stage(given["stage"]), by=self.person)
+        made = get_suggestions.get_suggestions(benchmark=benchmark, stage=Stage(given["stage"]), by=self.person)
         rows = runs_of(benchmark).filter(pk__in=[run.pk for run in made])
         return Response(RunSerializer([progress_of(row) for row in rows], many=True).data)
 

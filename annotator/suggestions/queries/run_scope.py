@@ -7,8 +7,17 @@ from dataclasses import dataclass, field
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotator.core.models import Annotation, Batch, Benchmark, Claim, Document, RevisionSuggestion, RunItem, Verdict
-from annotator.core.vocabulary import AnnotationKind, AnnotationState, ClaimType, Factuality, Phase, RunState, Stage
-from annotator.suggestions.queries.runs import OPEN_STATES, claims_without_evidence, documents_to_prefill
+from annotator.core.vocabulary import (
+    OPEN_STATES,
+    AnnotationKind,
+    AnnotationState,
+    ClaimType,
+    Factuality,
+    Phase,
+    RunState,
+    Stage,
+)
+from annotator.suggestions.queries.runs import claims_without_evidence, documents_to_prefill
 
 MISSING, WAITING = "missing", "waiting"
 

@@ -21,12 +21,10 @@ from annotator.core.models import (
     SentenceSuggestion,
 )
 from annotator.core.queries.progress import Pace
-from annotator.core.vocabulary import AnnotationKind, Phase, RunState, Stage
+from annotator.core.vocabulary import OPEN_STATES, AnnotationKind, Phase, RunState, Stage
 
 # The rate is that of the last minute: a run that was continued next morning is as fast as it is now.
 RATE_WINDOW = dt.timedelta(seconds=60)
-
-OPEN_STATES = (RunState.QUEUED, RunState.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)

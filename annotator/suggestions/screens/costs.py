@@ -11,8 +11,8 @@ from django.views.decorators.http import require_GET
 
 from annotator.core.charts import rounded
 from annotator.core.queries.progress import time_in_words
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import managed_benchmark, speaks_errors
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.suggestions.queries.costs import Compared, compared
 from annotator.suggestions.queries.runs import strategy_label
 

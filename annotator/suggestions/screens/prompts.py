@@ -11,9 +11,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import managed_benchmark, person, speaks_errors
 from annotator.core.texts.markdown_diff import compare, stretches
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.suggestions.actions.suggestions import StaleWordingError, write_wording
 from annotator.suggestions.queries.prompts import PromptRow, history_of, prompt_rows
 

@@ -16,9 +16,9 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
 from annotator.core.queries.progress import time_in_words
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import is_htmx, managed_benchmark, person, speaks_errors
 from annotator.core.vocabulary import Stage
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.suggestions.actions.plans import SEED, Wish, obstacle
 from annotator.suggestions.actions.runs import start_run
 from annotator.suggestions.actions.suggestions import choose_strategy

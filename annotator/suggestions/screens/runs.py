@@ -11,10 +11,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core.models import Benchmark, PipelineRun
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import managed_benchmark, person, speaks_errors
 from annotator.core.vocabulary import Stage
-from annotator.exchange.actions import import_jobs
-from annotator.home.screens.benchmarks import page_of_benchmark
+from annotator.suggestions.actions import get_suggestions
 from annotator.suggestions.actions import runs as actions
 from annotator.suggestions.actions.plans import choice_of, obstacle
 from annotator.suggestions.queries.costs import costs_of, with_formula
@@ -90,7 +90,7 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
         stage = Stage(request.POST.get("stage", Stage.DECOMPOSE))
     except ValueError:
         raise Http404 from None
-    runs = import_jobs.get_suggestions(benchmark=benchmark, stage=stage, by=person(request))
+    runs = get_suggestions.get_suggestions(benchmark=benchmark, stage=stage, by=person(request))
     if not runs:
         messages.info(request, "There was nothing to do: every document that could be helped has what it needs.")
     if len(runs) == 1:

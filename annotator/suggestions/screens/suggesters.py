@@ -12,9 +12,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core import rules
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.vocabulary import SuggesterKind
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.suggestions.actions import suggesters as actions
 from annotator.suggestions.models import TrainedSuggester
 from annotator.suggestions.queries.suggesters import (

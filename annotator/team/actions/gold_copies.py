@@ -32,9 +32,9 @@ from annotator.core.models import (
 from annotator.core.models.base import new_public_id
 from annotator.core.record_keys import key_of
 from annotator.core.vocabulary import AnnotationKind, Phase, Stage
-from annotator.measures.queries.practice import mixable
 from annotator.stages.actions.blind_first import suggested_sentences
 from annotator.suggestions.actions.runs import start_run
+from annotator.team.queries.gold_copies import mixable
 
 EXCUSED = "Excused from practice."
 

@@ -15,6 +15,7 @@ from annotator.core.actions.recorder import Action
 from annotator.core.models import Annotation, Benchmark, Group, GroupMember, Membership, User
 from annotator.core.vocabulary import Seat
 from annotator.stages.actions.places import take_back_each
+from annotator.team import rules as team_rules
 
 MAX_NAME = 120
 
@@ -83,7 +84,7 @@ def take_seat(group: Group, person: User, seat: Seat, *, by: User) -> GroupMembe
     membership = Membership.objects.filter(benchmark=group.benchmark_id, user=person).select_related("user").first()
     if membership is None:
         raise rules.NotAllowedError(f"{person} is not a member of this benchmark. Invite them first.")
-    rules.check_hold_seat(membership, seat)
+    team_rules.check_hold_seat(membership, seat)
     member = GroupMember.objects.filter(group=group, user=person).first()
     if member is not None and member.active and member.seat == seat:
         return member
@@ -134,6 +135,6 @@ def delete_group(group: Group, *, by: User) -> None:
     """Delete a group that has no batches. Invitations into it stay, without a group."""
     with transaction.atomic():
         lock_benchmark(group.benchmark_id)
-        rules.check_delete_group(by, group)
+        team_rules.check_delete_group(by, group)
         Action(name="delete-group", by=by, benchmark=group.benchmark, reason=group.name).write()
         group.delete()

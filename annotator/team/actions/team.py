@@ -25,6 +25,7 @@ from annotator.core.models import Activity, Benchmark, Group, GroupMember, Invit
 from annotator.core.vocabulary import Role, Seat
 from annotator.stages.actions.adjudicate import close_what_waits_for_nobody
 from annotator.stages.actions.places import take_back_of
+from annotator.team import rules as team_rules
 from annotator.team.actions.groups import leave_seat, take_seat
 
 DAYS = 14  # for which an invitation holds
@@ -63,7 +64,7 @@ def invite(
     if not 1 <= days <= MAX_DAYS:
         raise BadValueError(f"An invitation holds between 1 and {MAX_DAYS} days.")
     with transaction.atomic():
-        rules.check_give_role(by, benchmark, role)
+        team_rules.check_give_role(by, benchmark, role)
         if group is not None:
             _check_group(benchmark, group, role)
         invitation = Invitation.objects.create(
@@ -94,7 +95,7 @@ def _check_group(benchmark: Benchmark, group: Group, role: Role) -> None:
 def withdraw(invitation: Invitation, *, by: User) -> None:
     """The link lets nobody in any more; who came by it stays. Withdrawing twice changes nothing."""
     with transaction.atomic():
-        rules.check_give_role(by, invitation.benchmark, Role(invitation.role))
+        team_rules.check_give_role(by, invitation.benchmark, Role(invitation.role))
         invitation = Invitation.objects.select_for_update(of=("self",)).get(pk=invitation.pk)
         if invitation.accepted_by_id is not None:
             raise BadValueError("This invitation was used already. Deactivate the member instead.")
@@ -114,7 +115,7 @@ def _withdraw_what_they_may_not_give(person: User, benchmark: Benchmark, *, by: 
     pending = Invitation.objects.filter(
         benchmark=benchmark, created_by=person, withdrawn_at__isnull=True, accepted_by__isnull=True
     ).select_related("benchmark")
-    _withdraw([each for each in pending if not rules.can_give_role(person, benchmark, Role(each.role))], by=by)
+    _withdraw([each for each in pending if not team_rules.can_give_role(person, benchmark, Role(each.role))], by=by)
 
 
 def accept(invitation: Invitation, *, by: User) -> Membership:
@@ -133,7 +134,7 @@ def accept(invitation: Invitation, *, by: User) -> Membership:
         membership = Membership.objects.filter(benchmark=benchmark, user=by).select_related("user").first()
         if membership is not None and membership.active and not gains(membership, invitation):
             return membership
-        rules.check_invitation(invitation)
+        team_rules.check_invitation(invitation)
         action = Action(name="join", by=by, benchmark=benchmark, reason=str(invitation))
         if membership is None:
             membership = Membership.objects.create(benchmark=benchmark, user=by, role=invitation.role)
@@ -142,7 +143,7 @@ def accept(invitation: Invitation, *, by: User) -> Membership:
             _check_not_put_out_since(membership, invitation)
             action.changes.append(_change(membership, "active", False, True))
             _give_role(membership, invitation.role, action, active=True)
-        elif rules.is_higher(invitation.role, than=membership.role):
+        elif team_rules.is_higher(invitation.role, than=membership.role):
             _give_role(membership, invitation.role, action, active=True)
         action.write()
         if invitation.group is not None:
@@ -155,7 +156,7 @@ def accept(invitation: Invitation, *, by: User) -> Membership:
 
 def gains(membership: Membership, invitation: Invitation) -> bool:
     """Would the invitation give this active member a higher role, or a group that they are not in?"""
-    if rules.is_higher(invitation.role, than=membership.role):
+    if team_rules.is_higher(invitation.role, than=membership.role):
         return True
     in_group = GroupMember.objects.filter(group=invitation.group_id, user=membership.user_id, active=True)
     return invitation.group_id is not None and not in_group.exists()
@@ -174,7 +175,7 @@ def _check_not_put_out_since(membership: Membership, invitation: Invitation) -> 
     ).values_list("changes", flat=True)
     record = _record_of(membership)
     if any(change["record"] == record for changes in since for change in changes):
-        raise rules.InvitationOverError(
+        raise team_rules.InvitationOverError(
             "You were in this benchmark and were taken out of it since this invitation was made. "
             "An owner or admin can bring you back."
         )
@@ -198,7 +199,7 @@ def register(invitation: Invitation, *, username: str, display_name: str, email:
     """
     hashed = make_password(password)  # slow on purpose, so before the transaction
     with transaction.atomic():
-        rules.check_invitation(invitation)
+        team_rules.check_invitation(invitation)
         person = User.objects.create(username=username, display_name=display_name, email=email, password=hashed)
         Action(name="register", by=person, benchmark=invitation.benchmark, reason=username).write()
         accept(invitation, by=person)
@@ -209,8 +210,8 @@ def mail_invitation(invitation_id: int, site: str) -> None:
     """Mail the link to the one whom it is for; nothing if it has been withdrawn or used meanwhile."""
     invitation = Invitation.objects.select_related("benchmark", "created_by").get(pk=invitation_id)
     try:
-        rules.check_invitation(invitation)
-    except rules.InvitationOverError:
+        team_rules.check_invitation(invitation)
+    except team_rules.InvitationOverError:
         return
     words = {"invitation": invitation, "link": site + reverse("invitation", args=[invitation.token])}
     subject = " ".join(f"Invitation to {invitation.benchmark}".split())  # a header holds no line break
@@ -226,7 +227,7 @@ def change_role(membership: Membership, role: Role, *, by: User) -> None:
     back; what they have submitted stays and counts. Raises NotAllowedError by the rules."""
     with transaction.atomic():
         membership = _locked(membership)
-        rules.check_change_role(by, membership, role)
+        team_rules.check_change_role(by, membership, role)
         if not membership.active:
             raise BadValueError(f"{membership.user} is not active in this benchmark. Reactivate them first.")
         if membership.role == role:
@@ -240,7 +241,7 @@ def change_role(membership: Membership, role: Role, *, by: User) -> None:
         action.reason = f"{membership.user}: {Role(before).label} to {role.label}"
         action.write()
         for member in _seats_of(membership):
-            if not rules.can_hold_seat(membership, Seat(member.seat)):
+            if not team_rules.can_hold_seat(membership, Seat(member.seat)):
                 leave_seat(member, by=by)
         _withdraw_what_they_may_not_give(membership.user, membership.benchmark, by=by)
 
@@ -252,7 +253,7 @@ def deactivate(membership: Membership, *, by: User) -> None:
         membership = _locked(membership)
         if not membership.active:
             return
-        rules.check_deactivate(by, membership)
+        team_rules.check_deactivate(by, membership)
         take_back_of(membership.user, membership.benchmark, by=by, reason=f"{membership.user} has left the benchmark")
         for member in _seats_of(membership):
             leave_seat(member, by=by)
@@ -271,7 +272,7 @@ def reactivate(membership: Membership, *, by: User) -> None:
         membership = _locked(membership)
         if membership.active:
             return
-        rules.check_give_role(by, membership.benchmark, Role(membership.role))
+        team_rules.check_give_role(by, membership.benchmark, Role(membership.role))
         membership.active = True
         membership.save(update_fields=["active"])
         action = Action(name="reactivate-member", by=by, benchmark=membership.benchmark, reason=str(membership.user))

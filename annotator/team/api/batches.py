@@ -11,14 +11,17 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import Input, PersonSerializer, word
-from annotator.core.api.schema import operation
+from annotator.core import rules
 from annotator.core.models import Batch, Benchmark, Group
 from annotator.core.queries.documents import Filter
 from annotator.core.vocabulary import Scope, Stage
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import Input, PersonSerializer, word
+from annotator.integrations.api.schema import operation
 from annotator.stages.actions.places import MOST_DAYS, take_back_idle
+from annotator.stages.api.documents import DocumentAnswer, DocumentSerializer
 from annotator.team.actions import batches as actions
+from annotator.team.actions.batches import move_documents
 from annotator.team.actions.gold_copies import mix_in
 from annotator.team.queries.batches import BatchRow, batches_of, fitting, load_of
 
@@ -214,3 +217,20 @@ class TakeBackView(BatchAnswer):
         members = benchmark.memberships.select_related("user")
         whose = get_object_or_404(members, user__username=given["person"]).user if given["person"] else None
         return Response({"taken_back": take_back_idle(benchmark, days=given["days"], by=self.person, person=whose)})
+
+
+class MoveInput(Input):
+    """The batch; null: in none."""
+
+    batch = serializers.CharField(max_length=32, allow_null=True)
+
+
+class MoveView(DocumentAnswer):
+    @operation("document_move", "Move into a batch", TAG, body=MoveInput, answer=DocumentSerializer)
+    def put(self, request: Request, public_id: str) -> Response:
+        """Into another batch, or out of any. Open work of people who have no place there is taken back."""
+        document, chosen = self.document(public_id), self.body(MoveInput)["batch"]
+        rules.check_manage(self.person, document.benchmark)
+        batch = get_object_or_404(document.benchmark.batches, public_id=chosen) if chosen else None
+        move_documents([document], batch, by=self.person)
+        return self.shown(public_id)

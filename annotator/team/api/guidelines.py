@@ -10,14 +10,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotator.core.actions.guidelines import StaleGuidelinesError, mark_read, publish_guidelines
-from annotator.core.api.base import ApiView, versioned
-from annotator.core.api.fields import Input, PersonSerializer
-from annotator.core.api.problems import StaleVersionError
-from annotator.core.api.schema import operation
 from annotator.core.definitions import topics
 from annotator.core.models import Guidelines
 from annotator.core.queries.guidelines import newest_of, versions_of
 from annotator.core.vocabulary import Scope, Stage
+from annotator.integrations.api.base import ApiView, versioned
+from annotator.integrations.api.fields import Input, PersonSerializer
+from annotator.integrations.api.problems import StaleVersionError
+from annotator.integrations.api.schema import operation
 
 TAG = "guidelines"
 MAX_TEXT, MAX_NOTE = 200_000, 300  # characters, as on the page

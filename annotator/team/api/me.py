@@ -10,14 +10,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotator.core.actions import notices as actions
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import Input, word
-from annotator.core.api.paging import PageInput, Pages, paged
-from annotator.core.api.schema import operation
 from annotator.core.models import Notice
 from annotator.core.queries.membership import benchmarks_of
 from annotator.core.queries.notices import notices_of, unread_count, wants_mail, with_places
 from annotator.core.vocabulary import NoticeKind, Scope, Stage
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import Input, word
+from annotator.integrations.api.paging import PageInput, Pages, paged
+from annotator.integrations.api.schema import operation
 from annotator.integrations.api.scopes import reached
 
 TAG = "me"

@@ -13,11 +13,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotator.core import rules
-from annotator.core.api.base import ApiView
-from annotator.core.api.fields import Input, PersonSerializer, word
-from annotator.core.api.schema import operation
 from annotator.core.models import Benchmark, Group, Invitation, Membership
 from annotator.core.vocabulary import Role, Scope, Seat
+from annotator.integrations.api.base import ApiView
+from annotator.integrations.api.fields import Input, PersonSerializer, word
+from annotator.integrations.api.schema import operation
+from annotator.team import rules as team_rules
 from annotator.team.actions import groups as group_actions
 from annotator.team.actions import team as actions
 from annotator.team.actions.gold_copies import excuse_from_practice
@@ -245,7 +246,7 @@ class InvitationsView(ApiView):
 
     def shown(self, benchmark: Benchmark, rows: Any, *, many: bool) -> Any:
         """Invitations as this person sees them."""
-        roles = {role for role in Role if rules.can_give_role(self.person, benchmark, role)}
+        roles = {role for role in Role if team_rules.can_give_role(self.person, benchmark, role)}
         return InvitationSerializer(rows, many=many, context={"roles": roles}).data
 
     @operation("invitations_list", "Pending invitations", TAG, answer=InvitationSerializer(many=True))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -12,7 +11,7 @@ from django.db.models.functions import Coalesce
 from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, SignOff, User
 from annotator.core.queries.documents import Filter, matching
 from annotator.core.rules import LABEL_ROLES
-from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Stage
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Stage
 
 OPTIONS = 200  # sources and models offered to choose from
 
@@ -178,55 +177,3 @@ def load_of(benchmark: Benchmark, now: dt.datetime) -> list[Load]:
 
 
 # --- one document ---------------------------------------------------------------------------------
-
-
-def seats_at(annotations: Iterable[Annotation], stage: Stage) -> set[int]:
-    """The places of a stage that are taken, from a document's annotations."""
-    return {row.seat for row in annotations if row.stage == stage and row.seat is not None}
-
-
-@dataclass(slots=True)
-class SeatRow:
-    """A person's place on a document, as its admin sees it: that somebody has submitted, never what."""
-
-    annotation: Annotation
-    can_take_back: bool
-    can_reopen: bool
-
-
-@dataclass(slots=True)
-class Places:
-    """Who has which place on a document, and the batches that it could go to."""
-
-    seats: list[SeatRow] = field(default_factory=list)
-    batches: list[Batch] = field(default_factory=list)
-    can_close_extra: bool = False
-
-
-def places_of(document: Document, annotations: list[Annotation]) -> Places:
-    """The places of a document, from its annotations (one query, for the batches)."""
-    agreed = {
-        row.stage
-        for row in annotations
-        if row.kind == AnnotationKind.CONSOLIDATED and row.state == AnnotationState.SUBMITTED
-    }
-    seats = [
-        SeatRow(
-            row,
-            can_take_back=row.state == AnnotationState.OPEN,
-            can_reopen=row.state == AnnotationState.SUBMITTED
-            and row.stage not in agreed
-            and document.phase != Phase.DISCARDED,
-        )
-        for row in annotations
-        if row.kind == AnnotationKind.INDIVIDUAL
-    ]
-    seats.sort(
-        key=lambda each: (STAGES.index(Stage(each.annotation.stage)), each.annotation.seat or 99, each.annotation.pk)
-    )
-    batches = (
-        document.benchmark.batches.exclude(pk=document.batch_id) if document.batch_id else document.benchmark.batches
-    )
-    extra = [row for row in annotations if row.stage == document.stage and (row.seat or 0) > document.benchmark.overlap]
-    is_free = len(extra) < document.extra_people and document.phase == Phase.INDEPENDENT
-    return Places(seats, list(batches.select_related("group").order_by("pk")), is_free)

@@ -24,8 +24,9 @@ from annotator.core.models import (
     Question,
     SignOff,
 )
-from annotator.core.rules import LABEL_ROLES, can_hold_seat
+from annotator.core.rules import LABEL_ROLES
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Role, Seat, Stage
+from annotator.team.rules import can_hold_seat
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 

@@ -25,8 +25,8 @@ from annotator.core.models import (
     SignOff,
     User,
 )
+from annotator.core.queries.standing import Standing
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Seat, Stage
-from annotator.home.queries.overview import Standing
 
 OLDEST = 5  # documents that have waited longest to be agreed
 ANYBODY = "whoever takes the free place"

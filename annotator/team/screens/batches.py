@@ -18,9 +18,9 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Batch, Benchmark, Group
 from annotator.core.queries.documents import Filter
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, person, speaks_errors, whole_number
 from annotator.core.vocabulary import STAGES
-from annotator.home.screens.benchmarks import page_of_benchmark
 from annotator.stages.actions.places import take_back_idle
 from annotator.team.actions import batches as actions
 from annotator.team.queries.batches import batches_of, fitting, load_of, sources_and_models

@@ -20,10 +20,10 @@ from annotator.core.actions.guidelines import StaleGuidelinesError, mark_read, p
 from annotator.core.definitions import Definition, topics
 from annotator.core.models import Benchmark, Guidelines, User
 from annotator.core.queries.guidelines import newest_of, news_for, versions_of
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, person, speaks_errors, whole_number
 from annotator.core.texts.markdown_diff import compare, stretches
 from annotator.core.vocabulary import Stage
-from annotator.home.screens.benchmarks import page_of_benchmark
 
 MAX_TEXT = 200_000  # characters
 MAX_NOTE = 300

@@ -17,10 +17,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotator.core import rules
 from annotator.core.models import Invitation, Membership, User
 from annotator.core.screens.common import person
 from annotator.core.vocabulary import Role
+from annotator.team import rules
 from annotator.team.actions.team import accept, gains, register
 from annotator.team.screens.team import ROLES_IN_WORDS
 

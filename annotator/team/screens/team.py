@@ -20,9 +20,10 @@ from annotator.core.actions import benchmarks as protocol
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark, Group, Invitation, Membership
 from annotator.core.models.base import choices
+from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.vocabulary import Role, Seat
-from annotator.home.screens.benchmarks import page_of_benchmark
+from annotator.team import rules as team_rules
 from annotator.team.actions import groups as group_actions
 from annotator.team.actions import team as actions
 from annotator.team.queries.team import Person, pending_invitations, team_of
@@ -96,7 +97,7 @@ def _page(
 ) -> HttpResponse:
     """The page; a refusal stands on top of it, and a form that was refused keeps what was typed."""
     user = person(request)
-    roles = [role for role in Role if rules.can_give_role(user, benchmark, role)]
+    roles = [role for role in Role if team_rules.can_give_role(user, benchmark, role)]
     context = page_of_benchmark(request, benchmark, "Team")
     team = team_of(benchmark, with_load=context["can_manage"])
     context |= {

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from annotator.core.file_problems import BadRow, FileError
+from annotator.core.released import same
 from annotator.core.vocabulary import Factuality, StanceLabel
 from annotator.exchange.formats import averitec
 from annotator.exchange.formats.answers import CheckedRow, checked_claims
 from annotator.exchange.formats.documents import detect
 from annotator.exchange.formats.gold import GoldDocument
 from annotator.exchange.formats.incoming import IncomingDocument, IncomingSentence
-from annotator.exchange.formats.released import same
 from tests.gold_documents import CONTESTED, FALSE, OPEN, TRUE, gold_document
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from annotator.core.file_problems import BadRow
+from annotator.core.released import same
 from annotator.core.vocabulary import ClaimType, Factuality, StanceLabel
 from annotator.exchange.formats import fastfact
 from annotator.exchange.formats.answers import AnswerRow, answers
 from annotator.exchange.formats.documents import READERS
 from annotator.exchange.formats.gold import GoldDocument
 from annotator.exchange.formats.incoming import IncomingDocument
-from annotator.exchange.formats.released import same
 from tests.gold_documents import CONTESTED, FALSE, OPEN, OPINION, RESPONSE, TRUE, gold_document
 
 CONTEXT = (

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotator.core.released import storable_text
 from annotator.core.vocabulary import StanceLabel
 from annotator.exchange.formats import quick_json
-from annotator.exchange.formats.released import storable_text
 from annotator.exchange.formats.writing import json_bytes, json_line, json_lines, json_members
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

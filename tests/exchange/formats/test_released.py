@@ -1,7 +1,7 @@
 import json
 from typing import Any
 
-from annotator.exchange.formats import released
+from annotator.core import released
 
 
 def test_only_a_spelling_that_differs_is_remembered():

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from annotator.core.file_problems import BadRow
+from annotator.core.released import same
 from annotator.core.vocabulary import Factuality, SentenceType
 from annotator.exchange.formats import veriscore
 from annotator.exchange.formats.answers import AnswerRow, answers
 from annotator.exchange.formats.gold import GoldDocument
-from annotator.exchange.formats.released import same
 from tests.gold_documents import CONTESTED, FALSE, OPEN, RESPONSE, TRUE, gold_document
 
 

@@ -15,17 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from annotator.core.models import Benchmark
-from annotator.exchange.cards import croissant
-from annotator.exchange.formats import (
-    averitec,
-    factcheck_bench,
-    fastfact,
-    huggingface,
-    original_tool,
-    prov,
-    subtasks,
-    veriscore,
-)
+from annotator.exchange.exports import croissant, huggingface, prov
+from annotator.exchange.formats import averitec, factcheck_bench, fastfact, original_tool, subtasks, veriscore
 from annotator.exchange.formats.about import About
 from annotator.exchange.formats.gold import GoldDocument
 from annotator.exchange.formats.packing import zip_of_many

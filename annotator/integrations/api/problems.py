@@ -21,10 +21,10 @@ from rest_framework.response import Response
 
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
+from annotator.core.actions.recorder import NothingToUndoError
 from annotator.core.file_problems import FileError
+from annotator.core.missing import IncompleteError
 from annotator.core.record_keys import RecordGoneError
-from annotator.stages.actions.saving import NothingToUndoError
-from annotator.stages.actions.submit import IncompleteError
 
 logger = logging.getLogger(__name__)
 

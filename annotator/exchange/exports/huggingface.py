@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from annotator.core.models import Benchmark
-from annotator.exchange.cards.counts import Counts
-from annotator.exchange.cards.dataset_card import CARD, card
+from annotator.exchange.exports.card_counts import Counts
+from annotator.exchange.exports.dataset_card import CARD, card
 from annotator.exchange.formats.about import About
 from annotator.exchange.formats.ahead import ahead
 from annotator.exchange.formats.gold import GoldDocument

@@ -14,8 +14,8 @@ from drf_spectacular.authentication import SessionScheme as _SessionScheme
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 
-from annotator.core.api.examples import example_of
-from annotator.core.api.problems import CONTENT_TYPE, problem
+from annotator.integrations.api.examples import example_of
+from annotator.integrations.api.problems import CONTENT_TYPE, problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -113,7 +113,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
 class SessionScheme(_SessionScheme):
     """The session of the pages."""
 
-    target_class = "annotator.core.api.base.Session"
+    target_class = "annotator.integrations.api.base.Session"
     name = "session"
 
 

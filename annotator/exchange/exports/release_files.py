@@ -14,17 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from annotator.core.vocabulary import Split
-from annotator.exchange.cards import croissant
-from annotator.exchange.cards.dataset_card import CARD
-from annotator.exchange.formats import factcheck_bench, huggingface, prov
+from annotator.exchange.exports import croissant, huggingface, prov, release_texts
+from annotator.exchange.exports.catalogue import Reading
+from annotator.exchange.exports.dataset_card import CARD
+from annotator.exchange.formats import factcheck_bench
 from annotator.exchange.formats.about import About
-from annotator.exchange.formats.catalogue import Reading
 from annotator.exchange.formats.gold import GoldDocument
 from annotator.exchange.formats.zipping import portable, zip_of
 from annotator.exchange.models import Release
 from annotator.exchange.native import touchstone
 from annotator.exchange.queries import native
-from annotator.exchange.releases import texts
 from annotator.exchange.releases.differences import Fingerprint, fingerprint
 from annotator.exchange.tables import tables, tables_parquet
 
@@ -113,7 +112,7 @@ def write_hugging_face(folder: Path, contents: Contents) -> None:
         huggingface.files(release.benchmark, contents.documents, contents.about(), splits=contents.splits),
     )
     with (folder / CARD).open("a", encoding="utf-8", newline="\n") as card:
-        card.write(texts.about_release(release))
+        card.write(release_texts.about_release(release))
 
 
 def write_native(folder: Path, contents: Contents) -> None:
@@ -152,9 +151,9 @@ def write_texts(folder: Path, contents: Contents) -> None:
     """How to cite it, what changed, the terms; the release knows its difference by now."""
     release = contents.release
     written = {
-        "CITATION.cff": texts.citation_cff(release),
-        "CHANGELOG.md": texts.changelog([release, *contents.earlier]),
-        "LICENSE.txt": texts.licence_note(release),
+        "CITATION.cff": release_texts.citation_cff(release),
+        "CHANGELOG.md": release_texts.changelog([release, *contents.earlier]),
+        "LICENSE.txt": release_texts.licence_note(release),
     }
     for name, text in written.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")

@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotator.core.models import Benchmark
 from annotator.core.queries.progress import Pace
 from annotator.core.vocabulary import RunState
-from annotator.exchange.formats.catalogue import FORMATS
+from annotator.exchange.exports.catalogue import FORMATS
 from annotator.exchange.models import Download
 from annotator.exchange.queries.export import INCLUDE
 

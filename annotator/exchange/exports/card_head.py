@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from annotator.exchange.cards.counts import Counts
+from annotator.exchange.exports.card_counts import Counts
 from annotator.exchange.formats.about import About
 from annotator.exchange.tables.table_columns import TABLES, Column, Kind
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from annotator.core.vocabulary import Stage
-from annotator.exchange.cards.counts import DISTRIBUTIONS, Counts
-from annotator.exchange.cards.head import DEFAULT_TABLE, head_of, splits_with_rows
+from annotator.exchange.exports.card_counts import DISTRIBUTIONS, Counts
+from annotator.exchange.exports.card_head import DEFAULT_TABLE, head_of, splits_with_rows
 from annotator.exchange.formats.about import About
 from annotator.exchange.queries.dataset_card import BY_IMPORT, CardFacts, UsedPipeline
 from annotator.exchange.tables.table_columns import TABLES

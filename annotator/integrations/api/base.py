@@ -21,15 +21,15 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from annotator.core import lines, rules
-from annotator.core.api.problems import NOT_HERE, VersionMissingError
+from annotator.core.actions.recorder import annotation_of
 from annotator.core.gold_copies import check_see_document
 from annotator.core.models import Annotation, Benchmark, Document, User
 from annotator.core.models.base import Record
 from annotator.core.record_keys import RECORDS
 from annotator.core.vocabulary import AnnotationKind, Stage
 from annotator.integrations.api.authentication import TokenAuthentication
+from annotator.integrations.api.problems import NOT_HERE, VersionMissingError
 from annotator.integrations.api.scopes import HasScope, check_reaches
-from annotator.stages.actions.saving import annotation_of
 
 # --- addresses ------------------------------------------------------------------------------------
 

@@ -11,8 +11,8 @@ from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotator.core.api.fields import Input
 from annotator.core.queries.documents import DocumentPage
+from annotator.integrations.api.fields import Input
 
 SIZE, MOST = 50, 200
 

@@ -1,0 +1,48 @@
+"""Writing down what webhooks are to be told, inside the transaction of what happened."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+
+from django.utils import timezone
+
+from annotator.core.actions.enqueue import after_commit
+from annotator.core.models import Benchmark, Webhook, WebhookDelivery
+from annotator.core.vocabulary import WebhookEvent
+
+SEND = "pipeline.send_webhook"
+
+
+# In the hands of a worker or the queue: longer than an attempt takes. Then it is ordered again.
+IN_HAND = dt.timedelta(seconds=60)
+
+
+def announce(benchmark: Benchmark, event: WebhookEvent, data: Mapping[str, object]) -> None:
+    """Write down that the benchmark's webhooks are to be told of an event, inside the caller's transaction.
+
+    ``data`` is plain JSON and holds ids, states and counts, never anything that a person has written or decided. One
+    query where nobody listens.
+    """
+    for webhook in Webhook.objects.filter(benchmark=benchmark, active=True):
+        if event in webhook.events:
+            # While nothing comes through, the sweep tries one event after the other.
+            _write(webhook, benchmark, event, data, at_once=webhook.failing_since is None)
+
+
+def _write(
+    webhook: Webhook, benchmark: Benchmark, event: WebhookEvent, data: Mapping[str, object], *, at_once: bool = True
+) -> WebhookDelivery:
+    now = timezone.now()
+    delivery = WebhookDelivery(webhook=webhook, event=event, next_attempt_at=now + IN_HAND if at_once else now)
+    delivery.payload = {
+        "id": delivery.public_id,
+        "event": event.value,
+        "at": now.isoformat(),
+        "benchmark": benchmark.slug,
+        "data": dict(data),
+    }
+    delivery.save()
+    if at_once:
+        after_commit(SEND, delivery.pk, 0)
+    return delivery

@@ -1,1 +1,0 @@
-"""The API at /api/v1/: the same actions and queries as the screens, for programs."""

@@ -1,0 +1,114 @@
+"""Who may invite, change roles and hold seats in a benchmark."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from annotator.core.models import (
+    Benchmark,
+    Group,
+    Invitation,
+    Membership,
+    User,
+)
+from annotator.core.rules import (
+    ADMIN_ROLES,
+    NotAllowedError,
+    allowed,
+    check_manage,
+    role_of,
+)
+from annotator.core.vocabulary import Role, Seat
+
+
+class InvitationOverError(NotAllowedError):
+    """An invitation that lets nobody in any more; the message says why."""
+
+
+def is_higher(role: str, than: str) -> bool:
+    """Roles stand in the order of the vocabulary, the owner first."""
+    order = list(Role)
+    return order.index(Role(role)) < order.index(Role(than))
+
+
+def check_give_role(user: User, benchmark: Benchmark, role: Role) -> None:
+    """Who may bring somebody in with this role, or back: owners everyone, admins those who label, rate and read."""
+    check_manage(user, benchmark)
+    if role in ADMIN_ROLES and role_of(user, benchmark) != Role.OWNER:
+        raise NotAllowedError("Only an owner makes owners and admins. Ask one of them.")
+
+
+def can_give_role(user: User, benchmark: Benchmark, role: Role) -> bool:
+    return allowed(check_give_role, user, benchmark, role)
+
+
+def check_manage_member(user: User, membership: Membership) -> None:
+    """Who may change this member at all: owners everyone, admins those who are neither owner nor admin, and themselves
+    (they may step down)."""
+    check_manage(user, membership.benchmark)
+    is_peer = membership.role in ADMIN_ROLES and membership.user_id != user.pk
+    if is_peer and role_of(user, membership.benchmark) != Role.OWNER:
+        raise NotAllowedError(
+            f"{membership.user} is {Role(membership.role).label.lower()}: only an owner changes that."
+        )
+
+
+def can_manage_member(user: User, membership: Membership) -> bool:
+    return allowed(check_manage_member, user, membership)
+
+
+def check_change_role(user: User, membership: Membership, role: Role) -> None:
+    """May the user give this member the role? Nobody raises themselves, and an owner always remains."""
+    check_manage_member(user, membership)
+    own = role_of(user, membership.benchmark)
+    if membership.user_id == user.pk and own is not None and is_higher(role, than=own):
+        raise NotAllowedError("Nobody raises themselves. An owner can give you this role.")
+    check_give_role(user, membership.benchmark, role)
+    if role != Role.OWNER:
+        check_an_owner_remains(membership)
+
+
+def check_deactivate(user: User, membership: Membership) -> None:
+    """May the user take this member out of the benchmark?"""
+    check_manage_member(user, membership)
+    check_an_owner_remains(membership)
+
+
+def check_an_owner_remains(membership: Membership) -> None:
+    """The last owner stays what they are: somebody must be able to manage the benchmark."""
+    others = Membership.objects.filter(
+        benchmark=membership.benchmark_id, role=Role.OWNER, active=True, user__is_active=True
+    ).exclude(pk=membership.pk)
+    if membership.role == Role.OWNER and not others.exists():
+        raise NotAllowedError(f"{membership.user} is the only owner. Make somebody else an owner first.")
+
+
+def check_hold_seat(membership: Membership, seat: Seat) -> None:
+    """May this member have the seat in a group? Researchers label nothing, third raters nothing first."""
+    if not membership.active:
+        raise NotAllowedError(f"{membership.user} is not active in this benchmark. Reactivate them first.")
+    if membership.role == Role.RESEARCHER:
+        raise NotAllowedError(f"{membership.user} is a researcher and labels nothing. Change their role first.")
+    if membership.role == Role.THIRD_RATER and seat == Seat.ANNOTATOR:
+        raise NotAllowedError(f"{membership.user} is a third rater and does not label first. Change their role first.")
+
+
+def can_hold_seat(membership: Membership, seat: Seat) -> bool:
+    return allowed(check_hold_seat, membership, seat)
+
+
+def check_delete_group(user: User, group: Group) -> None:
+    """Only a group that is responsible for nothing can go."""
+    check_manage(user, group.benchmark)
+    if group.batches.exists():
+        raise NotAllowedError(f"{group} has batches. Give them to another group first, then delete it.")
+
+
+def check_invitation(invitation: Invitation) -> None:
+    """Does this invitation let anybody in? Raises InvitationOverError, each reason with its own sentence."""
+    if invitation.withdrawn_at is not None:
+        raise InvitationOverError("This invitation was withdrawn. Ask whoever sent it to you for a new one.")
+    if invitation.accepted_by_id is not None:
+        raise InvitationOverError("This invitation was for one person and has been used. Ask for one of your own.")
+    if invitation.expires_at <= timezone.now():
+        raise InvitationOverError("This invitation has expired. Ask whoever sent it to you for a new one.")
