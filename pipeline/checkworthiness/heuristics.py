@@ -11,30 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from annotator.core.vocabulary import ClaimType, Importance, NotWorthReason, SentenceType
+from annotator.core.vocabulary import ClaimType, Importance, SentenceType
 from pipeline.claims.clauses import clause
 from pipeline.claims.lexicon import FUNCTION_WORDS
 from pipeline.metrics.text import words
 from pipeline.sentences.boundaries import LIST_MARKER
 from pipeline.suggestions import SuggestedClaim
 
-# Talk between the model and its user, not about the world.
-_TALK = re.compile(
-    r"^(?:(?:hi|hello|sure|certainly|absolutely|of course|great|thanks|thank you|sorry|welcome)\b[^.]{0,40}[!.]?$"
-    r"|(?:i hope|let me know|feel free|please (?:let|note that i|feel|provide|specify)|here(?:['’]s| is| are)\b.*:$"
-    r"|is there (?:anything|something)|would you like|do you (?:have|want)|how can i|i(?:['’]d| would) be happy"
-    r"|good luck))",
-    re.IGNORECASE,
-)
-# The model about itself: what it is and what it cannot do.
-_SELF = re.compile(
-    r"\b(?:as an? (?:ai|artificial intelligence|(?:large )?language model)|i(?:['’]m| am) (?:an? (?:ai"
-    r"|language model)|sorry|not able"
-    r"|unable|not sure|not aware)|i (?:can(?:not|['’]t)|do not|don['’]t|am unable to|apologi[sz]e|have no"
-    r"|was trained)"
-    r"|my (?:training|knowledge)|knowledge cutoff)\b",
-    re.IGNORECASE,
-)
 # A judgement in the speaker's own name, or in words that only judge.
 _OPINION = re.compile(
     r"\b(?:to my mind|i (?:think|believe|feel|would (?:say|argue|recommend|suggest)|like|love|prefer)|in my (?:opinion"
@@ -47,33 +30,6 @@ _OPINION = re.compile(
     r"|potential|viable)"
     r" (?:option|choice|alternative|idea|candidate|place|way|fit)|you should|we should|one should|good for"
     r"|worth (?:a visit|it))\b",
-    re.IGNORECASE,
-)
-# A claim that judges how well or easily something goes.
-_JUDGED_CLAIM = re.compile(
-    r"\b(?:(?:make|makes|made|making) it (?:easy|easier|difficult|simple|possible to enjoy)"
-    r"|easily (?:be )?\w+ed|(?:easy|difficult|hard) to"
-    r"|not necessarily|doesn['’]t necessarily|effortless(?:ly)?|intuitive and)\b",
-    re.IGNORECASE,
-)
-# What would be, or what the future may hold, said by nobody in particular.
-_SPECULATION = re.compile(
-    r"\b(?:would (?:be|have been|likely|probably) (?:a |an )?(?:\w+ )?(?:discovery|achievement|disaster"
-    r"|milestone|interesting|exciting)"
-    r"|only time will tell|remains to be seen|who knows|could (?:one day|someday|potentially))\b",
-    re.IGNORECASE,
-)
-_PRIVATE = re.compile(
-    r"\b(?:my|our) (?:\w+ )?(?:mother|father|grand\w+|wife|husband|friend|boss|family|dog|cat|neighbou?r)\b"
-    r"|\bi (?:went|saw|ate|met|grew up|once)\b",
-    re.IGNORECASE,
-)
-# An order to the reader: a step of a recipe, true or false of nothing.
-_ORDER = re.compile(
-    r"^(?:please|make sure|be sure|remember to|don['’]t|do not|try|click|press|open|go to|select|enter|type"
-    r"|choose|add|mix|stir|pour"
-    r"|place your|consider|visit|check|follow|avoid|keep in mind|note that you|use your|start by|begin by"
-    r"|take a|let the)\b",
     re.IGNORECASE,
 )
 
@@ -98,33 +54,26 @@ def sentence_type(sentence: str, decontext: str) -> SentenceType:
     """Whether a sentence states facts. ``sentence`` as written, ``decontext`` without markers and pronouns."""
     marker = LIST_MARKER.match(sentence)
     text = sentence[marker.end() if marker else 0 :].strip().strip("*_ ")
-    if not words(text) or text.endswith("?") or _TALK.match(text) or text.startswith(("```", "~~~")):
+    if not words(text) or text.endswith("?") or text.startswith(("```", "~~~")):
         return SentenceType.NOT_A_CLAIM
     if text.endswith(":") or (sentence.lstrip().startswith("#") and clause(decontext) is None):
         return SentenceType.NOT_A_CLAIM  # a heading, or a lead-in to a list
-    if _SELF.search(text):
-        return SentenceType.OTHER
-    if _ORDER.match(text):
-        return SentenceType.NOT_A_CLAIM
     if _OPINION.search(text) and not _has_facts(text):
         return SentenceType.OPINION
-    if _SPECULATION.search(text) and not _has_facts(text):
-        return SentenceType.OTHER
     return SentenceType.CHECKWORTHY
 
 
 def claim_labels(text: str, position: int, weights: Weights) -> SuggestedClaim:
     """A claim with its type, whether it is worth checking, and its importance in the answer."""
-    kind = ClaimType.OPINION if _OPINION.search(text) or _JUDGED_CLAIM.search(text) else ClaimType.FACTUAL
-    private = bool(_PRIVATE.search(text))
+    kind = ClaimType.OPINION if _OPINION.search(text) else ClaimType.FACTUAL
     importance = Importance.MOST
     if kind != ClaimType.FACTUAL or (position > 0 and weights.overlap(text) < 0.2 and not _has_facts(text)):
         importance = Importance.INTERMEDIATE
     return SuggestedClaim(
         text=text,
         type=kind,
-        worth_checking=not private if kind == ClaimType.FACTUAL else None,
-        not_worth_reason=NotWorthReason.NOT_PUBLIC if private and kind == ClaimType.FACTUAL else None,
+        worth_checking=True if kind == ClaimType.FACTUAL else None,
+        not_worth_reason=None,
         importance=importance,
     )
 

@@ -1,7 +1,7 @@
-"""Step 2: sentences that stand alone: pronouns replaced, discourse markers dropped, short names written out.
+"""Step 2: sentences that stand alone: opening discourse markers dropped, the first pronoun replaced.
 
-What a pronoun stands for is guessed from the subjects of earlier sentences and from the prompt, when number and kind
-agree; otherwise the pronoun stays for a person to mend (Factcheck-Bench appendix C.2).
+What a pronoun stands for is guessed from the subjects of earlier sentences, when the number agrees and no noun of its
+own sentence stands before it; otherwise it stays for a person to mend (Factcheck-Bench appendix C.2).
 """
 
 from __future__ import annotations
@@ -9,60 +9,99 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from pipeline.claims.context import NAME, TITLES, Context
-from pipeline.claims.lexicon import FUNCTION_WORDS
-from pipeline.claims.markers import without_markers
-from pipeline.claims.pronouns import resolved
+from pipeline.claims.clauses import Clause, clause
+from pipeline.claims.lexicon import DETERMINERS
+from pipeline.claims.tagging import Tag, tag
 from pipeline.sentences.boundaries import LIST_MARKER
 
-_ALSO = re.compile(r"\b(is|are|was|were|has|have|had|can|could|will|would|may|might) also\b", re.IGNORECASE)
-_LABEL = re.compile(r"([^:.,;!?]{2,60}):\s+(he|she|it|they)\s+(?=[a-z])", re.IGNORECASE)
+# Words that tie a sentence to the one before and mean nothing when it stands alone.
+_MARKERS = re.compile(
+    r"(?:however|therefore|thus|hence|moreover|furthermore|additionally|in addition|also|besides|overall"
+    r"|finally|lastly"
+    r"|in fact|indeed|in conclusion|in summary|to summarize|as a result|as such|consequently|accordingly|for example"
+    r"|for instance|meanwhile|nevertheless|nonetheless|similarly|likewise|in contrast|by contrast|on the other hand"
+    r"|on the contrary|in other words|that is|of course|yes|no|well|sure|certainly|instead|in general|in particular"
+    r"|firstly|secondly|thirdly|first|second|third|next|then|interestingly|notably|whereas|and|but|so)\b"
+    r"(?:\s*,\s*|(?<=whereas)\s+|(?<=\band)\s+|(?<=\bbut)\s+|(?<=\bso)\s+(?=(?:it|he|she|they|the|this)\b))",
+    re.IGNORECASE,
+)
+# "It is hard to say", "it is believed that": a pronoun that stands for nothing. Not "it is used to", "it is likely to".
+_EMPTY_IT = re.compile(
+    r"it(?:['’]s|\s+(?:is|was|has been|had been|would be|can be|may be|seems|appears))"
+    r"(?:\s+(?:not|also|\w+ly|very|more|most|still|best|too|so))*?"
+    r"(?:\s+\w+\s+(?:that|whether|why|how)|\s+(?:like|as if|possible)\b|"
+    r"\s+(?!(?:used|able|due|similar|equal|close|next|subject|prone|likely|\w+ed)\b)\w+\s+(?:for\s.{1,40}?\s)?to)\b",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"\b(it|they|its|their|them|he|she)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Decontextualised:
-    """A sentence that stands alone, and what its pronouns stood for by kind ("thing", "person", "many")."""
+@dataclass(slots=True)
+class Context:
+    """What has been spoken of so far: the subjects, latest last, and whether each is plural."""
 
-    text: str
-    stands_for: dict[str, str] = field(default_factory=dict)
+    subjects: list[tuple[str, bool]] = field(default_factory=list)
+
+    def note(self, sentence: str) -> None:
+        """Takes a decontextualised sentence into account."""
+        found = clause(sentence)
+        if found is None:
+            return
+        opening = found.tokens[found.first]
+        if opening.tag == Tag.PRONOUN or opening.lower in ("this", "these", "that", "those", "some", "there", "one"):
+            return
+        subject = found.subject.split(", ")[0] if found.subject.count(",") == 1 else found.subject
+        if len(subject.split()) <= 10:
+            self.subjects.append((subject, found.is_plural))
+            if complement := _complement(found):
+                self.subjects.append((complement[0].upper() + complement[1:], False))
 
 
-def decontextualise(sentence: str, context: Context) -> Decontextualised:
+def _complement(found: Clause) -> str:
+    """The name that a description stands for: "The fastest animal is the falcon"; else nothing."""
+    tokens, rest = found.tokens, found.tokens[found.verb + 1 :]
+    text = found.text[tokens[found.verb].end :].strip(" .")
+    if tokens[found.first].lower != "the" or tokens[found.verb].lower not in ("is", "was") or len(text.split()) > 5:
+        return ""
+    named = rest and (rest[0].lower == "the" or rest[0].text[0].isupper())
+    return text if named and not any(token.tag in (Tag.PREPOSITION, Tag.SUBORDINATOR) for token in rest) else ""
+
+
+def decontextualise(sentence: str, context: Context) -> str:
     """The sentence as it can be understood alone, as far as the rules see. Does not change ``context``."""
     marker = LIST_MARKER.match(sentence)
     text = " ".join(sentence[marker.end() if marker else 0 :].replace("**", "").split())
-    text = text.lstrip("#").lstrip()
-    text = without_markers(text)
-    label = _LABEL.match(text)  # "Haifeng Wang: He served"
-    if label and (label[2].lower() in ("it", "they") or NAME.fullmatch(label[1])):
-        text = f"{label[1]} {text[label.end() :]}"
-    text = _ALSO.sub(r"\1", text)
-    text, stands_for = resolved(text, context)
-    return Decontextualised(_capitalised(text) or " ".join(sentence.split()), stands_for)
-
-
-def with_full_names(claim: str, context: Context) -> str:
-    """The claim with a person's last name, standing alone or after a title, written out as it was introduced."""
-    for last, full in context.full_names.items():
-        if full in claim or last not in claim:
-            continue
-        short = re.compile(rf"(?:(?P<before>[\w.]+)\s+)?(?<![\w.-]){re.escape(last)}(?![\w-]|\s+[A-Z])")
-        match = short.search(claim)
-        if match is None:
-            continue
-        before = match["before"] or ""
-        if claim[match.end() - len(last) - 1 : match.end() - len(last)] in ("*", "_", '"', "“", "'"):
-            continue  # a title of a work
-        start = match.start() if before.lower().strip(".") in TITLES else match.end() - len(last)
-        if start != match.start() and before[:1].isupper() and before.lower() not in FUNCTION_WORDS:
-            continue  # another person of that name
-        if start == match.start() and full.split()[0].lower().strip(".") not in TITLES:
-            start = match.end() - len(last)  # the full name has no title: keep the one written here
-        claim = claim[:start] + full + claim[match.end() :]
-    return claim
-
-
-def _capitalised(text: str) -> str:
-    """The first letter large, unless the word is spelled with inner capitals (iPhone, andThen)."""
+    text = _resolved(without_markers(text.lstrip("#").lstrip()), context)
+    # The first letter large, unless the word is spelled with inner capitals (iPhone, andThen).
     first = text.split(" ", 1)[0]
-    return text if first[1:] != first[1:].lower() else text[:1].upper() + text[1:]
+    text = text if first[1:] != first[1:].lower() else text[:1].upper() + text[1:]
+    return text or " ".join(sentence.split())
+
+
+def without_markers(text: str) -> str:
+    """The text without opening markers ("However,")."""
+    for _ in range(2):
+        match = _MARKERS.match(text)
+        if not match or not text[match.end() :].strip():
+            break
+        text = text[match.end() :]
+    return text
+
+
+def _resolved(text: str, context: Context) -> str:
+    """The text with the first pronoun replaced, where nothing in its own sentence can be what it stands for."""
+    match = _PRONOUN.search(text)
+    if match is None or _EMPTY_IT.match(text, match.start()):
+        return text
+    if any(token.tag in (Tag.NOMINAL, Tag.GERUND) for token in tag(text[: match.start()])):
+        return text
+    pronoun = match[1].lower()
+    plural = pronoun in ("they", "their", "them")
+    named = next((subject for subject, is_plural in reversed(context.subjects[-3:]) if is_plural == plural), None)
+    if named is None or (pronoun in ("he", "she") and not re.fullmatch(r"[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)+", named)):
+        return text
+    if pronoun in ("its", "their"):
+        named += "'" if plural and named.endswith("s") else "'s"
+    if match.start() > 0 and named.split()[0].lower() in DETERMINERS:
+        named = named[0].lower() + named[1:]
+    return text[: match.start()] + named + text[match.end() :]

@@ -20,7 +20,6 @@ DETERMINERS = word_set(
     """
 )
 SUBJECT_PRONOUNS = word_set("he she it they i we you who this these those there")
-POSSESSIVES = word_set("his her its their")
 PREPOSITIONS = word_set(
     """
     of in on at by for with from to into onto over under about above across after against along among

@@ -192,7 +192,7 @@ def test_claims_and_what_the_model_holds_of_them_come_in_one_call() -> None:
     assert (unsure.label, unsure.settled) == ("unsure", False)  # not definite, however sure of it
     assert (irrelevant.label, irrelevant.settled) == ("irrelevant", False)  # definite, and not sure enough
     assert result.sentences[2].claims[0].importance == Importance.LESS
-    assert result.sentences[3].type == SentenceType.NOT_A_CLAIM
+    assert result.sentences[3].type == SentenceType.OTHER
 
 
 @pytest.mark.parametrize(
