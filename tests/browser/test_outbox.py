@@ -475,6 +475,11 @@ def test_diff_gives_both_texts_back(decompose: Page, before: str, after: str) ->
     assert "".join(text for kind, text in runs if kind != "del") == after
 
 
+def test_diff_marks_whole_words_in_arabic(decompose: Page) -> None:
+    runs = decompose.evaluate("([a, b]) => touchstone.diff(a, b)", ["عاصمة فرنسا في عام", "عاصمة ألمانيا في عام"])
+    assert runs == [["same", "عاصمة "], ["del", "فرنسا"], ["ins", "ألمانيا"], ["same", " في عام"]]
+
+
 def test_selected_words_count_in_code_points(page: Page, server: FakeServer) -> None:
     page.goto(f"{server.url}/verify")
     page.focus("#claim-text")
