@@ -1,20 +1,20 @@
-/* Active time: whole seconds in which this page was in front, had the focus, and was used within the last
-   minute. Each save takes the seconds gathered since the last one; a save that fails gives them back.
+/* Active time: whole seconds during which this page was visible, had the focus, and was used within the last minute.
+   Each save takes the seconds collected since the last one; a failed save returns them.
 
    touchstone.active.take() -> seconds;  touchstone.active.giveBack(seconds) */
 (() => {
   "use strict";
-  const IDLE_AFTER = 60_000; // ms without a sign of the person
+  const IDLE_AFTER = 60_000; // ms without input
   const ts = (window.touchstone = window.touchstone || {});
   let seconds = 0;
-  let lastSign = Date.now();
+  let lastInput = Date.now();
 
-  for (const sign of ["keydown", "pointerdown", "pointermove", "wheel", "scroll", "input"]) {
-    document.addEventListener(sign, () => (lastSign = Date.now()), { passive: true, capture: true });
+  for (const type of ["keydown", "pointerdown", "pointermove", "wheel", "scroll", "input"]) {
+    document.addEventListener(type, () => (lastInput = Date.now()), { passive: true, capture: true });
   }
 
   setInterval(() => {
-    if (document.hasFocus() && !document.hidden && Date.now() - lastSign < IDLE_AFTER) seconds += 1;
+    if (document.hasFocus() && !document.hidden && Date.now() - lastInput < IDLE_AFTER) seconds += 1;
   }, 1000);
 
   ts.active = {

@@ -1,18 +1,17 @@
-/* The consolidation screen: only what differs, the next open difference, and changes of others that come in.
+/* The adjudication screen: the "only differences" filter, the next open difference, and changes by others.
 
-   The page asks every 1.5 s what is new, while it can be seen. The answer swaps the rows that changed out of band. A row
-   in which somebody is typing stays: a note beside it says who changed it, and shows the change when asked to.
-   What a decision could not do shows as it was. A text that was typed and not sent is counted in the foot, and nobody
-   signs over it. */
+   While it is visible, the page polls every 1.5 s. The answer swaps changed rows out of band. A row in which the user is
+   typing is not replaced: a note next to it says who changed it and shows the change on request.
+   A failed choice shows its old state again. Unsent texts are counted in the foot and block the sign-off. */
 (() => {
   "use strict";
   const ts = window.touchstone;
   const STORE = "touchstone.only-differs";
-  const held = new Map(); // id of a row or group -> the newer one that waits
-  let sender = null; // whose answer is being swapped in
-  let opened = []; // ids of what was open in what is swapped
+  const held = new Map(); // id of a row or group -> its newer version, not shown yet
+  let sender = null; // the element whose answer is being swapped in
+  let opened = []; // ids of open details in the elements being swapped
 
-  /* --- only what differs, remembered for this browser session --- */
+  /* --- only differences; remembered for this browser session --- */
 
   function showOnly(on) {
     document.getElementById("rows")?.classList.toggle("only-differs", on);
@@ -27,7 +26,7 @@
     try {
       sessionStorage.setItem(STORE, on ? "yes" : "no");
     } catch {
-      // for this page only, then
+      // storage disabled: lasts for this page only
     }
   });
 
@@ -36,12 +35,12 @@
     try {
       kept = sessionStorage.getItem(STORE);
     } catch {
-      // as the server says
+      // storage disabled: as rendered
     }
     if (kept && document.querySelector("[data-only-differs]")) showOnly(kept === "yes");
   });
 
-  /* --- what a person opens to write in takes the caret, so that what they type is text and no key --- */
+  /* --- a text that was just opened gets the focus, so that typing does not trigger keys --- */
 
   document.addEventListener(
     "toggle",
@@ -49,8 +48,7 @@
       const { target } = event;
       if (target.open && target.matches?.("#workspace details") && target.contains(document.activeElement)) {
         const box = target.querySelector("textarea, input[type=text]");
-        box?.focus();
-        box?.setSelectionRange(box.value.length, box.value.length);
+        if (box) goToText(box);
       }
     },
     true,
@@ -66,26 +64,26 @@
     else document.querySelector("[data-row][data-undecided]")?.focus();
   });
 
-  /* --- what comes in --- */
+  /* --- changes by others --- */
 
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (event.target.id === "news" && document.hidden) event.preventDefault();
   });
 
-  // Who may not ask any more, or signed out, is told once.
+  // Stop polling after a refusal (signed out, no longer allowed), so its message appears once.
   document.addEventListener("htmx:responseError", (event) => {
     if (event.target.id === "news" && event.detail.xhr.status < 500) event.target.remove();
   });
 
   document.addEventListener("htmx:beforeSwap", (event) => (sender = event.detail.requestConfig?.elt));
 
-  /** What stays open over a swap: all but the form that was just sent; a thread goes on. */
+  /** Details that stay open over a swap: all except the form just sent. A discussion thread stays open. */
   const openIn = (target) =>
     [...target.querySelectorAll("details[open][id]")].filter((each) => each.matches(".thread") || !each.contains(sender)).map((each) => each.id);
 
   const isTyped = (el) => el.matches("textarea, select, input[type=text]");
 
-  /** Somebody is at work on a text or a list of reasons in there. */
+  /** Whether the user is typing or choosing a reason inside the target. */
   function isTypedIn(target) {
     const el = document.activeElement;
     return target.contains(el) && isTyped(el);
@@ -105,7 +103,7 @@
     if (!target.matches("#foot")) tell(target);
   });
 
-  /** Beside a row that stays as it is for now: who has changed it. */
+  /** Adds the note that says who changed a row that was not replaced. */
   function tell(target) {
     target.querySelector(".changed-note")?.remove();
     const note = document.getElementById("changed-note")?.content.firstElementChild.cloneNode(true);
@@ -137,7 +135,7 @@
     document.getElementById(owner.id)?.focus({ preventScroll: true });
   });
 
-  // Who has left the text untouched sees the change at once.
+  // After leaving a text without changes, show the held version at once.
   document.addEventListener("focusout", () => {
     setTimeout(() => {
       for (const id of [...held.keys()]) {
@@ -158,9 +156,9 @@
     opened = [];
   });
 
-  /* --- what could not be done --- */
+  /* --- failed requests --- */
 
-  /** A choice that the server does not have is not shown as one. */
+  /** Undoes a choice on the page that the server has not stored. */
   function restore(form) {
     if (!form.isConnected) return;
     form.reset();
@@ -173,7 +171,7 @@
   const isChoice = (el) => el.matches?.("form.settle");
   const isText = (el) => el.matches?.("#workspace form[data-draft]");
 
-  /** Beside a text that the server does not have. */
+  /** Marks a text that the server has not stored. */
   function tellNotSent(form) {
     if (!form.isConnected) return;
     form.querySelector(".not-sent")?.remove();
@@ -192,7 +190,7 @@
   }
   document.addEventListener("htmx:beforeRequest", ({ detail }) => detail.elt.querySelector?.(":scope > .not-sent")?.remove());
 
-  // Without a connection requests.js holds a request back, and gives it up with a word where the server stays away.
+  // While offline, requests.js holds a request back and drops it with a message if the server stays unreachable.
   document.addEventListener("htmx:confirm", (event) => {
     const form = event.detail.elt;
     if (!event.defaultPrevented || !(isChoice(form) || isText(form))) return;
@@ -201,7 +199,7 @@
     setTimeout(look, 100);
   });
 
-  /* --- texts: the caret goes where one writes, and what is not sent is not forgotten --- */
+  /* --- unsent texts --- */
 
   const boxes = () => [...document.querySelectorAll("#workspace form[data-draft] textarea")];
   const unsent = () => boxes().filter((el) => el.value.trim() && el.value !== el.defaultValue);
@@ -211,7 +209,7 @@
     el.setSelectionRange(el.value.length, el.value.length);
   }
 
-  // Who has just opened something means to write, not to decide.
+  // After opening details, a digit is text the user wants to type, not a choice.
   document.addEventListener(
     "keydown",
     (event) => {
@@ -228,7 +226,7 @@
     link.textContent = `${found.length} text${found.length === 1 ? "" : "s"} not sent`;
     const sign = document.getElementById("sign");
     const why = document.getElementById("sign-why");
-    if (!sign?.hasAttribute("hx-post") || !why) return; // closed anyway, for a reason of the server's
+    if (!sign?.hasAttribute("hx-post") || !why) return; // disabled by the server for another reason
     const what = found.some((el) => !el.closest(".thread")) ? "A text" : "A comment";
     const words = found.length ? `${what} is not sent: send it or clear it.` : "";
     sign.toggleAttribute("aria-disabled", false);
@@ -277,10 +275,10 @@
     showUnsent();
   });
   for (const moment of ["DOMContentLoaded", "htmx:oobAfterSwap", "htmx:afterSettle"]) {
-    document.addEventListener(moment, () => setTimeout(showUnsent, 0)); // after drafts.js has brought back what it has
+    document.addEventListener(moment, () => setTimeout(showUnsent, 0)); // after drafts.js has restored drafts
   }
 
-  // The third rater begins at what was asked.
+  // The adjudicator starts at the row in question.
   document.addEventListener("DOMContentLoaded", () => {
     const row = document.querySelector("[data-begin-here]");
     if (row) ts.rows.makeCurrent(row, { focus: true });

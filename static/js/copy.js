@@ -1,5 +1,5 @@
-/* <input id="link" readonly> <button data-copy="#link" hidden>: copies the field's text. Hidden in the HTML: without this
-   script the field can still be selected by hand. */
+/* <input id="link" readonly> <button data-copy="#link" hidden>: copies the field's text. The button is hidden in the HTML
+   because it needs this script; the field can be selected by hand without it. */
 (() => {
   "use strict";
   document.addEventListener("DOMContentLoaded", () => {
@@ -20,8 +20,8 @@
       await navigator.clipboard.writeText(field.value);
       copied = true;
     } catch {
-      copied = document.execCommand("copy"); // no clipboard without HTTPS
+      copied = document.execCommand("copy"); // the clipboard API needs HTTPS
     }
-    window.touchstone.toast(copied ? "Copied." : "This browser does not let a page copy: the link is selected, copy it by hand.");
+    window.touchstone.toast(copied ? "Copied." : "Your browser doesn’t allow copying. The link is selected: press Ctrl+C.");
   });
 })();

@@ -1,16 +1,16 @@
-/* A form whose answer is a file: the browser stays on the page, so the list beside it has to be told.
+/* A form that downloads a file leaves the page as it is, so the list of downloads has to be refreshed.
 
    <form data-download="#downloads" data-local method="post">...</form>
    <div id="downloads" hx-get="..." hx-trigger="touchstone:download">
 
-   The element named hears touchstone:download a moment after the form was sent, when the server knows of it. */
+   The named element receives touchstone:download shortly after the form is sent, when the server has registered it. */
 (() => {
   "use strict";
-  const A_MOMENT = 800; // milliseconds
+  const DELAY = 800; // ms
 
   document.addEventListener("submit", (event) => {
     const name = event.target.dataset.download;
     if (!name || event.defaultPrevented) return;
-    setTimeout(() => document.querySelector(name)?.dispatchEvent(new CustomEvent("touchstone:download")), A_MOMENT);
+    setTimeout(() => document.querySelector(name)?.dispatchEvent(new CustomEvent("touchstone:download")), DELAY);
   });
 })();

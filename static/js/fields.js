@@ -1,7 +1,7 @@
-/* The fields of records on the page: reading, writing, their versions, and keeping focus over a swap.
+/* The fields of records on the page: values, versions, and focus over a swap.
 
-   A field is any input, select or textarea with [data-field] inside a [data-record]; data-field names it (the
-   `name` attribute does where data-field is empty: radio buttons need a name of their own per record). */
+   A field is any input, select or textarea with [data-field] inside a [data-record]. data-field is its name; if empty,
+   the `name` attribute is (radio buttons need a different name per record). */
 (() => {
   "use strict";
   const ts = (window.touchstone = window.touchstone || {});
@@ -30,7 +30,7 @@
     return valueOf(find(record, field), (el) => el.checked, (el) => el.value);
   }
 
-  /** The value as the server rendered it, whatever the browser or a person has put there since. */
+  /** The value as rendered by the server, regardless of later changes by the browser or the user. */
   function rendered(record, field) {
     const text = (el) => {
       if (el.tagName !== "SELECT") return el.defaultValue;
@@ -49,21 +49,21 @@
       else if (el.type === "checkbox") el.checked = chosen.includes(el.value);
       else el.value = value;
     }
-    els[0].dispatchEvent(new CustomEvent("touchstone:written", { bubbles: true })); // for diff.js, grow.js
+    els[0].dispatchEvent(new CustomEvent("touchstone:written", { bubbles: true })); // for diff.js, notes.js
   }
 
   const meta = (record) => document.getElementById(`${record.replace(":", "-")}-meta`);
   const metaVersion = (record) => Number(meta(record)?.dataset.version ?? NaN);
 
-  /** Notes for each field that is new on the page the version it was rendered with. */
+  /** Records the version with which each new field on the page was rendered. */
   function noteVersions() {
     for (const el of document.querySelectorAll("[data-record] [data-field]")) {
       if (!versions.has(el)) versions.set(el, metaVersion(recordOf(el).dataset.record));
     }
   }
 
-  /* The version is kept per field, not read off the record when typing begins: saving field A may raise the
-     record's version past a change that someone else made to field B, which this page does not show yet. */
+  /* Versions are per field, not read from the record when typing begins: saving field A may raise the record's version
+     past someone else's change to field B, which this page does not show yet. */
   function version(el) {
     if (!versions.has(el)) noteVersions();
     return versions.get(el) || 0;
@@ -78,7 +78,7 @@
     return (own || el.labels?.[0]?.textContent || nameOf(el)).replace(/\s+/g, " ").trim();
   }
 
-  /** Shows a message at the field, or takes it away (null). */
+  /** Shows a message at the field, or removes it (null). */
   function problem(record, field, message) {
     const id = `${record}-${field}-problem`.replace(/[^\w-]/g, "-");
     const [el] = find(record, field);
@@ -100,7 +100,7 @@
     if (!el.hasAttribute("aria-describedby")) el.setAttribute("aria-describedby", id);
   }
 
-  /* --- focus over a swap: what is replaced is found again by what it is, not by which element it was --- */
+  /* --- focus over a swap: find the element that corresponds to the replaced one --- */
 
   let held = null;
 
@@ -137,7 +137,7 @@
   }
 
   ts.fields = {
-    recordOf, nameOf, find, shown, rendered, write, meta, metaVersion, noteVersions, version, setVersion, label,
+    recordOf, nameOf, find, shown, rendered, write, metaVersion, noteVersions, version, setVersion, label,
     problem, hold, giveFocusBack,
   };
 })();

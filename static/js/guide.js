@@ -1,29 +1,29 @@
-/* The guidelines beside the work: [data-guide] (key H) opens #guide-sheet at what the person is being asked, once more
-   closes it. On a wide screen it lies over the side on which nobody works just now, and the work goes on beside it; on
-   a phone it covers the page. Without this file the link leads to a page of its own.
+/* Guidelines next to the work: [data-guide] (key H) opens #guide-sheet at the current question and closes it again. On a
+   wide screen the sheet covers the side away from the current work, which stays usable; on a phone it covers the page.
+   Without this script the link opens the guidelines page.
 
-   What is asked: the field with the focus, else the first undecided one of the current row, else what the row is about
-   ([data-guide-for]), else its first field; a section of the sheet names its fields in data-asks ("stance:label"). */
+   The current question is the field with the focus, else the first undecided field of the current row, else what the
+   row is about ([data-guide-for]), else its first field. Sections name their fields in data-asks ("stance:label"). */
 (() => {
   "use strict";
   const ts = window.touchstone;
   const NARROW = "(max-width: 760px)";
-  let worked = null; // what had the focus last, outside the bar and the sheet
+  let worked = null; // last element with the focus, outside the bar and the sheet
   let loaded = false;
 
-  /** Where the person is at work: what had the focus last, else the current row. */
+  /** Where the user is working: the last element with the focus, else the current row. */
   const work = () => (worked?.isConnected ? worked : document.querySelector("[data-row][data-current]"));
   const sheet = () => document.getElementById("guide-sheet");
   const body = () => document.getElementById("guide-body");
 
-  /** "stance:label" of an element that asks for something, "" for others. */
+  /** The question an element asks, such as "stance:label", or "". */
   function askedBy(el) {
     if (el?.dataset.guideFor) return el.dataset.guideFor;
     const record = el?.dataset.field && el.closest("[data-record]");
     return record ? `${record.dataset.record.split(":")[0]}:${el.dataset.field}` : "";
   }
 
-  /** The section about what the person is being asked just now. */
+  /** The section about the current question. */
   function section() {
     const focus = worked?.isConnected ? worked : null;
     const row = document.querySelector("[data-row][data-current]");
@@ -53,14 +53,14 @@
   function place() {
     const at = work()?.getBoundingClientRect();
     const left = at && at.left + at.width / 2 < innerWidth / 2;
-    sheet().dataset.side = left ? "end" : "start"; // where the work is not
+    sheet().dataset.side = left ? "end" : "start"; // the side away from the work
   }
 
   async function open(link) {
     try {
       await load(link.href);
     } catch {
-      ts.toast("The guidelines cannot be fetched just now. Try it again in a moment.", "error");
+      ts.toast("The guidelines could not be loaded. Try again in a moment.", "error");
       return;
     }
     place();
@@ -92,7 +92,7 @@
   });
 
   document.addEventListener("DOMContentLoaded", () => {
-    // One goes on where one was: the row keeps its keys, the text its caret.
+    // Closing the sheet returns the focus, so the row keeps its keys and the text its caret.
     sheet()?.addEventListener("close", () => work()?.focus({ preventScroll: true }));
   });
 })();

@@ -1,44 +1,41 @@
 /* Keyboard shortcuts, declared in the markup.
 
    data-key="a" on a button, link, summary, radio button or field: pressing A clicks it (a text field gets the focus).
-   Also "Shift+Z", "Control+Enter" (the Command key counts as Control), "/" and sequences such as "g d". Looked up in
-   the current row ([data-current]) first, then on the page; only what can be seen. data-key-label names the action in
-   the help where the element's own text does not.
-   [data-key-group] on a fieldset: 1, 2, 3 ... choose its radio buttons, in the current row. A row out of sight is only
-   brought back into sight. Control+Enter in a form[data-draft] or in a popover sends that form.
-   Never while typing, never behind a dialog that closes off the page. Escape leaves a text; Enter goes to the row's [data-edit].
-   `?` shows all keys; there a person changes a key or turns all off (kept in this browser). */
+   Also "Shift+Z", "Control+Enter" (the Command key counts as Control), "/" and sequences such as "g d". Only visible
+   elements count; those in the current row ([data-current]) come first. data-key-label names the action in the list of
+   keys if the element's own text does not.
+   [data-key-group] on a fieldset: 1, 2, 3 ... choose its radio buttons, in the current row. If the row is out of view,
+   the key only scrolls to it. Control+Enter in a form[data-draft] or in a popover submits that form.
+   Keys never act while typing or behind a modal dialog. Escape stops editing; Enter goes to the row's [data-edit].
+   `?` lists all keys; there the user can change a key or turn all keys off (stored in this browser).
+
+   Not tinykeys 3.1: it misses "?" (typed with Shift), runs D as well as G D, knows no letters of Greek or Cyrillic
+   layouts, and needs its bindings rebuilt after every swap. Recording a new key needs pressed() anyway. */
 (() => {
   "use strict";
   const ts = window.touchstone;
   const STORE = "touchstone.keys";
   const SEQUENCE = 1200; // ms between the keys of a sequence
-  let own = { off: false, map: {} }; // map: key as declared -> key as chosen
-  let typed = "";
+  const own = { off: false, map: {}, ...ts.stored.get(STORE) }; // map: declared key -> chosen key
+  let typed = ""; // first key of a possible sequence
   let typedAt = 0;
 
-  try {
-    own = { ...own, ...JSON.parse(localStorage.getItem(STORE) || "{}") };
-  } catch {
-    // storage switched off or damaged: the keys as declared
-  }
-
-  function keep() {
-    try {
-      localStorage.setItem(STORE, JSON.stringify(own));
-    } catch {
-      // for this page only, then
-    }
+  function apply() {
     document.documentElement.classList.toggle("keys-off", own.off);
     showKeys();
   }
 
+  function keep() {
+    ts.stored.set(STORE, own);
+    apply();
+  }
+
   const canonical = (key) => key.split(" ").map((part) => (part.length === 1 ? part.toLowerCase() : part)).join(" ");
 
-  /** The name of a key press as data-key writes it: "a", "?", "Shift+Z", "Control+Enter". */
+  /** The name of a key press, written as in data-key: "a", "?", "Shift+Z", "Control+Enter". */
   function pressed(event) {
     let { key } = event;
-    // On a Greek or Cyrillic layout the key with A on it still means A.
+    // On a Greek or Cyrillic layout, the key in the position of A still means A.
     if (key.length === 1 && key.charCodeAt(0) > 127 && /^Key[A-Z]$/.test(event.code)) key = event.code.at(-1);
     if (key === " ") key = "Space";
     const letter = /^[a-z]$/i.test(key);
@@ -50,7 +47,7 @@
   }
 
   const mapped = (declared) => own.map[canonical(declared)] || canonical(declared);
-  // What lies in the person's closed menu (the guidelines) is still one key away.
+  // Items in the closed user menu still have their keys.
   const seen = (el) =>
     el.checkVisibility({ visibilityProperty: true }) || el.closest("label")?.checkVisibility() || el.closest("details.menu");
   const typing = (el) =>
@@ -71,7 +68,7 @@
 
   function activate(el) {
     if (el.disabled || el.getAttribute("aria-disabled") === "true") {
-      if (el.title) ts.toast(el.title, "warning"); // the reason why it cannot
+      if (el.title) ts.toast(el.title, "warning"); // why it is disabled
       return;
     }
     if (typing(el)) {
@@ -83,7 +80,7 @@
     el.click();
   }
 
-  /** 1-9: the choice with the focus in it, else the first undecided group of the row, else its first. */
+  /** 1-9 choose in the group with the focus, else in the row's first undecided group, else in its first group. */
   function chooseByNumber(number) {
     const row = current();
     if (!row) return false;
@@ -95,7 +92,7 @@
     const input = group?.querySelectorAll('input[type="radio"]')[number - 1];
     if (!input || input.disabled) return false;
     if (!ts.rows.inSight(row)) {
-      ts.rows.reveal(row); // nobody answers what they do not see
+      ts.rows.reveal(row); // never answer a question that is out of view
       return true;
     }
     input.focus({ preventScroll: true });
@@ -117,10 +114,10 @@
       else if (!own.off && event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(event, pressed(event));
       return;
     }
-    if (document.querySelector("dialog:modal")) return; // the guidelines lie beside the work
+    if (document.querySelector("dialog:modal")) return; // not dialog[open]: the guidelines stay open next to the work
     if (event.key === "?") {
       event.preventDefault();
-      openHelp(); // works with keys off too: the switch is in there
+      openHelp(); // also when keys are off, because the list has the switch
       return;
     }
     if (own.off || ["Shift", "Control", "Alt", "Meta", "Tab"].includes(event.key)) return;
@@ -144,7 +141,7 @@
       if (onControl || !text) return;
       event.preventDefault();
       text.focus();
-      text.setSelectionRange?.(text.value.length, text.value.length); // goes on at the end
+      text.setSelectionRange?.(text.value.length, text.value.length); // continue at the end
     }
   }
 
@@ -168,7 +165,7 @@
     }
   }
 
-  /* --- the help, which is also where keys are changed --- */
+  /* --- the list of keys, where keys can be changed --- */
 
   function labelOf(el) {
     if (el.dataset.keyLabel) return el.dataset.keyLabel;
@@ -215,7 +212,7 @@
     }
     if (document.querySelector("[data-key-group]")) helpRow(list, "Labels of the current row, in their order", "1 – 9", "");
     if (document.querySelector("[data-edit]")) helpRow(list, "Edit the text of the current row", "Enter", "");
-    helpRow(list, "Leave a text", "Escape", "");
+    helpRow(list, "Stop editing", "Escape", "");
     helpRow(list, "This list", "?", "");
     dialog.querySelector("[data-keys-off]").checked = own.off;
     dialog.showModal();
@@ -264,7 +261,7 @@
   });
 
   document.addEventListener("keydown", onKey);
-  document.addEventListener("DOMContentLoaded", keep);
+  document.addEventListener("DOMContentLoaded", apply);
   document.addEventListener("htmx:afterSettle", showKeys);
   ts.keys = { mapped, pressed, typing, isOff: () => own.off };
 })();

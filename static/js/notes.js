@@ -1,18 +1,12 @@
-/* Small things that open and go away: notes to newcomers, toasts, the menu, dialogs, growing text areas.
+/* Things that open and close: notes for new users, toasts, the menu, dialogs, growing text areas.
 
    <aside class="note" data-note="what-a-claim-is" hidden> ... <button data-dismiss="what-a-claim-is">: shown until
-   dismissed once in this browser (hidden in the HTML, so that a dismissed one never flashes up). */
+   dismissed once in this browser. Hidden in the HTML, so a dismissed note never flashes. */
 (() => {
   "use strict";
+  const ts = window.touchstone;
   const STORE = "touchstone.dismissed";
-
-  function dismissed() {
-    try {
-      return JSON.parse(localStorage.getItem(STORE) || "[]");
-    } catch {
-      return [];
-    }
-  }
+  const dismissed = () => ts.stored.get(STORE) || [];
 
   function showNotes() {
     const gone = dismissed();
@@ -22,11 +16,7 @@
   document.addEventListener("click", (event) => {
     const note = event.target.closest("[data-dismiss]")?.dataset.dismiss;
     if (note) {
-      try {
-        localStorage.setItem(STORE, JSON.stringify([...new Set([...dismissed(), note])]));
-      } catch {
-        // for this page only, then
-      }
+      ts.stored.set(STORE, [...new Set([...dismissed(), note])]);
       for (const el of document.querySelectorAll(`[data-note="${CSS.escape(note)}"]`)) el.hidden = true;
     }
     const close = event.target.closest("[data-close]");
@@ -52,27 +42,24 @@
     menu.querySelector("summary").focus();
   });
 
-  // What a key has just done, said in passing: one at a time, and gone by itself, as the key that undoes it stays.
-  let passing = null;
+  // What a key has just done. One message at a time: only the last action can be undone.
+  let last = null;
   document.addEventListener("touchstone:told", (event) => {
-    passing?.remove();
-    window.touchstone.toast(event.detail.text);
-    const toast = document.getElementById("toasts")?.lastElementChild;
-    passing = toast;
-    setTimeout(() => toast?.remove(), 10_000);
+    last?.remove();
+    last = ts.toast(event.detail.text);
   });
 
-  // What is closed for now says when it opens.
+  // A stage that is still closed says when it opens.
   document.addEventListener("click", (event) => {
     const closed = event.target.closest('[role="link"][aria-disabled="true"][title]');
-    if (closed) window.touchstone.toast(closed.title);
+    if (closed) ts.toast(closed.title);
   });
 
   for (const [name, on] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
     document.addEventListener(name, (event) => event.target.closest?.(".drop")?.classList.toggle("over", on));
   }
 
-  // Text areas grow by CSS (field-sizing); where the browser cannot, by this.
+  // Text areas grow by CSS (field-sizing). This is the fallback for browsers without it.
   if (!CSS.supports("field-sizing", "content")) {
     const grow = (el) => {
       el.style.height = "auto";

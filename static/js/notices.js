@@ -1,6 +1,6 @@
-/* The bell in the bar asks once a minute whether something is new (hx-trigger in templates/notices/bar.html): only while
-   the page is looked at, and without a word when the server cannot answer. Saving finds out for itself that a session
-   has ended; the bell does not take the page away from somebody who writes. */
+/* The bell in the bar polls once a minute (hx-trigger in templates/notices/bar.html), only while the page is visible.
+   Errors are ignored: saving detects the end of a session by itself, and the bell must not redirect a user who is
+   typing. */
 (() => {
   "use strict";
   const isBell = (event) => event.detail.elt.id === "unread";

@@ -1,15 +1,15 @@
-/* One save on its way: the request by htmx, and what its answer means for the outbox.
+/* One save: the htmx request, and what its answer means for the outbox.
 
    touchstone.send(entry, seconds) -> {ok, status, kind, reason, href, mine, unseen}: kind is conflict, problem, refused or
-   signed-out; status 0 means no answer within 10 s; mine is the newest version where "their" text is one that this browser
-   sent before without an answer; unseen where the conflict's panel found another one open. */
+   signed-out. Status 0 means no answer within 10 s. mine is the newest version if "their" text is one that this browser
+   sent before and got no answer to. unseen is true if another conflict panel was already open. */
 (() => {
   "use strict";
   const ts = window.touchstone;
   const TIMEOUT = 10_000; // ms
 
-  /* One save. The source is an element of its own below the body: it has the body's CSRF header and inherits no
-     hx-confirm, hx-include or form from wherever the record stands. */
+  /* The source is a separate element in the body: it inherits the body's CSRF header, but no hx-confirm, hx-include or
+     form from the place of the record. */
   ts.send = function send(entry, seconds) {
     const sink = document.createElement("div");
     const answer = { ok: false, status: 0 };
@@ -20,7 +20,7 @@
     sink.addEventListener("htmx:beforeOnLoad", (event) => {
       const { xhr } = event.detail;
       Object.assign(answer, judged(xhr, entry.url));
-      // A sign-in page may not be swapped in, nor the page left with text in it.
+      // Do not swap in a sign-in page, and do not leave a page with unsaved text.
       if (answer.kind === "signed-out") event.preventDefault();
     });
     sink.addEventListener("htmx:beforeSwap", (event) => {
@@ -28,7 +28,7 @@
       const page = new DOMParser().parseFromString(event.detail.serverResponse, "text/html");
       const theirs = page.querySelector('[data-conflict-keep="theirs"]')?.dataset;
       if (theirs && entry.unsure.includes(theirs.conflictValue)) answer.mine = Number(theirs.version);
-      // Only one panel at a time: this one is asked for again when the open one is closed.
+      // One panel at a time: this one is requested again after the open one is closed.
       answer.unseen = !answer.mine && ts.conflict?.isOpen();
       if (answer.mine || answer.unseen) event.detail.shouldSwap = false;
     });

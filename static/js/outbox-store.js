@@ -1,9 +1,10 @@
-/* What is typed but not saved yet, in this browser's localStorage: one key per person, record, field and page view.
+/* Unsaved changes in this browser's localStorage: one key per user, record, field and page view.
 
    The page view is part of the key so that two tabs on one field do not overwrite each other's text. Entries are
-   {key, user, record, field, url, value, version, at, page, label, unsure}: `version` is the one that the person saw
-   when the change began, `at` milliseconds, `page` the address to return to, `unsure` the values that were sent
-   without an answer (the server may have stored them). */
+   {key, user, record, field, url, value, version, at, page, label, unsure}: `version` is the one the user saw when the
+   change began, `at` a time in milliseconds, `page` the address to return to, `unsure` the values that were sent but
+   not answered (the server may have stored them).
+   Not touchstone.stored: a failed write has to be reported. */
 (() => {
   "use strict";
   const PREFIX = "touchstone.outbox";
@@ -12,7 +13,7 @@
   const FIELDS = ["key", "user", "record", "field", "url", "value", "version", "at", "page", "label", "unsure"];
 
   ts.store = {
-    /** False once the browser refused to keep something: only then does leaving the page warn. */
+    /** False after the browser refused a write. Leaving the page warns only then. */
     works: true,
 
     key: ({ user, record, field }) => [PREFIX, user, record, field, view].join("|"),
@@ -22,7 +23,7 @@
         localStorage.setItem(entry.key, JSON.stringify(Object.fromEntries(FIELDS.map((name) => [name, entry[name]]))));
         this.works = true;
       } catch {
-        this.works = false; // full, or switched off
+        this.works = false; // full or disabled
       }
     },
 
@@ -30,11 +31,11 @@
       try {
         localStorage.removeItem(entry.key);
       } catch {
-        // nothing was kept, so nothing is left
+        // storage disabled: nothing is stored
       }
     },
 
-    /** All entries of this person, oldest first. What cannot be read is left alone. */
+    /** All entries of this user, oldest first. Unreadable ones are left alone. */
     all(user) {
       const found = [];
       try {
@@ -44,7 +45,7 @@
           if (entry && entry.key === key) found.push(entry);
         }
       } catch {
-        // storage switched off, or an entry of a later version
+        // storage disabled, or an entry of a later version
       }
       return found.sort((a, b) => a.at - b.at);
     },

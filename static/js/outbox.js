@@ -1,21 +1,21 @@
-/* The outbox: every change of a field goes into the browser's storage first, then to the server, and leaves the
-   storage only when the server has it.
+/* The outbox: every change of a field goes to the browser's storage first, then to the server, and is removed from the
+   storage only after the server has stored it.
 
    CONTRACT FOR SCREENS
-   - A record: <div|article|li data-record="claim:ab12cd" data-save="/save/claim/ab12cd/"> with an element
-     id="claim-ab12cd-meta" data-version="7" inside, which the server swaps out of band after each save.
+   - A record: <div|article|li data-record="claim:ab12cd" data-save="/save/claim/ab12cd/"> containing an element
+     id="claim-ab12cd-meta" data-version="7", which the server swaps out of band after each save.
    - A field: input, select or textarea with name and data-field="text". Radio buttons, checkboxes and selects are
-     sent on change; text 600 ms after the last key, when the field is left, and before the page is.
+     sent on change; text 600 ms after the last key, on leaving the field, and on leaving the page.
    - A save is POST data-save with field, value, version (the one seen when this change began), active_seconds.
-     Of one record one request runs at a time, in the order in which the changes began.
+     Each record has one request at a time, in the order in which its changes began.
        2xx            saved; the answer swaps the meta element (and what else changed) out of band
-       409            changed by someone else: the answer fills #conflict with templates/components/conflict.html
-       400, 422       refused: reason in the X-Problem header or in an element [data-problem] of the answer
+       409            changed by someone else: the answer fills #conflict from templates/components/conflict.html
+       400, 422       refused: the reason is in the X-Problem header or in an element [data-problem] of the answer
        401, redirect  signed out; 403, 404, 410: no longer possible; the text stays and can be copied
        5xx, no answer within 10 s: tried again after 1, 2, 5, 10, 15, 15 ... s
-     A value that the server already holds is 2xx, not 409: the answer to the first attempt may have been lost.
-   - Text in a field is never overwritten by a swap while it is not saved. Focus and caret survive swaps.
-   - What is waiting: touchstone.outbox.flush() -> {ok, reason}; event touchstone:outbox on document at each change.
+     A value that the server already has is 2xx, not 409: the answer to the first attempt may have been lost.
+   - A swap never overwrites unsaved text in a field. Focus and caret survive swaps.
+   - Unsaved changes: touchstone.outbox.flush() -> {ok, reason}; event touchstone:outbox on document at each change.
 */
 (() => {
   "use strict";
@@ -45,7 +45,7 @@
 
   const allEntries = () => [...queues.values()].flatMap((queue) => [...queue.entries.values()]);
 
-  /* --- into the outbox --- */
+  /* --- adding changes --- */
 
   function changed(el, pause) {
     const home = fields.recordOf(el);
@@ -90,14 +90,14 @@
     kickAll();
   }
 
-  /* While a mouse button or finger is down nothing is sent: an answer that redraws a button between press and
-     release would swallow the click. */
+  /* Nothing is sent while a mouse button or finger is down: an answer that replaced a button between press and release
+     would swallow the click. */
   document.addEventListener("pointerdown", () => (pointerDown = true), true);
   for (const end of ["pointerup", "pointercancel", "dragend"]) {
     document.addEventListener(end, () => setTimeout(() => ((pointerDown = false), kickAll()), 0), true);
   }
 
-  /* --- out of it --- */
+  /* --- sending --- */
 
   function kickAll() {
     for (const queue of queues.values()) kick(queue);
@@ -108,7 +108,7 @@
     if (queue.sending || queue.waiting || pointerDown) return;
     const open = [...queue.entries.values()].filter((entry) => !entry.blocked);
     if (!open.length) return;
-    // In order: when a later change is due, the earlier one goes first, pause or not.
+    // In order: once a later change is due, the earlier one is sent first without its pause.
     const rest = Math.min(...open.map((entry) => entry.due)) - Date.now();
     if (rest > 0) queue.timer = setTimeout(() => kick(queue), rest);
     else if (inFlight < (offline ? 1 : PARALLEL)) send(queue, open[0]);
@@ -144,15 +144,15 @@
       entry.repeats = 0;
       entry.version = version;
       if (entry.value === entry.sent) forget(queue, entry);
-      else store.put(entry); // typed on meanwhile: sent again with the version just made
+      else store.put(entry); // changed during the save: sent again with the new version
     } else if (answer.mine) {
-      // "Their" text is one that this browser sent and got no answer to: no conflict, go on from there.
+      // "Their" text was sent by this browser and never answered: not a conflict, continue from that version.
       entry.version = answer.mine;
       entry.repeats = (entry.repeats || 0) + 1;
       if (entry.repeats > 3) block(entry, "refused", "the server keeps reporting a conflict");
       store.put(entry);
     } else if (answer.unseen && !ts.conflict.isOpen()) {
-      entry.due = 0; // the other panel was closed in this very moment: sent again at once
+      entry.due = 0; // the other panel has just been closed: send again at once
     } else {
       if (answer.status !== 409) entry.unsure = [];
       store.put(entry);
@@ -171,7 +171,7 @@
     store.drop(entry);
   }
 
-  /* --- the server cannot be reached, and is back --- */
+  /* --- losing and regaining the connection --- */
 
   function failed(queue, answer) {
     if (queue) queue.waiting = true;
@@ -200,7 +200,7 @@
     report();
   }
 
-  /** Asks whether the server is there when there is nothing to send. */
+  /** Checks the connection when there is nothing to send. */
   async function ping() {
     inFlight += 1;
     try {
@@ -223,9 +223,9 @@
   window.addEventListener("online", retry);
   window.addEventListener("offline", unreachable);
 
-  /** Sends all that can be sent, now. Resolves when nothing moves any more. */
+  /** Sends everything that can be sent now. Resolves when no request is running or about to run. */
   function flush() {
-    pointerDown = false; // whoever asks has had the click
+    pointerDown = false; // the caller has already had the click
     retry();
     return new Promise((resolve) => {
       waiters.push(resolve);
@@ -233,7 +233,7 @@
     });
   }
 
-  /* --- what the page is told --- */
+  /* --- state for the page --- */
 
   function summary() {
     const entries = allEntries();
@@ -258,13 +258,13 @@
 
   const canSend = (queue) => [...queue.entries.values()].some((entry) => !entry.blocked);
 
-  /** Entries of other pages, and older texts of fields of this one: shown, never sent from here. */
+  /** Entries of other pages, and older texts of this page's fields: listed here, never sent from here. */
   function elsewhere() {
     const mine = new Set(allEntries().map((entry) => entry.key));
     return user ? store.all(user).filter((entry) => !mine.has(entry.key) && Date.now() - entry.at > 5000) : [];
   }
 
-  /* --- choices a person makes about a stuck entry --- */
+  /* --- the user's choices about a blocked entry --- */
 
   const entryOf = (record, field) => queues.get(record)?.entries.get(field);
 
@@ -287,7 +287,7 @@
     report();
   }
 
-  /** Tries entries again that were refused or are in conflict. */
+  /** Retries entries that were refused or are in conflict. */
   function tryAgain(kinds) {
     for (const entry of allEntries()) if (entry.blocked && kinds.includes(entry.blocked.kind)) entry.blocked = null;
     retry();
@@ -309,7 +309,7 @@
   function restore() {
     for (const entry of allEntries()) fields.write(entry.record, entry.field, entry.value);
     fields.giveFocusBack();
-    // At the end of this turn all out-of-band parts of the answer are in, the new version among them.
+    // By the end of this task all out-of-band parts are swapped in, including the new version.
     queueMicrotask(fields.noteVersions);
   }
 
@@ -334,13 +334,13 @@
     for (const entry of newest.values()) {
       const seen = fields.metaVersion(entry.record);
       if (seen > entry.version && fields.rendered(entry.record, entry.field) === entry.value) {
-        store.drop(entry); // the server has it: the answer was lost, or another tab has sent it
+        store.drop(entry); // already saved: the answer was lost, or another tab sent it
         continue;
       }
       entry.due = 0;
       queueOf(entry.record).entries.set(entry.field, entry);
     }
-    // Browsers put old values back into fields on reload: what the server says holds, unless the outbox knows better.
+    // Browsers restore old values on reload. The server's value applies unless the outbox has a newer one.
     for (const el of document.querySelectorAll("[data-record] [data-field]")) {
       const { record } = fields.recordOf(el).dataset;
       if (!entryOf(record, fields.nameOf(el))) fields.write(record, fields.nameOf(el), fields.rendered(record, fields.nameOf(el)));

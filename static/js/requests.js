@@ -1,27 +1,27 @@
-/* What holds for every other request of a page: buttons and forms that change structure, and links.
+/* Rules for all requests other than saves: buttons and forms that change structure, and links.
 
-   The outbox goes first: a claim may not be split while its new text is still on the way. A request runs once, however
-   often its button is pressed. When the server cannot be reached the page says so instead of doing nothing. */
+   The outbox is sent first: a claim must not be split while its new text is still unsaved. A request runs once, however
+   often its button is pressed. If the server cannot be reached, the page says so. */
 (() => {
   "use strict";
   const ts = window.touchstone;
   const busy = new WeakSet();
 
-  /** The reason that an answer gives in words, or "". */
+  /** The reason an answer states in words, or "". */
   ts.reasonIn = (xhr) => {
     const type = xhr.getResponseHeader("Content-Type") || "";
     const text = xhr.responseText || "";
     if (type.startsWith("text/plain")) return text.slice(0, 300);
-    // The body first: a header carries no accents and no typographic quotes.
+    // The body first: a header cannot carry accents or typographic quotes.
     const page = text.includes("data-problem") && new DOMParser().parseFromString(text, "text/html");
     const said = page && page.querySelector("[data-problem]")?.textContent.trim();
     return said || xhr.getResponseHeader("X-Problem") || "";
   };
 
-  /** A message above the page that moves nothing. kind: info, success, warning, error. */
+  /** Shows a message over the page and returns its element. kind: info, success, warning, error. */
   ts.toast = (text, kind = "info") => {
     const list = document.getElementById("toasts");
-    if (!list) return;
+    if (!list) return null;
     for (const old of list.children) if (old.firstChild.textContent === text) old.remove();
     const toast = document.createElement("div");
     toast.className = `toast ${kind}`;
@@ -35,9 +35,10 @@
     close.textContent = "✕";
     toast.append(words, close);
     list.append(toast);
+    return toast;
   };
 
-  /* Toasts go by themselves, or at the next thing that is done; never while somebody reads them by pointer or focus. */
+  /* Toasts disappear after a while or at the next action, but not while the pointer or the focus is on them. */
   const TOAST = 8000; // ms
   const born = new WeakMap();
   const isRead = (toast) => toast.matches(":hover, :focus-within");
@@ -58,7 +59,7 @@
   function passOver(event) {
     const list = document.getElementById("toasts");
     if (!list || list.contains(event.target)) return;
-    // The action that brought a toast must not take it away again.
+    // The action that showed a toast must not remove it again.
     for (const toast of list.querySelectorAll(".toast")) if (Date.now() - (born.get(toast) ?? Date.now()) > 400) toast.remove();
   }
 
@@ -99,7 +100,7 @@
     }
     const state = ts.outbox.summary();
     if (!state.entries.length && !(state.offline && changes)) return;
-    if (!changes && !triggeringEvent) return; // polling of progress and the like waits for nobody
+    if (!changes && !triggeringEvent) return; // polling does not wait
     event.preventDefault();
     setBusy(elt, true);
     const sent = await ts.outbox.flush();
@@ -109,15 +110,15 @@
     else pressAgain(elt);
   });
 
-  /** The answer to the save has redrawn the button that was pressed: press the new one. */
+  /** Presses the button that replaced the pressed one when a save was answered. */
   function pressAgain(elt) {
     const verb = ["hx-post", "hx-get", "hx-put", "hx-delete"].find((name) => elt.hasAttribute(name));
     if (verb) document.querySelector(`[${verb}="${CSS.escape(elt.getAttribute(verb))}"]`)?.click();
   }
 
-  /* A button that is redrawn between press and release gets no click from the browser: it is given one, if the one
-     under the pointer now says the same. Where the redrawing has moved it away from a pointer that stayed, its successor
-     is pressed. */
+  /* The browser sends no click to a button that was replaced between press and release. If the button now under the
+     pointer has the same text, it is clicked. If the pointer stayed and the new button is elsewhere, that one is
+     clicked. */
   let press = null;
   let pressedAt = null;
   document.addEventListener(
@@ -150,7 +151,7 @@
     const { xhr, elt } = event.detail;
     if (isSink(elt) || xhr.status === 409) return;
     const said = ts.reasonIn(xhr);
-    if (xhr.status === 422 && !said) return; // the form comes back with its messages
+    if (xhr.status === 422 && !said) return; // the answer is the form with its messages
     ts.toast(`Not done: ${said || `the server answered with error ${xhr.status}`}`, "error");
   });
 
@@ -162,7 +163,7 @@
     });
   }
 
-  // A form of htmx that was just swapped in and is not yet known to it must not leave the page as a plain form.
+  // An hx-post form that htmx has not processed yet must not be submitted as a plain form.
   const introduced = new WeakSet();
   document.addEventListener("submit", (event) => {
     const form = event.target;
@@ -174,7 +175,7 @@
     form.requestSubmit(event.submitter);
   });
 
-  // Plain forms: the outbox first, and sent once.
+  // Plain forms: send the outbox first, and submit only once.
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (event.defaultPrevented || form.method === "dialog" || form.matches("[hx-post], [hx-get], [hx-put], [data-local]")) return;
@@ -194,7 +195,7 @@
     for (const form of document.forms) setBusy(form, false);
   });
 
-  // Links wait for the outbox, but not for ever: what cannot be saved is kept in the browser.
+  // Links wait for the outbox for a few seconds. Unsaved text stays in the browser's storage.
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href]");
     const plain = link && !event.defaultPrevented && event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey);

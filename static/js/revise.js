@@ -1,12 +1,10 @@
-/* Screen 3: the revised answer keeps its place, and is edited only as it now stands.
+/* The revise screen: the revised response is edited only in its current version.
 
-   The panel on the right scrolls by itself; a swapped panel would begin at its top again.
-   Who goes from a statement straight into the answer waits for the moment until that statement is saved and its words
-   are in the answer: else the edited answer would silently lack them. */
+   When the focus moves from a statement to the response, the response stays read-only until the statement is saved and
+   the response includes it. Otherwise the edited response would silently lack the change. */
 (() => {
   "use strict";
   const ts = window.touchstone;
-  let held = 0;
 
   const answer = () => document.getElementById("response-text");
   const onTheWay = () => {
@@ -19,19 +17,6 @@
     const before = event.target;
     before.readOnly = true;
     await ts.outbox.flush();
-    before.readOnly = false; // still there where the answer no longer follows the statements
-  });
-
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    if (event.detail.target?.id === "workspace") held = document.getElementById("answer")?.scrollTop ?? 0;
-  });
-  document.addEventListener("htmx:afterSwap", () => {
-    const wanted = held;
-    const put = () => document.getElementById("answer")?.scrollTo(0, wanted);
-    held = 0;
-    if (!wanted) return;
-    put();
-    // Once more when the differences are drawn (diff.js does so in the next frame): until then the panel is shorter.
-    requestAnimationFrame(() => requestAnimationFrame(put));
+    before.readOnly = false; // not replaced if the response no longer follows the statements
   });
 })();

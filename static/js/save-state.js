@@ -1,5 +1,5 @@
-/* What the page says about saving: the mark in the bar, the banner over the page, the list of what is not saved,
-   and the panel of a conflict. It reads the outbox and changes nothing by itself. */
+/* What the page shows about saving: the indicator in the bar, the banner, the list of unsaved changes, and the conflict
+   panel. It displays the state of the outbox and passes the user's choices on to it. */
 (() => {
   "use strict";
   const ts = window.touchstone;
@@ -20,7 +20,7 @@
     return el;
   }
 
-  /* --- mark and banner --- */
+  /* --- indicator and banner --- */
 
   function draw({ state, reason, entries, blocked, offline, kept }) {
     const mark = byId("save-state");
@@ -30,14 +30,14 @@
     mark.dataset.state = state;
     const words = { saved: "Saved", saving: "Saving", "not-saved": "Not saved" };
     mark.querySelector(".save-word").textContent = words[state];
-    const why = mark.querySelector(".save-why"); // cut off where the bar is narrow: whole in its title
+    const why = mark.querySelector(".save-why"); // truncated in a narrow bar; the title has the full text
     why.textContent = why.title = state === "not-saved" ? reason : "";
     mark.querySelector("[data-retry]").hidden = state !== "not-saved" || blocked.length === entries.length;
     const list = mark.querySelector("[data-unsaved]");
     list.hidden = !blocked.length && !others.length;
     const n = others.length;
     list.textContent = blocked.length ? "Show" : n === 1 ? "1 change from another page is waiting" : `${n} changes from other pages are waiting`;
-    // Read out only what matters: that something is not saved, and that it is again.
+    // Announce only a failed save, and the recovery from it.
     const say = mark.querySelector("[data-announce]");
     if (state === "not-saved" && before !== "not-saved") say.textContent = `Not saved: ${reason}.`;
     if (state === "saved" && before === "not-saved") say.textContent = "Saved.";
@@ -60,14 +60,14 @@
     }
   });
 
-  /* --- the list of what is not saved --- */
+  /* --- the list of unsaved changes --- */
 
   async function copy(text, el) {
     try {
       await navigator.clipboard.writeText(text);
       el.textContent = "Copied";
     } catch {
-      // No clipboard without https: the text stands selected instead.
+      // The clipboard API needs HTTPS: select the text instead.
       getSelection().selectAllChildren(el.closest(".claim").querySelector(".said"));
       el.textContent = "Selected: press Ctrl+C";
     }
@@ -130,11 +130,11 @@
     else ts.outbox.keepMine(record, field, version);
     dialog().close();
     byId("conflict").replaceChildren();
-    ts.outbox.tryAgain(["conflict"]); // a second one waited for this one
+    ts.outbox.tryAgain(["conflict"]); // another conflict may be waiting
   });
 
   document.addEventListener("DOMContentLoaded", () => {
-    // Put off with Escape: it stays in the list until asked for. (The event comes late: the next panel may be open.)
+    // Closed with Escape: the conflict stays in the list. The event is late, so the next panel may be open already.
     dialog()?.addEventListener("close", () => dialog().open || byId("conflict").replaceChildren());
   });
 })();

@@ -1,17 +1,15 @@
 /* Editing a claim by selecting words in it: a small toolbar offers Replace and Delete.
 
-   <p data-claim-text tabindex="0" data-edit-into="#edit-form">exactly the claim's text</p>
-   <form id="edit-form" data-edit-form hx-post="...">...</form>
+   <p data-claim-text tabindex="0">exactly the claim's text</p>
+   <form data-edit-form hx-post="...">...</form>
 
-   By mouse or finger: select. By keyboard: the claim has the focus, arrows walk over its words, Shift+arrow widens,
-   Enter replaces, Delete deletes; a <button data-select-words="#claim-id"> starts it. The toolbar stands below the
-   claim's last line, and the chosen words stay marked (::highlight(chosen-words)) while the new ones are typed.
-   Result: event touchstone:edit on the claim's text with {kind: "replace"|"delete", start, end, text, replacement}; unless
-   somebody prevents it, hidden inputs kind, start, end, text, replacement are put into the form, which is submitted.
+   With mouse or touch: select. With the keyboard: focus the claim, move over its words with the arrow keys, extend with
+   Shift+arrow, replace with Enter, delete with Delete; <button data-select-words="#claim-id"> starts it. The toolbar is
+   below the claim's last line, and the selected words stay marked (::highlight(chosen-words)) while the user types.
+   The form is submitted with hidden inputs kind ("replace" or "delete"), start, end, text and replacement.
    Offsets count Unicode code points, as Python does; the browser itself counts UTF-16 units. */
 (() => {
   "use strict";
-  const ts = window.touchstone;
   let bar = null;
   let chosen = null; // {home, start, end, text, range}
   let cursor = null; // word mode: {home, anchor, head}, indices of words
@@ -25,7 +23,7 @@
     return range.toString().length; // UTF-16 units
   }
 
-  /** What is selected inside one claim's text, without outer blanks; null when it is nothing. */
+  /** The selection inside one claim's text, without outer blanks, or null. */
   function selected() {
     const selection = getSelection();
     if (!selection.rangeCount || selection.isCollapsed) return null;
@@ -60,7 +58,7 @@
     const input = control("input", { className: "input", name: "replacement", autocomplete: "off", dir: "auto" });
     input.setAttribute("aria-label", "New words");
     const form = control("form", { hidden: true }, words, input, control("button", { className: "btn main" }, "Replace"));
-    form.dataset.local = ""; // nothing of it goes to the server
+    form.dataset.local = ""; // not sent to the server
     ask.addEventListener("click", () => {
       words.textContent = `Replace “${chosen.text}” with`;
       form.hidden = false;
@@ -78,7 +76,7 @@
       if (text && text !== chosen.text) finish("replace", text);
       else input.focus();
     });
-    // Pressing a button of the bar must not undo the selection it is about.
+    // Pressing a button of the toolbar must not clear the selection.
     bar.addEventListener("pointerdown", (event) => event.target !== input && event.preventDefault());
     bar.addEventListener("keydown", (event) => event.key === "Escape" && (event.stopPropagation(), hide(true)));
     bar.append(ask, remove, form);
@@ -86,7 +84,7 @@
     document.body.append(bar);
   }
 
-  /** Below the last line of the claim, near the chosen words: the claim itself is never covered. */
+  /** Below the claim's last line, near the selected words, so the claim is never covered. */
   function place() {
     const gap = 6;
     const words = chosen.range.getBoundingClientRect();
@@ -95,7 +93,7 @@
     bar.style.top = `${chosen.home.getBoundingClientRect().bottom + gap}px`;
   }
 
-  /** The browser shows only one selection, and typing needs it: the mark stays on the words. */
+  /** Marks the words: the browser's only selection moves to the input while the user types. */
   function mark(range) {
     if (!window.CSS?.highlights) return;
     if (range) CSS.highlights.set("chosen-words", new Highlight(range));
@@ -122,14 +120,11 @@
   }
 
   function finish(kind, replacement) {
-    const { home, start, end, text } = chosen;
-    const detail = { kind, start, end, text, replacement };
+    const { start, end, text } = chosen;
     hide(true);
     getSelection().removeAllRanges();
-    const go = home.dispatchEvent(new CustomEvent("touchstone:edit", { bubbles: true, cancelable: true, detail }));
-    const form = document.querySelector(home.dataset.editInto || "[data-edit-form]");
-    if (!go || !form) return;
-    for (const [name, value] of Object.entries(detail)) {
+    const form = document.querySelector("[data-edit-form]");
+    for (const [name, value] of Object.entries({ kind, start, end, text, replacement })) {
       let input = form.querySelector(`input[name="${name}"]`);
       if (!input) {
         input = control("input", { type: "hidden", name });
@@ -141,7 +136,7 @@
   }
 
   function look() {
-    if (bar && !bar.hidden && bar.contains(document.activeElement)) return; // the new words are being typed
+    if (bar && !bar.hidden && bar.contains(document.activeElement)) return; // the user is typing the new words
     const now = selected();
     if (!now) {
       hide(false);
@@ -152,7 +147,7 @@
   }
 
   document.addEventListener("pointerup", (event) => !event.target.closest?.(".select-bar") && setTimeout(look, 0));
-  // A finger moves the ends of a selection without pointer events.
+  // On touch screens the handles of a selection move without pointer events.
   let pause = null;
   document.addEventListener("selectionchange", () => {
     clearTimeout(pause);
@@ -220,5 +215,4 @@
   for (const moved of ["scroll", "resize"]) {
     window.addEventListener(moved, () => chosen?.home.isConnected && bar && !bar.hidden && place(), { passive: true });
   }
-  ts.selectedWords = selected;
 })();

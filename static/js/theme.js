@@ -1,14 +1,38 @@
-/* Applies the chosen theme before the first paint: this one file is loaded blocking, in the head.
+/* Applies the chosen theme before the first paint. This is the only script that blocks in the head, so it also defines
+   touchstone.stored, which the other scripts use.
    "auto" (nothing stored) follows the system. Radio buttons named "theme" anywhere on a page change it. */
 (() => {
   "use strict";
   const KEY = "touchstone.theme";
   const root = document.documentElement;
+  const ts = (window.touchstone = window.touchstone || {});
+
+  /* JSON values in localStorage. If storage is disabled, full or damaged, a value lasts only as long as the page:
+     get returns null and set does nothing. Setting null removes the key. */
+  ts.stored = {
+    get(key) {
+      try {
+        return JSON.parse(localStorage.getItem(key));
+      } catch {
+        return null;
+      }
+    },
+    set(key, value) {
+      try {
+        if (value === null) localStorage.removeItem(key);
+        else localStorage.setItem(key, JSON.stringify(value));
+      } catch {
+        // see above
+      }
+    },
+  };
+
+  // The theme is stored as a bare word, not as JSON.
   let chosen = "auto";
   try {
     chosen = localStorage.getItem(KEY) || "auto";
   } catch {
-    // Storage is switched off: the choice then lasts for this page only.
+    // storage disabled
   }
 
   function apply(theme) {
@@ -30,7 +54,7 @@
       if (chosen === "auto") localStorage.removeItem(KEY);
       else localStorage.setItem(KEY, chosen);
     } catch {
-      // as above
+      // storage disabled: the theme lasts for this page only
     }
   });
 })();

@@ -1,10 +1,9 @@
-/* Screen 2: where focus goes, and forms whose text outlives the page.
+/* The verify screen: where the focus goes, and forms that open under a button.
 
-   The server tells with a save: touchstone:claim-complete (this was the claim's last answer: the next open claim opens,
-   [data-next-open]), touchstone:claim-false (the edit is asked next: the claim's text gets the focus) and
-   touchstone:claim-undecided (whether somebody searched is asked next: Y and X choose).
-   [data-goto="id"] focuses what is missing. details.add is a form that opens under a button; [data-fold] closes it and
-   forgets its draft (drafts.js). */
+   A save triggers touchstone:claim-complete (this was the claim's last answer: the next open claim is opened through
+   [data-next-open]), touchstone:claim-false (the edit comes next: the claim's text gets the focus) or
+   touchstone:claim-undecided (the next question is whether the evidence is sufficient).
+   [data-fold] closes a form under a button and discards its draft (drafts.js). */
 (() => {
   "use strict";
   const ts = window.touchstone;
@@ -32,8 +31,7 @@
     first?.closest("fieldset").scrollIntoView({ block: "nearest" });
   });
 
-  /** The workspace is new: focus that has got lost goes to the row that is asked next. Another claim is read from its
-      beginning. */
+  /** After the workspace was replaced: a lost focus goes to the current row, and another claim starts at its top. */
   function arrive(event) {
     if (event.target.id !== "workspace") return;
     const another = opened() !== shown;
@@ -48,21 +46,11 @@
     if (!another) row.scrollIntoView({ block: "nearest" });
   }
 
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest("[data-goto]");
-    const goal = link && document.getElementById(link.dataset.goto);
-    if (!goal) return;
-    event.preventDefault();
-    const control = goal.matches("[data-row]") ? goal : goal.querySelector("input:checked, input, button");
-    goal.scrollIntoView({ block: "nearest" });
-    (control || goal).focus({ preventScroll: true });
-  });
-
   /* --- forms under buttons --- */
 
   document.addEventListener("change", (event) => {
     const { dataset, value } = event.target;
-    // Who searched has found something, perhaps: the form is at hand, the focus stays.
+    // Someone who searched may want to add evidence: open the form, but leave the focus.
     if (dataset.field === "evidence_sufficient" && value === "no") document.getElementById("add-evidence")?.setAttribute("open", "");
   });
 
@@ -79,20 +67,20 @@
       return;
     }
     const summary = event.target.closest("summary");
-    // The details open after this event.
+    // The details element opens after this event.
     if (summary) setTimeout(() => summary.parentElement.open && enter(summary.parentElement), 0);
   });
 
-  /** What was opened to be filled in is in sight, and its first field has the focus. */
+  /** Brings an opened form into view and focuses its first field. */
   function enter(details) {
-    if (details.matches(".held")) details.scrollIntoView({ block: "nearest" }); // by its key, from further down
+    if (details.matches(".held")) details.scrollIntoView({ block: "nearest" }); // opened by its key, it may be out of view
     const field = details.querySelector("input:not([type=hidden], [type=radio], [type=checkbox]), textarea");
     if (!field) return;
     if (details.matches(".fold")) details.scrollIntoView({ block: "nearest" });
     field.focus({ preventScroll: details.matches(".fold") });
   }
 
-  /* --- what could not be done shows as it was --- */
+  /* --- a failed choice shows its old state again --- */
 
   for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
     document.addEventListener(failure, ({ detail }) => {
