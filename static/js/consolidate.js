@@ -246,6 +246,7 @@
         const [box] = unsent();
         if (!box) return;
         for (let el = box.closest("details"); el; el = el.parentElement.closest("details")) el.open = true;
+        box.closest("[popover]:not(:popover-open)")?.showPopover();
         goToText(box);
       }
     },
