@@ -148,6 +148,17 @@ def test_what_is_typed_at_once_is_text_and_nobody_signs_over_a_text_not_sent(pag
     expect(page.locator("#foot")).to_contain_text("You have signed; Ben has not yet.")
 
 
+def test_the_link_to_an_unsent_text_opens_its_popover(pages: list[Page]) -> None:
+    page = pages[0]
+    text = page.locator("#ask-whole-text")
+    page.locator("[popovertarget=ask-whole]").click()
+    page.keyboard.type("Which one?")
+    page.keyboard.press("Escape")
+    expect(text).to_be_hidden()
+    page.get_by_role("link", name="1 text not sent").click()
+    expect(text).to_be_focused()
+
+
 def test_a_choice_that_came_too_late_stands_beside_the_others(
     pages: list[Page], people: tuple[User, User], document: Document
 ) -> None:
