@@ -5,10 +5,9 @@ prompts until there are enough, 10,000 of them with about 73,000 claims and 367,
 as the commands do, on a private PostgreSQL that writes to the disk as in earnest. Each step is a process of its own:
 
 - wall: seconds from the first byte read to the last one written, without the start of Python and Django;
-- own CPU: seconds that this process computed, with those that it started, and database CPU: those of PostgreSQL's
-  processes (blank where it runs elsewhere): what the step costs on a quiet machine too;
-- memory: the most that the step's process held at any moment, Python and Django included (80 MB by themselves), and
-  the most that one it started held;
+- own CPU: seconds that this process computed, and database CPU: those of PostgreSQL's processes (blank where it runs
+  elsewhere): what the step costs on a quiet machine too;
+- memory: the most that the step's process held at any moment, Python and Django included (80 MB by themselves);
 - queries: statements sent to the database; rows that are copied in are no statements.
 
 Nothing is kept in a cache from one step to the next. Exports are counted and thrown away, not written to a disk.
@@ -180,31 +179,24 @@ def run_step(options: argparse.Namespace) -> None:
         return execute(*arguments)
 
     result = Result(options.step)
-    began, computed = time.perf_counter(), _computed()
+    began, computed = time.perf_counter(), time.process_time()
     with connection.execute_wrapper(counted):
         result.documents, result.bytes = step(options)
-    result.wall, result.own_cpu = time.perf_counter() - began, _computed() - computed
+    result.wall, result.own_cpu = time.perf_counter() - began, time.process_time() - computed
     result.queries, result.memory = queries, _most_memory()
     print(json.dumps(asdict(result)))
 
 
-def _computed() -> float:
-    """Seconds of this process and of those that it has started."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
 def _most_memory() -> float:
-    """The most memory of this process so far and of the largest that it has started, in MB."""
-    import resource
-
-    # What a process had begins, by getrusage, with what its parent had: for a started one it is a little too much.
-    started = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    """The most memory of this process so far, in MB."""
+    # What a process had begins, by getrusage, with what its parent had: it comes second.
     with contextlib.suppress(OSError), Path("/proc/self/status").open() as status:
         for line in status:
             if line.startswith("VmHWM:"):
-                return (int(line.split()[1]) + started) * 1024 / 1e6
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + started) * 1024 / 1e6
+                return int(line.split()[1]) * 1024 / 1e6
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
 # --- data and database ----------------------------------------------------------------------------
