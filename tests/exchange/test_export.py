@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import tracemalloc
-from collections.abc import Iterator
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,9 +13,7 @@ from annotator.core.actions.benchmarks import create_benchmark
 from annotator.core.models import Annotation, Benchmark, Claim, Document
 from annotator.core.vocabulary import AnnotationKind, Phase, Removal, Stage
 from annotator.exchange.actions.imports import import_documents, import_gold
-from annotator.exchange.exports import catalogue
 from annotator.exchange.formats import factcheck_bench
-from annotator.exchange.formats.packing import PackingError
 from annotator.exchange.queries import export
 from annotator.exchange.queries.export import count_documents
 from tests.factories import BenchmarkFactory, DocumentFactory, decomposed, member, prefill, verified, with_corpus
@@ -160,17 +157,3 @@ def test_a_failure_leaves_the_old_file_as_it_was(benchmark, tmp_path, monkeypatc
 def test_a_place_that_cannot_be_written(benchmark, tmp_path):
     with pytest.raises(CommandError, match="cannot be written"):
         call_command("export", "--benchmark", "trial", "--output", str(tmp_path / "none" / "out.jsonl"))
-
-
-def test_what_broke_while_it_was_packed_is_said(benchmark, tmp_path, monkeypatch):
-    gold(benchmark, 1)
-
-    def broken(files: object) -> Iterator[bytes]:
-        yield b"PK"
-        raise PackingError("the process that packs it is gone")
-
-    monkeypatch.setattr(catalogue, "zip_of_many", broken)
-    target = tmp_path / "out.zip"
-    with pytest.raises(CommandError, match=r"out\.zip cannot be written: the process that packs it is gone\.$"):
-        call_command("export", "--benchmark", "trial", "--format", "original-tool", "--output", str(target))
-    assert not list(tmp_path.iterdir())

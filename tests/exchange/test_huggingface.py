@@ -69,8 +69,10 @@ def two_people(benchmark: Benchmark, document: Document, owner: User, ada: User,
 
 
 def write(folder: Path, benchmark: Benchmark, **options: Any) -> Path:
-    folder.mkdir()
-    huggingface.write(folder, benchmark, lambda: gold_documents(benchmark), options.pop("about", ABOUT), **options)
+    about = options.pop("about", ABOUT)
+    for name, pieces in huggingface.files(benchmark, lambda: gold_documents(benchmark), about, **options):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"".join(pieces))
     return folder
 
 

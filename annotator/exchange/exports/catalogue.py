@@ -19,7 +19,7 @@ from annotator.exchange.exports import croissant, huggingface, prov
 from annotator.exchange.formats import averitec, factcheck_bench, fastfact, original_tool, subtasks, veriscore
 from annotator.exchange.formats.about import About
 from annotator.exchange.formats.gold import GoldDocument
-from annotator.exchange.formats.packing import zip_of_many
+from annotator.exchange.formats.writing import Documents
 from annotator.exchange.formats.zipping import NamedFiles, zip_of
 from annotator.exchange.native import touchstone
 from annotator.exchange.queries import native
@@ -59,7 +59,6 @@ class Reading:
 
 
 Pieces = Iterator[bytes]
-Documents = Callable[[], Iterator[GoldDocument]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +125,6 @@ def _croissant(reading: Reading) -> Pieces:
     return zip_of(croissant.files(reading.documents, _about(reading.benchmark)))
 
 
-def _original_tool(reading: Reading) -> Pieces:
-    return zip_of_many(original_tool.files(reading.documents))
-
-
 _ALL: tuple[ExportFormat, ...] = (
     ExportFormat(
         name=factcheck_bench.NAME,
@@ -165,7 +160,7 @@ _ALL: tuple[ExportFormat, ...] = (
         description="What the three screens of the original annotation tool take and give, for going on there.",
         suffix=".zip",
         media_type=ZIP,
-        write=_original_tool,
+        write=zipped(original_tool.files),
     ),
     ExportFormat(
         name="csv",

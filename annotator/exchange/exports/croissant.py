@@ -16,7 +16,7 @@ from typing import Any
 
 from annotator.core.file_problems import FileError
 from annotator.exchange.formats.about import About
-from annotator.exchange.formats.spool import Files, pieces_of
+from annotator.exchange.formats.writing import Documents, Files, pieces_of
 from annotator.exchange.tables import tables
 from annotator.exchange.tables.table_columns import TABLES, Column, Kind, Table
 
@@ -88,7 +88,7 @@ class Sums:
         self.sha256[name], self.size[name] = counted.hexdigest(), size
 
 
-def files(documents: tables.Documents, about: About) -> Files:
+def files(documents: Documents, about: About) -> Files:
     """The five CSV tables and the metadata that describe them, last: (file name, its content piece by piece)."""
     sums = Sums()
     for name, pieces in tables.files(documents):

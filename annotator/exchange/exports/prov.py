@@ -20,7 +20,6 @@ from urllib.parse import quote
 from django.conf import settings
 
 from annotator.core.models import Benchmark
-from annotator.exchange.formats.ahead import ahead
 from annotator.exchange.native import touchstone
 from annotator.exchange.queries.provenance import Named, Provenance, Run, Thing, Work, provenance_of
 from annotator.exchange.tables.tables import time_text
@@ -40,14 +39,9 @@ def lines(
     """A line for each document, with its line break. ``include`` as in ``annotator.exchange.queries.export``;
     ``named``: people
     by user name instead of pseudonym; ``on_document`` is called after each line."""
-
-    def write(read: list[Provenance]) -> list[bytes]:
-        return [touchstone.line(prov_document(each, benchmark.public_id)) for each in read]
-
-    for written in ahead(provenance_of(benchmark, include=include, named=named), write):
-        for line in written:
-            yield line
-            on_document()
+    for each in provenance_of(benchmark, include=include, named=named):
+        yield touchstone.line(prov_document(each, benchmark.public_id))
+        on_document()
 
 
 def prov_document(provenance: Provenance, benchmark_id: str) -> dict[str, Any]:

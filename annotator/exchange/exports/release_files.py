@@ -20,7 +20,7 @@ from annotator.exchange.exports.dataset_card import CARD
 from annotator.exchange.formats import factcheck_bench
 from annotator.exchange.formats.about import About
 from annotator.exchange.formats.gold import GoldDocument
-from annotator.exchange.formats.zipping import portable, zip_of
+from annotator.exchange.formats.zipping import zip_of
 from annotator.exchange.models import Release
 from annotator.exchange.native import touchstone
 from annotator.exchange.queries import native
@@ -174,7 +174,7 @@ def pack(folder: Path, top: str) -> Iterator[bytes]:
     """The folder as a ZIP, below one folder ``top``: sorted and without dates, so that the same files give the same
     bytes."""
     files = ((f"{top}/{path.relative_to(folder).as_posix()}", blocks_of(path)) for path in _paths(folder))
-    yield from zip_of(files, packer=portable)
+    yield from zip_of(files)
 
 
 def hash_of(path: Path) -> str:

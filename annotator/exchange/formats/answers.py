@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar
 
 from annotator.core.file_problems import BadRow, RowError, complain
-from annotator.core.lines import check_encoding, json_object, kind_of, read_lines, read_list
+from annotator.core.lines import check_encoding, kind_of, read_list, read_objects
 
 SUPPORTED, NOT_SUPPORTED, NO_FACT = "supported", "not_supported", "no_fact"
 # What the labels of the field say of a claim (FastFact, appendix: S, N and I; VeriScore 2.3).
@@ -70,15 +70,8 @@ def read_rows(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) 
     check_encoding(stream)
     if stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
         yield from _listed(stream, parse)
-        return
-    for line in read_lines(stream):
-        if isinstance(line, BadRow):
-            yield line
-            continue
-        try:
-            yield parse(json_object(line.text()), line.number)
-        except RowError as error:
-            yield error.at(line.number)
+    else:
+        yield from read_objects(stream, parse)
 
 
 def _listed(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) -> Iterator[Row | BadRow]:

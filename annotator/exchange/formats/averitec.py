@@ -14,9 +14,8 @@ from typing import Any, BinaryIO
 
 from annotator.core.file_problems import BadRow, RowError, complain
 from annotator.core.lines import kind_of
-from annotator.core.released import remember, spelled, storable
+from annotator.core.released import remember, spelled, storable, storable_text
 from annotator.core.vocabulary import ClaimType, Factuality, SentenceType, StanceLabel
-from annotator.exchange.formats.ahead import ahead
 from annotator.exchange.formats.answers import read_rows
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.exchange.formats.incoming import IncomingDocument, IncomingSentence, document, hash_of
@@ -24,7 +23,6 @@ from annotator.exchange.formats.writing import (
     document_key,
     evidence_of,
     is_contested,
-    json_bytes,
     metadata_of,
     model_of,
     numbered_claims,
@@ -73,9 +71,9 @@ _DATE = re.compile(r"(\d{1,2})-(\d{1,2})-(\d{4})")
 def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
     """One file: a JSON list, with one checked claim a line."""
     before = "[\n"
-    for written in ahead(documents, lambda read: [json_bytes(row).decode() for gold in read for row in rows(gold)]):
-        for line in written:
-            yield before + line
+    for gold in documents:
+        for row in rows(gold):
+            yield before + storable_text(row)
             before = ",\n"
     yield "[]\n" if before == "[\n" else "\n]\n"
 

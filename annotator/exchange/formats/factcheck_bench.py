@@ -24,7 +24,6 @@ from annotator.core.released_labels import (
     STANCE,
 )
 from annotator.core.vocabulary import Factuality
-from annotator.exchange.formats.ahead import ahead
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 
 NAME = "factcheck-bench"
@@ -72,8 +71,8 @@ CLAIM_FIELDS = (
 
 def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
     """The lines of the file, with their line breaks."""
-    for written in ahead(documents, lambda read: [line(document) + "\n" for document in read]):
-        yield from written
+    for document in documents:
+        yield line(document) + "\n"
 
 
 def line(document: GoldDocument) -> str:

@@ -15,7 +15,6 @@ from annotator.core.file_problems import BadRow, RowError
 from annotator.core.lines import kind_of, read_objects
 from annotator.core.released import ABSENT, remember, spelled, storable
 from annotator.core.vocabulary import ClaimType, Factuality
-from annotator.exchange.formats.ahead import ahead
 from annotator.exchange.formats.claims_of_answers import answered_document, as_released, one_sentence
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence
 from annotator.exchange.formats.writing import (
@@ -65,8 +64,8 @@ _NO_TOKENS = {
 
 def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
     """One answer a line."""
-    for written in ahead(documents, lambda read: [json_line(render(document)) for document in read]):
-        yield from written
+    for document in documents:
+        yield json_line(render(document))
 
 
 def render(document: GoldDocument) -> dict[str, Any]:

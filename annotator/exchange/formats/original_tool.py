@@ -8,6 +8,7 @@ the table.
 
 from __future__ import annotations
 
+import json
 import lzma
 import re
 import zipfile
@@ -19,20 +20,11 @@ from typing import Any, BinaryIO
 from annotator.core import released_labels
 from annotator.core.file_problems import BadRow, FileError, RowError
 from annotator.core.lines import MAX_LINE_BYTES, Line, json_object
-from annotator.core.released import remember, spelled
+from annotator.core.released import remember, spelled, storable_json, storable_text
 from annotator.exchange.formats import factcheck_bench, factcheck_bench_reader
 from annotator.exchange.formats.gold import GoldDocument
 from annotator.exchange.formats.incoming import FIELDS, hash_of, picked
-from annotator.exchange.formats.quick_json import in_ascii, moved_in, object_of
-from annotator.exchange.formats.spool import Files
-from annotator.exchange.formats.writing import (
-    Documents,
-    document_key,
-    json_bytes,
-    json_members,
-    metadata_of,
-    source_of,
-)
+from annotator.exchange.formats.writing import Documents, document_key, metadata_of, source_of
 
 NAME = "original-tool"
 INDENT = 4  # of the tool's files but one
@@ -86,32 +78,28 @@ _DERIVED = ("response_factuality", "sentence_factuality_label", "claims_factuali
 # --- writing --------------------------------------------------------------------------------------
 
 
-def files(documents: Documents) -> Files:
+def files(documents: Documents) -> Iterator[tuple[str, list[str]]]:
     """The files of all documents, numbered from 0; a stage that is not agreed has no output."""
     for number, document in enumerate(documents()):
         for name, text in screens(document).items():
-            yield f"{number}_{name}.json", iter([text])
+            yield f"{number}_{name}.json", [text]
 
 
-def screens(document: GoldDocument) -> dict[str, bytes]:
-    """The texts of a document's files by the part of their names after the number.
-
-    Most of a file stands in others, too, so each field of a sentence is made into JSON once.
-    """
+def screens(document: GoldDocument) -> dict[str, str]:
+    """The texts of a document's files by the part of their names after the number."""
     rendered = factcheck_bench.render(document)["sentences"]
     sentences = {name: _named(values) for name, values in rendered.items()}
-    members = {_json(name): json_members(values, indent=INDENT, depth=2) for name, values in sentences.items()}
     start = {"prompt": document.prompt, "response": document.response}
     found = {"screen1": _json(_screen_1(document))}
     if sentences:
         found["screen1_output"] = _json(_only(sentences, _SCREEN_1_OUTPUT), indent=2)
-        found["screen2"] = in_ascii(_object_of(members, _SCREEN_2))
+        found["screen2"] = json.dumps(storable_json(_only(sentences, _SCREEN_2)), indent=INDENT)
     if document.verified:
-        found["screen2_output"] = _object_of(members, _SCREEN_2_OUTPUT)
-        found["screen3"] = _screen_3(start, _object_of(members, _SCREEN_3))
+        found["screen2_output"] = _json(_only(sentences, _SCREEN_2_OUTPUT))
+        found["screen3"] = _json(start | {"sentences": _only(sentences, _SCREEN_3)})
     if document.revised:
-        revised = start | {"revised_response": document.revised_response}
-        found["screen3_output"] = _screen_3(revised, _object_of(members, _SCREEN_3_OUTPUT))
+        start["revised_response"] = document.revised_response
+        found["screen3_output"] = _json(start | {"sentences": _only(sentences, _SCREEN_3_OUTPUT)})
     return found
 
 
@@ -126,20 +114,6 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _only(sentences: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
     return {key: {name: values[name] for name in fields if name in values} for key, values in sentences.items()}
-
-
-def _object_of(sentences: Mapping[bytes, Mapping[str, bytes]], fields: Sequence[str]) -> bytes:
-    """Some members of each sentence as JSON; the sentences' names are JSON already."""
-    found = [
-        name + b": " + object_of([members[field] for field in fields if field in members], indent=INDENT, depth=2)
-        for name, members in sentences.items()
-    ]
-    return object_of(found, indent=INDENT)
-
-
-def _screen_3(start: Mapping[str, Any], sentences: bytes) -> bytes:
-    members = [*json_members(start, indent=INDENT).values(), b'"sentences": ' + moved_in(sentences, indent=INDENT)]
-    return object_of(members, indent=INDENT)
 
 
 def _screen_1(document: GoldDocument) -> dict[str, Any]:
@@ -164,8 +138,8 @@ def _key(name: str) -> str:
     return f"{NAME}.{name}"
 
 
-def _json(value: Any, *, indent: int = INDENT) -> bytes:
-    return json_bytes(value, indent=indent)
+def _json(value: Any, *, indent: int = INDENT) -> str:
+    return storable_text(value, indent=indent)
 
 
 # --- reading --------------------------------------------------------------------------------------

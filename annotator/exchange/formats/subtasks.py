@@ -15,10 +15,16 @@ from annotator.core.file_problems import BadRow, complain
 from annotator.core.lines import kind_of, read_objects
 from annotator.core.released_labels import CHECKWORTHINESS, NOT_APPLICABLE, STANCE
 from annotator.core.vocabulary import ClaimType, Factuality
-from annotator.exchange.formats.ahead import ahead
 from annotator.exchange.formats.gold import GoldDocument
-from annotator.exchange.formats.spool import Files, in_one_pass
-from annotator.exchange.formats.writing import Documents, document_key, json_lines, numbered_claims
+from annotator.exchange.formats.writing import (
+    Documents,
+    Files,
+    contents,
+    document_key,
+    json_line,
+    numbered_claims,
+    temporary_files,
+)
 
 NAME = "subtasks"
 
@@ -41,20 +47,11 @@ class Subtask:
 
 def files(documents: Documents) -> Files:
     """The five files, in one pass over the documents."""
-    return in_one_pass([subtask.file for subtask in LARGEST_FIRST], _parts(documents()))
-
-
-def _parts(documents: Iterator[GoldDocument]) -> Iterator[tuple[str, bytes]]:
-    for written in ahead(documents, _lines_of):
-        yield from written
-
-
-def _lines_of(documents: list[GoldDocument]) -> list[tuple[str, bytes]]:
-    """What some documents add to each file."""
-    return [
-        (subtask.file, json_lines(row for document in documents for row in subtask.rows(document)))
-        for subtask in SUBTASKS
-    ]
+    with temporary_files(subtask.file for subtask in SUBTASKS) as found:
+        for document in documents():
+            for subtask in SUBTASKS:
+                found[subtask.file].writelines(json_line(row).encode() for row in subtask.rows(document))
+        yield from contents(found)
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -179,8 +176,6 @@ SUBTASKS = (
         lists=("claim list",),
     ),
 )
-# What is streamed first is packed while the documents are read: most rows are about passages.
-LARGEST_FIRST = sorted(SUBTASKS, key=lambda subtask: "evidence" not in subtask.texts)
 
 
 # --- reading --------------------------------------------------------------------------------------

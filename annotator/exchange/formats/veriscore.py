@@ -13,12 +13,20 @@ from annotator.core.file_problems import BadRow
 from annotator.core.lines import kind_of, read_objects
 from annotator.core.released import ABSENT, remember, storable
 from annotator.core.vocabulary import ClaimType, Factuality
-from annotator.exchange.formats.ahead import ahead
 from annotator.exchange.formats.claims_of_answers import answered_document, as_released, one_sentence, sentence_with
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.exchange.formats.incoming import place_of
-from annotator.exchange.formats.spool import Files, in_one_pass
-from annotator.exchange.formats.writing import Documents, document_key, evidence_of, json_bytes, model_of, source_of
+from annotator.exchange.formats.writing import (
+    Documents,
+    Files,
+    contents,
+    document_key,
+    evidence_of,
+    json_line,
+    model_of,
+    source_of,
+    temporary_files,
+)
 
 NAME = "veriscore"
 
@@ -50,25 +58,14 @@ _LEFT_OUT = {
 
 
 def files(documents: Documents) -> Files:
-    """The three files, in one pass over the documents. The largest comes first: it is packed while they are read."""
-    return in_one_pass([LABELS_FILE, EVIDENCE_FILE, CLAIMS_FILE], _parts(documents()))
-
-
-def _parts(documents: Iterator[GoldDocument]) -> Iterator[tuple[str, bytes]]:
-    for written in ahead(documents, _lines_of):
-        yield from written
-
-
-def _lines_of(documents: list[GoldDocument]) -> list[tuple[str, bytes]]:
-    """What some documents add to each file."""
-    lines: dict[str, list[bytes]] = {file: [] for file in _LEFT_OUT}
-    for document in documents:
-        # Each field is written out once, though all three files may have it.
-        fields = {name: json_bytes(name) + b": " + json_bytes(value) for name, value in render(document).items()}
-        for file, left_out in _LEFT_OUT.items():
-            text = b", ".join([field for name, field in fields.items() if name not in left_out])
-            lines[file].append(b"{" + text + b"}\n")
-    return [(file, b"".join(each)) for file, each in lines.items()]
+    """The three files, in one pass over the documents."""
+    with temporary_files(_LEFT_OUT) as found:
+        for document in documents():
+            fields = render(document)
+            for name, left_out in _LEFT_OUT.items():
+                row = {field: value for field, value in fields.items() if field not in left_out}
+                found[name].write(json_line(row).encode())
+        yield from contents(found)
 
 
 def render(document: GoldDocument) -> dict[str, Any]:

@@ -1,50 +1,50 @@
-"""What the formats share that are written as JSON from gold documents."""
+"""What the formats share that are written from gold documents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from tempfile import TemporaryFile
+from typing import IO, Any
 
-from annotator.core.released import storable_json, storable_text
+from annotator.core.released import storable_text
 from annotator.core.vocabulary import StanceLabel
-from annotator.exchange.formats import quick_json
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 
 # Begins the documents anew each time it is called, so that several files can be written from them.
 Documents = Callable[[], Iterator[GoldDocument]]
+# Names of files, each with its content piece by piece.
+Files = Iterator[tuple[str, Iterator[bytes]]]
+
+PIECE = 1 << 18  # bytes read at once from a file
 
 _SUPPORTS = (StanceLabel.COMPLETELY_SUPPORT, StanceLabel.PARTIALLY_SUPPORT)
 
 
+@contextmanager
+def temporary_files(names: Iterable[str]) -> Iterator[dict[str, IO[bytes]]]:
+    """Temporary files by name, so that several files are written in one pass: they belong together, and the database is
+    read once."""
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(TemporaryFile()) for name in names}
+
+
+def contents(files: Mapping[str, IO[bytes]]) -> Files:
+    """What was written to each temporary file."""
+    for name, file in files.items():
+        file.seek(0)
+        yield name, pieces_of(file)
+
+
+def pieces_of(file: IO[bytes]) -> Iterator[bytes]:
+    """The rest of an open file."""
+    return iter(partial(file.read, PIECE), b"")
+
+
 def json_line(value: Any) -> str:
-    """A value as one line of JSON, with its line break; without NUL and halves of surrogate pairs."""
-    return json_bytes(value).decode() + "\n"
-
-
-def json_lines(values: Iterable[Any]) -> bytes:
-    """The lines of several values, in UTF-8."""
-    return b"".join([json_bytes(value) + b"\n" for value in values])
-
-
-def json_bytes(value: Any, *, indent: int | None = None) -> bytes:
-    """A value as JSON, as ``storable_text`` gives it, in UTF-8."""
-    try:
-        found = quick_json.dumps(value, indent=indent)
-    except ValueError:  # a number beyond a double's range, or half of a surrogate pair
-        found = b""
-    # NUL is written as an escape; a text that merely looks like one is no harm.
-    is_plain = found and b"\\u0000" not in found
-    return found if is_plain else storable_text(value, indent=indent).encode()
-
-
-def json_members(values: Mapping[str, Any], *, indent: int, depth: int = 1) -> dict[str, bytes]:
-    """Each member of an object as ``json_bytes`` would write it so deep in a document, for ``quick_json.object_of``."""
-    try:
-        found = quick_json.members(values, indent=indent, depth=depth)
-    except ValueError:
-        found = {}
-    is_plain = found and b"\\u0000" not in b"".join(found.values())
-    return found if is_plain else quick_json.members(storable_json(values), indent=indent, depth=depth)
+    """A value as one line of JSON, with its line break, as ``storable_text`` gives it."""
+    return storable_text(value) + "\n"
 
 
 def document_key(document: GoldDocument) -> str:

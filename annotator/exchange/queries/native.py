@@ -39,7 +39,6 @@ from annotator.core.models import (
 from annotator.core.queries.pseudonyms import Keys
 from annotator.core.visibility import sees_annotation
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, RunState, Stage
-from annotator.exchange.formats.ahead import ahead
 from annotator.exchange.formats.incoming import hash_of
 from annotator.exchange.native import touchstone
 from annotator.exchange.native.touchstone import Table, in_order
@@ -75,10 +74,9 @@ def lines(
     pseudonyms."""
     people = Keys(benchmark, named=named)
     yield touchstone.line(_header(benchmark, include, people))
-    for written in ahead(_documents(benchmark, include, people), lambda read: [touchstone.line(each) for each in read]):
-        for line in written:
-            yield line
-            on_document()
+    for each in _documents(benchmark, include, people):
+        yield touchstone.line(each)
+        on_document()
 
 
 def _documents(benchmark: Benchmark, include: str, people: Keys) -> Iterator[Row]:

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from annotator.core.file_problems import FileError
 from annotator.exchange.formats.gold import GoldDocument
-from annotator.exchange.formats.spool import Files, pieces_of
+from annotator.exchange.formats.writing import Documents, Files, contents, temporary_files
 from annotator.exchange.tables.table_columns import TABLES, Kind, Table
-from annotator.exchange.tables.tables import Documents, Row, rows_of
+from annotator.exchange.tables.tables import Row, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,13 +47,9 @@ def files(documents: Documents) -> Files:
     Everything is read before the first name is there. Raises MissingParquetError without pyarrow.
     """
     _check()
-    with ExitStack() as stack:
-        written = {table.name: stack.enter_context(TemporaryFile()) for table in TABLES}
-        _write(written, documents())
-        for name, file in written.items():
-            file.seek(0)
-            yield name + SUFFIX, pieces_of(file)
-            file.close()
+    with temporary_files(table.name + SUFFIX for table in TABLES) as found:
+        _write(found, documents())
+        yield from contents(found)
 
 
 def _write(written: dict[str, Any], documents: Iterable[GoldDocument]) -> None:
@@ -64,7 +59,7 @@ def _write(written: dict[str, Any], documents: Iterable[GoldDocument]) -> None:
     schemas = {table.name: schema_of(table) for table in TABLES}
     with ExitStack() as stack:
         writers = {
-            name: stack.enter_context(parquet.ParquetWriter(written[name], schema, compression="zstd"))
+            name: stack.enter_context(parquet.ParquetWriter(written[name + SUFFIX], schema, compression="zstd"))
             for name, schema in schemas.items()
         }
         for number, document in enumerate(documents, start=1):

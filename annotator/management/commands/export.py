@@ -49,7 +49,7 @@ class Command(BaseCommand):
         try:
             _write(pieces, target)
         except OSError as error:
-            raise CommandError(f"{target} cannot be written: {error.strerror or error}.") from None
+            raise CommandError(f"{target} cannot be written: {error.strerror}.") from None
         self.stderr.write(f"{reading.count()} documents written to {target}.")
 
     def _print(self, pieces: Iterator[bytes]) -> None:

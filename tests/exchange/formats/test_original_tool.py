@@ -30,7 +30,7 @@ def zipped(files: Mapping[str, str | bytes]) -> io.BytesIO:
 
 
 def files(*documents: GoldDocument) -> dict[str, str]:
-    return {name: b"".join(text).decode() for name, text in original_tool.files(lambda: iter(documents))}
+    return {name: "".join(text) for name, text in original_tool.files(lambda: iter(documents))}
 
 
 def read(found: Mapping[str, str | bytes]) -> list[GoldDocument | BadRow]:

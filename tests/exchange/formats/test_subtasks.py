@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from annotator.core.file_problems import BadRow
 from annotator.core.texts.edits import Operation
 from annotator.core.vocabulary import EditKind
 from annotator.exchange.formats import subtasks
-from annotator.exchange.formats.ahead import BATCH
 from annotator.exchange.formats.gold import GoldDocument
 from tests.gold_documents import CONTESTED, FALSE, OPEN, OPINION, REVISED, TRUE, gold_document
 
@@ -139,18 +137,3 @@ def test_nul_and_halves_of_surrogate_pairs_are_left_out() -> None:
     document = gold_document()
     document.sentences[0].claims[0].text = "Ada\x00 wrote \ud800notes."
     assert rows(2, document)[0]["claim"] == "Ada wrote notes."
-
-
-def test_documents_are_written_while_they_are_read() -> None:
-    taken = 0
-
-    def documents() -> Iterator[GoldDocument]:
-        nonlocal taken
-        for _ in range(1000):
-            taken += 1
-            yield gold_document()
-
-    files = subtasks.files(documents)
-    _, text = next(files)
-    next(text)
-    assert taken == 2 * BATCH
