@@ -5,12 +5,17 @@ Where a test lies says what it may do:
 guards                  no sockets at all (PostgreSQL's own library is not held back)
 <area>, contract        this machine only
 browser                 this machine only, with the system's Chromium; every test is marked `browser`
+
+PostgreSQL, Redis and Chromium start when the first test asks for them, once for all processes of the run.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import shutil
+import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,10 +25,12 @@ import hypothesis
 import psycopg
 import pytest
 from django.conf import settings
+from django.db import connection
 from playwright.sync_api import BrowserContext, ConsoleMessage, Request, WebError
 from psycopg import sql
+from pytest_django.plugin import DjangoDbBlocker
 
-from tests import services
+from tests import database, services
 from tests.team_fixtures import ada, at_verify, ben, benchmark, cleo, document, owner  # noqa: F401
 
 # Playwright runs an event loop in the tests' thread, in which Django would refuse the database.
@@ -38,6 +45,7 @@ TESTS = Path(__file__).resolve().parent
 LOOPBACK = ["127.0.0.1", "::1"]
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses by the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         folder = item.path.relative_to(TESTS).parts[0]
@@ -47,8 +55,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.allow_hosts(LOOPBACK))
         if folder == "browser":
             item.add_marker(pytest.mark.browser)
+    database.mark(items)
     # Playwright's event loop stays in the thread once a browser ran in it, and asyncio.run refuses a second one.
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # the first process of the run; xdist's workers belong to it
+        session = contextlib.ExitStack()
+        session.enter_context(services.session())
+        config.add_cleanup(session.close)
 
 
 def pytest_unconfigure() -> None:
@@ -74,27 +90,76 @@ def data_dir() -> Path:
     return folder
 
 
+def _shared(name: str) -> str:
+    try:
+        return services.shared(name)
+    except services.MissingService as missing:
+        _skip_or_fail(str(missing))
+        raise
+
+
 @pytest.fixture(scope="session")
 def redis_url() -> str:
-    """The Redis that script/test started."""
-    url = os.environ.get("TEST_REDIS_URL", "")
-    if not url:
-        _skip_or_fail("No Redis: run script/test, which starts one, or name one in TEST_REDIS_URL.")
-    return url
+    """The Redis of this run."""
+    return _shared("redis")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> str:
+    """The PostgreSQL of this run, whatever the suite itself runs on."""
+    return _shared("postgres")
 
 
 @pytest.fixture
-def postgres_url() -> Iterator[str]:
-    """An empty database of its own in the PostgreSQL that script/test started, whatever the suite runs on."""
-    server = os.environ.get("TEST_POSTGRES_URL", "")
-    if not server:
-        _skip_or_fail("No PostgreSQL: run script/test, which starts one, or name one in TEST_POSTGRES_URL.")
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """An empty database of its own in that PostgreSQL."""
     name = f"touchstone_{uuid.uuid4().hex}"
-    with psycopg.connect(server, autocommit=True) as connection:
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    yield f"{server.rsplit('/', 1)[0]}/{name}"
-    with psycopg.connect(server, autocommit=True) as connection:
+    yield f"{postgres_server.rsplit('/', 1)[0]}/{name}"
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+# --- SQLite's tables ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def migrated_database(request: pytest.FixtureRequest) -> Path | None:
+    """A database as the migrations leave it, kept in .pytest_cache for runs with the same migrations. None: the suite
+    runs on PostgreSQL."""
+    if settings.DATABASES["default"]["ENGINE"] != "django.db.backends.sqlite3":
+        return None
+    known = hashlib.sha256((ROOT / "requirements.txt").read_bytes())
+    for path in sorted((ROOT / "annotator" / "migrations").glob("*.py")):
+        known.update(path.name.encode() + path.read_bytes())
+    return Path(request.config.cache.mkdir("migrated")) / f"{known.hexdigest()[:20]}.sqlite3"
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(
+    migrated_database: Path | None, django_db_modify_db_settings: None, django_db_keepdb: bool
+) -> bool:
+    """Whether Django finds tables already: with those of an earlier run, `migrate` has nothing left to do."""
+    if migrated_database is None or not migrated_database.exists():
+        return django_db_keepdb
+    shutil.copy(migrated_database, settings.DATABASES["default"]["TEST"]["NAME"])
+    return True
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(migrated_database: Path | None, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """Keeps the tables for the next run, before any test has written to them."""
+    if migrated_database is None or migrated_database.exists():
+        return
+    unfinished = migrated_database.with_suffix(f".{os.getpid()}")
+    with django_db_blocker.unblock(), contextlib.closing(sqlite3.connect(unfinished)) as copy:
+        connection.ensure_connection()
+        connection.connection.backup(copy)
+        connection.close()
+    for old in migrated_database.parent.glob("*.sqlite3"):
+        old.unlink(missing_ok=True)
+    unfinished.replace(migrated_database)
 
 
 @pytest.fixture(autouse=True)
@@ -151,7 +216,8 @@ def real_worker(transactional_db: None, queued_tasks: None) -> Iterator[None]:
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """The system's Chromium, kept from calling home. No sandbox as root, which it would refuse."""
     try:
-        program = services.chromium()
+        with services.one_at_a_time("chromium"):
+            program = services.chromium(install=True)
     except services.MissingService as missing:
         _skip_or_fail(str(missing))
         raise

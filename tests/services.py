@@ -1,13 +1,15 @@
 """PostgreSQL, Redis and Chromium for the suite: private servers on free ports, gone when it ends.
 
-`script/test` starts them through `postgres()` and `redis()`; `chromium()` finds the browser. What is
-missing raises MissingService, whose text says how to get it. As root on Debian and its kin the package is
+`postgres()` and `redis()` run a server as long as their block lasts. `shared()` starts one when the first test of a
+session asks for it and gives the same one to every process of that session. `chromium()` finds the browser.
+What is missing raises MissingService, whose text says how to get it. As root on Debian and its kin the package is
 installed instead, so a fresh machine needs nothing by hand.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import functools
 import importlib.util
 import os
@@ -16,6 +18,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -103,9 +106,9 @@ def _postgres_binaries() -> Path | None:
 
 @contextlib.contextmanager
 def postgres(*, durable: bool = False) -> Iterator[str]:
-    """The URL of a PostgreSQL for the tests; the one in TEST_DATABASE_URL if that is set. ``durable``: it writes to the
-    disk as in earnest, for what measures times."""
-    given = os.environ.get("TEST_DATABASE_URL", "").strip()
+    """The URL of a PostgreSQL for the tests; the one in TEST_DATABASE_URL, or in TEST_POSTGRES_URL while the suite runs
+    on SQLite, if that is set. ``durable``: it writes to the disk as in earnest, for what measures times."""
+    given = os.environ.get("TEST_DATABASE_URL", "").strip() or os.environ.get("TEST_POSTGRES_URL", "").strip()
     if given:
         yield given
         return
@@ -158,11 +161,29 @@ def postgres(*, durable: bool = False) -> Iterator[str]:
                 **run_as,
             )
         _wait(port, process, log)
-        yield f"postgresql://touchstone@127.0.0.1:{port}/postgres"
+        url = f"postgresql://touchstone@127.0.0.1:{port}/postgres"
+        _wait_for_postgres(url)
+        yield url
     finally:
         if process is not None:
             _stop(process, signal.SIGINT)  # a fast shutdown: it waits for no client
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_for_postgres(url: str, seconds: float = 60.0) -> None:
+    """Return when the server takes a connection: it answers on its port before that."""
+    import psycopg
+
+    last_moment = time.monotonic() + seconds
+    while True:
+        try:
+            psycopg.connect(url).close()
+        except psycopg.OperationalError:
+            if time.monotonic() > last_moment:
+                raise
+            time.sleep(0.05)
+        else:
+            return
 
 
 def _service_user() -> pwd.struct_passwd:
@@ -243,3 +264,89 @@ def chromium(install: bool = False) -> str:
         "There is no Chromium or Chrome here. Install your system's package (Debian: apt-get install chromium), "
         "or name the program in CHROMIUM."
     )
+
+
+# --- one server for all processes of a session ----------------------------------------------------
+
+SESSION = "TOUCHSTONE_TEST_SESSION"  # the folder that the processes of a session share; xdist's workers inherit it
+SECONDS_TO_START = 300  # a package may have to be installed first
+SECONDS_TO_STOP = 20
+_keepers: list[subprocess.Popen[bytes]] = []  # a forgotten Popen warns that its process still runs
+
+
+@contextlib.contextmanager
+def session() -> Iterator[None]:
+    """Servers that `shared()` starts inside the block end with it, or with this process, however that ends."""
+    folder = Path(tempfile.mkdtemp(prefix="touchstone-session-"))
+    os.environ[SESSION] = str(folder)
+    try:
+        with (folder / "alive").open("w") as alive:
+            fcntl.flock(alive, fcntl.LOCK_EX)
+            yield
+        last_moment = time.monotonic() + SECONDS_TO_STOP
+        while any(folder.glob("*.url")) and time.monotonic() < last_moment:
+            time.sleep(0.05)
+        for keeper in _keepers:
+            keeper.wait(SECONDS_TO_STOP)
+    finally:
+        os.environ.pop(SESSION, None)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def one_at_a_time(name: str) -> Iterator[Path]:
+    """The session's folder, while no other process of the session is in a block of the same name."""
+    folder = Path(os.environ[SESSION])
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
+
+
+def shared(name: str) -> str:
+    """The URL of the session's server, "postgres" or "redis", which is started if no test has asked for it yet."""
+    with one_at_a_time(name) as folder:
+        url, missing, log = (folder / f"{name}.{kind}" for kind in ("url", "missing", "log"))
+        if not url.exists() and not missing.exists():
+            with log.open("wb") as output:
+                keeper = subprocess.Popen(
+                    [sys.executable, str(Path(__file__)), name, str(folder)],
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,  # Ctrl-C reaches the tests, and the server outlives their clean-up
+                )
+            _keepers.append(keeper)
+            last_moment = time.monotonic() + SECONDS_TO_START
+            while not url.exists() and not missing.exists():
+                if keeper.poll() is not None or time.monotonic() > last_moment:
+                    raise RuntimeError(f"{name} did not start:\n{log.read_text()[-3000:]}")
+                time.sleep(0.02)
+        if missing.exists():
+            raise MissingService(missing.read_text())
+        return url.read_text()
+
+
+def _keep(name: str, folder: Path) -> None:
+    """Run the server until the session is over: until the lock that its first process holds is free."""
+    service = {"postgres": postgres, "redis": redis}[name]
+    try:
+        with service() as url:
+            _write(folder / f"{name}.url", url)
+            with (folder / "alive").open("r+") as alive:
+                fcntl.flock(alive, fcntl.LOCK_EX)
+    except MissingService as missing:
+        _write(folder / f"{name}.missing", str(missing))
+    finally:
+        (folder / f"{name}.url").unlink(missing_ok=True)
+        if not any(folder.glob("*.url")) and not (folder / f"{name}.missing").exists():
+            shutil.rmtree(folder, ignore_errors=True)  # where the first process was killed, nobody else does
+
+
+def _write(file: Path, text: str) -> None:
+    """Write the file so that no reader finds half of it."""
+    unfinished = file.with_suffix(".new")
+    unfinished.write_text(text)
+    unfinished.replace(file)
+
+
+if __name__ == "__main__":
+    _keep(sys.argv[1], Path(sys.argv[2]))

@@ -56,13 +56,9 @@ def environment(var: Path, **more: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def scene(postgres_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The name of a database with a run that waits, to be copied for each test."""
-    server = os.environ.get("TEST_POSTGRES_URL", "")
-    if not server:
-        if services.in_ci():
-            pytest.fail("No PostgreSQL: run script/test, which starts one.", pytrace=False)
-        pytest.skip("No PostgreSQL: run script/test, which starts one, or name one in TEST_POSTGRES_URL.")
+    server = postgres_server
     name = f"scene_{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
@@ -78,9 +74,9 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def database(scene: str) -> Iterator[str]:
+def database(postgres_server: str, scene: str) -> Iterator[str]:
     """The URL of a copy of the scene."""
-    server, name = os.environ["TEST_POSTGRES_URL"], f"faults_{uuid.uuid4().hex}"
+    server, name = postgres_server, f"faults_{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(
             sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(scene))
@@ -95,7 +91,7 @@ class Redis:
 
     def __init__(self, folder: Path) -> None:
         program = services._redis_binary()
-        if program is None:
+        if program is None:  # TEST_REDIS_URL names one elsewhere
             pytest.skip("There is no redis-server here.")
         self.folder, self.port = folder, services._free_port()
         self._command = [program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
@@ -167,7 +163,7 @@ class House:
 
 
 @pytest.fixture
-def house(database: str, tmp_path: Path) -> Iterator[House]:
+def house(database: str, redis_url: str, tmp_path: Path) -> Iterator[House]:
     with FakeChat(latency=LATENCY) as chat:
         redis = Redis(tmp_path)
         house = House(database, redis, chat, tmp_path, [])
