@@ -1,8 +1,8 @@
 """The whole suite, run by script/test in the project's environment.
 
-Without arguments: the linters, the tests on SQLite with the browser's, then the tests but the browser's on
-PostgreSQL. With arguments: pytest with these arguments on SQLite, nothing else. PostgreSQL and Redis are
-private servers that end with this program.
+Without arguments: the checks of script/lib/checks.py, the tests on SQLite with the browser's, then on PostgreSQL the
+tests that depend on the database (tests/database.py). With --all-on-postgres, meant for once a week, all tests but the
+browser's run there. With other arguments: pytest with these arguments on SQLite, nothing else.
 """
 
 from __future__ import annotations
@@ -12,98 +12,67 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import checks  # noqa: E402
 
 from tests import services  # noqa: E402
 
 PYTHON = sys.executable
 MINUTES = 50
 
-CHECKS: list[tuple[str, list[str]]] = [
-    ("ruff check", [PYTHON, "-m", "ruff", "check", "."]),
-    ("ruff format", [PYTHON, "-m", "ruff", "format", "--check", "."]),
-    ("templates", [PYTHON, "-m", "djlint", "templates", "--lint", "--quiet"]),
-    (
-        "import law",
-        [PYTHON, "-c", "import importlinter.cli as cli; cli.lint_imports_command()", "--no-logo"],
-    ),
-    ("types", [PYTHON, "-m", "mypy"]),
-    (
-        "migrations",
-        [PYTHON, "manage.py", "makemigrations", "--check", "--dry-run", "--settings", "tests.settings"],
-    ),
-]
 
-
-def run(command: list[str], **environment: str) -> int:
-    """Run a command in the project's folder; its exit code."""
+def pytest(*arguments: str, **environment: str) -> int:
+    """Run pytest in the project's folder; its exit code."""
+    command = [PYTHON, "-m", "pytest", *arguments]
+    began = time.monotonic()
     try:
-        return subprocess.run(
+        code = subprocess.run(
             command, cwd=ROOT, env={**os.environ, **environment}, check=False, timeout=MINUTES * 60
         ).returncode
     except subprocess.TimeoutExpired:
         print(f"Stopped after {MINUTES} minutes: {' '.join(command)}", flush=True)
         return 1
-
-
-def lint() -> list[str]:
-    """Run every check; the names of those that failed."""
-    failed = []
-    for name, command in CHECKS:
-        print(f"--- {name}", flush=True)
-        if run(command):
-            failed.append(name)
-    return failed
-
-
-def started(stack: contextlib.ExitStack, service: Callable[[], AbstractContextManager[str]]) -> str:
-    """The URL of a service, which ends with the stack. Blank where it is missing; in CI that ends the suite."""
-    try:
-        return stack.enter_context(service())
-    except services.MissingService as missing:
-        give_up_in_ci(missing)
-        return ""
-
-
-def give_up_in_ci(missing: services.MissingService) -> None:
-    if services.in_ci():
-        raise SystemExit(f"Missing in CI: {missing}")
-    print(f"Skipping what needs it: {missing}", flush=True)
+    print(f"    {time.monotonic() - began:.0f} s", flush=True)
+    return code
 
 
 def main() -> int:
     arguments = sys.argv[1:]
     for number in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl-C: the services end with this program
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
-    with contextlib.ExitStack() as stack:
-        postgres = started(stack, services.postgres)
-        redis = started(stack, services.redis)
-        try:
-            services.chromium(install=True)
-        except services.MissingService as missing:
-            give_up_in_ci(missing)
-        shared = {"TEST_POSTGRES_URL": postgres, "TEST_REDIS_URL": redis, "TEST_DATABASE_URL": ""}
-        pytest = [PYTHON, "-m", "pytest"]
-        if arguments:
-            return run([*pytest, *arguments], **shared)
+    # A server named from outside is for PostgreSQL's part; the other one runs on SQLite.
+    on_sqlite = {"TEST_POSTGRES_URL": os.environ.get("TEST_DATABASE_URL", ""), "TEST_DATABASE_URL": ""}
+    all_on_postgres = "--all-on-postgres" in arguments
+    if arguments and not all_on_postgres:
+        return pytest(*arguments, **on_sqlite)
+    if others := set(arguments) - {"--all-on-postgres"}:
+        raise SystemExit(f"--all-on-postgres stands alone, without {' '.join(sorted(others))}.")
 
-        failed = lint()
-        if failed:
-            print(f"\nNot run: the tests, because of {', '.join(failed)}; the reasons stand above.")
-            return 1
-        parallel = ["-n", "2", "--quiet"]
-        print("--- tests on SQLite, with the browser's", flush=True)
-        if code := run([*pytest, *parallel], **shared):
-            return code
-        if not postgres:
+    print("--- checks", flush=True)
+    if failed := checks.run_all(list(checks.CHECKS)):
+        print(f"\nNot run: the tests, because of {', '.join(failed)}; the reasons are above.")
+        return 1
+    parallel = ["-n", "2", "--dist", "worksteal", "--quiet"]
+    print("--- tests on SQLite, with the browser's", flush=True)
+    if code := pytest(*parallel, **on_sqlite):
+        return code
+    with contextlib.ExitStack() as stack:
+        try:
+            postgres = stack.enter_context(services.postgres())
+        except services.MissingService as missing:
+            if services.in_ci():
+                raise SystemExit(f"Missing in CI: {missing}") from None
+            print(f"Not run on PostgreSQL: {missing}", flush=True)
             return 0
-        print("--- tests on PostgreSQL", flush=True)
-        return run([*pytest, *parallel, "-m", "not browser"], **{**shared, "TEST_DATABASE_URL": postgres})
+        chosen = "not browser" if all_on_postgres else "database"
+        print(f"--- tests on PostgreSQL: {chosen}", flush=True)
+        return pytest(*parallel, "-m", chosen, TEST_DATABASE_URL=postgres, TEST_POSTGRES_URL=postgres)
 
 
 if __name__ == "__main__":

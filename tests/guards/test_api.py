@@ -142,6 +142,7 @@ def test_annotators_and_researchers_manage_nothing(description: dict[str, Any]) 
                 assert answer.status_code == 403, (method, path)
 
 
+@pytest.mark.database  # the queries behind every address
 @pytest.mark.django_db
 def test_the_same_addresses_are_there_for_whoever_owns_them(description: dict[str, Any]) -> None:
     """Without this the tests above could pass on wrong addresses."""

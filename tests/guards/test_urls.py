@@ -336,6 +336,7 @@ def test_a_former_member_is_a_stranger(client: Client, scene: Scene) -> None:
             assert answer.status_code in (403, 404, 405), address.name
 
 
+@pytest.mark.database  # the queries behind every address
 def test_the_same_addresses_are_there_for_whoever_owns_them(client: Client, scene: Scene) -> None:
     """Without this the tests above could pass on wrong addresses."""
     for address in ours():

@@ -26,7 +26,7 @@ from pipeline.suggestions import Decomposition, DocumentText
 from pipeline.tools import Tools
 from tests.factories import BenchmarkFactory, DocumentFactory, decomposed, documents, member, with_corpus
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.database]  # rows that workers take with SKIP LOCKED
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ from tests.factories import (
     with_corpus,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.database]  # the locks of everything that people do with a document
 
 
 @pytest.fixture
