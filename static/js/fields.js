@@ -17,7 +17,7 @@
     );
   }
 
-  function valueOf(els, checked, text) {
+  function reading(els, checked, text) {
     if (!isToggle(els[0])) return text(els[0]);
     // Several checkboxes of one field are sent as one value, joined by commas.
     return els
@@ -27,7 +27,7 @@
   }
 
   function shown(record, field) {
-    return valueOf(find(record, field), (el) => el.checked, (el) => el.value);
+    return reading(find(record, field), (el) => el.checked, (el) => el.value);
   }
 
   /** The value as rendered by the server, regardless of later changes by the browser or the user. */
@@ -37,7 +37,7 @@
       const option = [...el.options].find((each) => each.defaultSelected) || el.options[0];
       return option ? option.value : "";
     };
-    return valueOf(find(record, field), (el) => el.defaultChecked, text);
+    return reading(find(record, field), (el) => el.defaultChecked, text);
   }
 
   function write(record, field, value) {
