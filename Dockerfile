@@ -7,7 +7,7 @@ WORKDIR /app
 COPY requirements.txt .
 RUN pip install --no-cache-dir --require-hashes -r requirements.txt
 
-COPY manage.py ./
+COPY manage.py pyproject.toml ./
 COPY config config
 COPY annotator annotator
 COPY pipeline pipeline

@@ -6,6 +6,7 @@ The names read from the environment are explained in .env.example. Nothing here 
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from csp.constants import NONE, SELF
 from config import environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+
+# The one version number; the API's description and exports name it.
+VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 
 # Before numpy is loaded: web processes and workers share the cores, and numpy's own threads, one a core in each of
 # them, wait for each other (on two busy cores 20 s instead of 4 for the agreement of a large benchmark).
@@ -244,7 +248,7 @@ _WORDS_OF_THE_API = (
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Touchstone",
     "DESCRIPTION": "What the pages of Touchstone do, for programs: see docs/api.",
-    "VERSION": "1.0.0",
+    "VERSION": VERSION,
     "OAS_VERSION": "3.1.0",
     "LICENSE": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
     "SERVE_INCLUDE_SCHEMA": False,

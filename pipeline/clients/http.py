@@ -26,7 +26,7 @@ from pipeline.clients.answers import clean
 from pipeline.clients.base import ServiceError
 from pipeline.clients.limiter import Limiter
 
-AGENT = "Touchstone/0.1 (fact-checking research)"
+AGENT = "Touchstone/0.2 (fact-checking research)"
 FOR_NOW = frozenset({408, 425, 429})
 NEVER = frozenset({501, 505})
 Made = TypeVar("Made")

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 from urllib.parse import quote
 
@@ -49,13 +47,6 @@ def prov_document(provenance: Provenance, benchmark_id: str) -> dict[str, Any]:
     return _Writer(provenance, benchmark_id).document()
 
 
-@cache
-def version() -> str:
-    """The version of Touchstone, as pyproject.toml says."""
-    with (settings.BASE_DIR / "pyproject.toml").open("rb") as file:
-        return str(tomllib.load(file)["project"]["version"])
-
-
 class _Writer:
     def __init__(self, provenance: Provenance, benchmark_id: str) -> None:
         self.provenance = provenance
@@ -69,7 +60,7 @@ class _Writer:
         each = self.provenance
         name = f"document:{each.public_id}"
         self.entities[name] = _typed("ts:Document", source=each.source, model=each.model, added_at=each.imported_at)
-        self.agents[_SOFTWARE] = _typed("prov:SoftwareAgent", version=version()) | {"prov:label": "Touchstone"}
+        self.agents[_SOFTWARE] = _typed("prov:SoftwareAgent", version=settings.VERSION) | {"prov:label": "Touchstone"}
         self._model_of(name, each.model)
         for run in each.runs:
             self._run(run, name)
