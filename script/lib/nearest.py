@@ -75,7 +75,7 @@ def steps_to(modules: set[str]) -> dict[str, int]:
 
 
 def words_of(path: str) -> set[str]:
-    """What a path is about: {"statistics"} for annotator/queries/statistics.py; without a plural's s."""
+    """What a path is about: {"statistics"} for annotator/measures/queries/statistics.py; without a plural's s."""
     words = re.split(r"[/._-]", path.rsplit(".", 1)[0])
     return {word.removesuffix("s") for word in words if word} - {word.removesuffix("s") for word in COMMON} - {"test"}
 

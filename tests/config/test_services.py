@@ -87,7 +87,7 @@ def test_a_run_whose_tests_ask_for_nothing_starts_nothing(tmp_path: Path) -> Non
     )
     environment = {name: value for name, value in os.environ.items() if name != services.SESSION}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-s", "-n0", "-p", "listing", "tests/unit/annotator/test_labels.py"],
+        [sys.executable, "-m", "pytest", "-q", "-s", "-n0", "-p", "listing", "tests/core/test_labels.py"],
         cwd=ROOT,
         env={**environment, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
