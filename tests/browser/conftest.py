@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import BrowserContext, Page
 from pytest_django.live_server_helper import LiveServer
 
 from annotator.core.models import User
@@ -28,17 +30,21 @@ STILL = """async () => {
 
 @pytest.fixture
 def sign_in(page: Page, live_server: LiveServer) -> Callable[[User], Page]:
-    """Sign in by the form, as a person does (the factories' password)."""
+    """A blank page of somebody who is signed in."""
 
     def sign_in(person: User) -> Page:
-        page.goto(f"{live_server.url}/sign-in/")
-        page.get_by_label("Username").fill(person.username)
-        page.get_by_label("Password").fill("secret")
-        page.get_by_label("Password").press("Enter")
-        page.wait_for_url(f"{live_server.url}/")
+        let_in(page.context, person, live_server.url)
         return page
 
     return sign_in
+
+
+def let_in(context: BrowserContext, person: User, address: str) -> None:
+    """Give the browser the person's session; the form is tried by test_main_scene.py and test_every_page.py."""
+    client = Client()
+    client.force_login(person)
+    name = settings.SESSION_COOKIE_NAME
+    context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": address}])
 
 
 def wait_until_saved(page: Page) -> None:

@@ -17,7 +17,7 @@ from annotator.stages.actions.decompose import take_over_sentence
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.adjudication import board_of
 from annotator.stages.queries.decomposition import sentences_of
-from tests.browser.conftest import check_axe
+from tests.browser.conftest import check_axe, let_in
 from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill, save
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
@@ -60,11 +60,7 @@ def pages(
     found = []
     for person in people:
         page = browser.new_context(base_url=live_server.url).new_page()
-        page.goto("/sign-in/")
-        page.get_by_label("Username").fill(person.username)
-        page.get_by_label("Password").fill("secret")
-        page.get_by_label("Password").press("Enter")
-        page.wait_for_url(f"{live_server.url}/")
+        let_in(page.context, person, live_server.url)
         page.goto(f"/d/{document.public_id}/agree/decompose/")
         found.append(page)
     yield found
