@@ -58,7 +58,9 @@ def main() -> int:
     if failed := checks.run_all(list(checks.CHECKS)):
         print(f"\nNot run: the tests, because of {', '.join(failed)}; the reasons are above.")
         return 1
-    parallel = ["-n", "2", "--dist", "worksteal", "--quiet"]
+    # Not --dist worksteal: a worker that takes browser tests from another may have to run others after them, and
+    # tests/conftest.py keeps those last.
+    parallel = ["-n", "2", "--quiet"]
     print("--- tests on SQLite, with the browser's", flush=True)
     if code := pytest(*parallel, **on_sqlite):
         return code
