@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import grimp
@@ -65,6 +66,8 @@ def imports_of(file: Path) -> set[str]:
 
 def steps_to(modules: set[str]) -> dict[str, int]:
     """Each module that depends on one of these within STEPS imports, with the number of imports."""
+    if str(ROOT) not in sys.path:  # where grimp looks for the packages
+        sys.path.insert(0, str(ROOT))
     graph = grimp.build_graph(*PACKAGES, cache_dir=str(ROOT / ".import_linter_cache"))
     steps = dict.fromkeys(modules, 0)
     last = modules & graph.modules

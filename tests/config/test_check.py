@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,7 @@ LIB = ROOT / "script" / "lib"
 @pytest.fixture
 def nearest(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(LIB))
-    import nearest
-
-    return nearest
+    return import_module("nearest")
 
 
 @pytest.fixture
@@ -77,8 +76,7 @@ def test_a_fault_fails_its_check_and_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.syspath_prepend(str(LIB))
-    import checks
-
+    checks = import_module("checks")
     (tmp_path / "fine.py").write_text('"""Fine."""\n')
     (tmp_path / "fault.py").write_text("import os\n")
     commands = {
