@@ -14,6 +14,7 @@ import checks
 import nearest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+FILES = 20  # of tests: to read all of them takes longer than to run the nearest
 SECONDS = 40  # for the tests, from the start of pytest; with what it takes to end, all stays below a minute
 
 
@@ -21,11 +22,12 @@ def start_tests(base: str | None) -> subprocess.Popen[str] | None:
     """pytest with the nearest test files, the nearest first. None: nothing that tests look at was changed."""
     changed = nearest.changed_files(base)
     found = nearest.nearest(changed, sorted((ROOT / "tests").rglob("test_*.py")))
-    print(f"{len(changed)} changed files; {len(found)} files of tests are near them", flush=True)
+    chosen = f", of which the nearest {FILES} are chosen" if len(found) > FILES else ""
+    print(f"{len(changed)} changed files; {len(found)} files of tests are near them{chosen}", flush=True)
     if not found:
         return None
     command = [sys.executable, "-m", "pytest", "-p", "time_limit", "--seconds", str(SECONDS)]
-    command += ["-p", "no:randomly", "-n0", "--quiet", "--no-header", *(str(each.relative_to(ROOT)) for each in found)]
+    command += ["-p", "no:randomly", "-n0", "--quiet", "--no-header", *(str(each.relative_to(ROOT)) for each in found[:FILES])]
     path = os.pathsep.join(filter(None, [str(ROOT / "script" / "lib"), os.environ.get("PYTHONPATH", "")]))
     return subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, text=True, stdout=subprocess.PIPE,
