@@ -1,24 +1,32 @@
 """Asking a model for an answer of a given form, and reading what it says strictly.
 
 The answer's form is a pydantic model. Its JSON schema goes with the request, for servers that can hold a model to it;
-others are read tolerantly (``loose_json``). An answer that cannot be read is asked for again with the error shown to
+others are read tolerantly (json-repair). An answer that cannot be read is asked for again with the error shown to
 the model; after that the step falls back to its rules, and says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Generic, TypeVar
 
+import json_repair
 from pydantic import BaseModel, ValidationError
 
 from pipeline.clients.base import ChatAnswer, ChatRequest, Message
-from pipeline.loose_json import values_in
 from pipeline.tools import Tools
 
 ATTEMPTS = 2
 _LONGEST_PLACE = 100  # characters; a key that the model made up may be of any length
+_MAX_VALUES = 40  # objects and lists of one answer that are tried
+_MAX_BRACKETS = 1000  # json-repair's time grows with their square
+_THOUGHT = "</think>"  # models that think aloud end their draft so
+_START = re.compile(r"""\{\s*(?:["'“‘}]|\w+\s*:)|\[\s*["'“‘{\[\]]""")  # no bracket in running text
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # as JSON escapes it; an escaped backslash may stand before it
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -91,14 +99,52 @@ def read(text: str, form: type[Answer]) -> Answer:
     around it out. Raises ValueError with what is wrong, for the model to read, and nothing else."""
     problem = ""
     names = list(form.model_fields)
-    for found in values_in(text):
-        bare = isinstance(found.value, list) and found.first and len(names) == 1
-        value = {names[0]: found.value} if bare else found.value
-        try:
-            return form.model_validate(value)
-        except ValidationError as error:
-            problem = problem or _told(error)
+    for outermost in _values_in(text):
+        for value in islice(_nested(outermost), _MAX_VALUES):
+            bare = value is outermost and isinstance(value, list) and len(names) == 1
+            try:
+                return form.model_validate({names[0]: value} if bare else value)
+            except ValidationError as error:
+                problem = problem or _told(error)
     raise ValueError(problem or "there is no JSON object in it")
+
+
+def _values_in(text: str) -> Iterator[object]:
+    """The first object or list of a text as strict JSON has it, then all of them as json-repair understands them.
+
+    Brackets that stay open are a sign of a truncated answer; json-repair would pass its last text off as complete.
+    """
+    body = text.rpartition(_THOUGHT)[2]
+    start = _START.search(body)
+    if start is None:
+        return
+    body = body[start.start() :]
+    try:
+        yield _storable(json.JSONDecoder(strict=False).raw_decode(body)[0])
+    except (ValueError, RecursionError):
+        pass
+    opened, closed = body.count("{") + body.count("["), body.count("}") + body.count("]")
+    if opened <= min(closed, _MAX_BRACKETS):
+        try:
+            yield _storable(json_repair.loads(body))
+        except (ValueError, RecursionError):
+            pass
+
+
+def _storable(value: object) -> object:
+    """The value without NUL and without halves of characters, which databases refuse."""
+    text = _NUL.sub(r"\1", json.dumps(value, ensure_ascii=False))
+    whole: object = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return whole
+
+
+def _nested(outermost: object) -> Iterator[object]:
+    """The objects and lists of a value, outer ones before what is inside them."""
+    waiting = [outermost]
+    for value in waiting:
+        if isinstance(value, dict | list):
+            yield value
+            waiting += value.values() if isinstance(value, dict) else value
 
 
 def _told(error: ValidationError) -> str:
