@@ -1,7 +1,9 @@
-"""Arithmetic of the charts that the server draws as SVG: scales, ticks, points, columns. Pure.
+"""The charts that the server draws as SVG: screens hand over rows, templates draw what stands here. Pure.
 
-All places are in percent of the drawing, from the top left, so that a chart is as wide as the page while its words
-keep their size. Templates draw what stands here (``templates/components/chart_*.html``).
+Places are in percent of the drawing from the top left, so that a chart is as wide as the page while its words keep
+their size; dots and trends, whose words stand inside, are in units of their drawing. Every chart says in words what
+it shows, and shapes tell what colors tell. By hand, since the arithmetic is short: a chart library would draw in the
+browser or bring styles of its own.
 """
 
 from __future__ import annotations
@@ -10,16 +12,132 @@ import datetime as dt
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, groupby, pairwise
+
+from pipeline.metrics.agreement import Estimate
 
 DAY = dt.timedelta(days=1)
+# Dots: a column of names, the axis, a column of values.
+NAMES, AXIS, ROW = 92, 250, 24
+# Trends: the plot inside its margins.
+LEFT, RIGHT, TOP, BOTTOM = 30, 310, 10, 96
+# More columns than this are gathered into steps of equal width; more than that many have no number on top.
+MAX_COLUMNS, NUMBERED_COLUMNS = 24, 14
+HEATS = 5
+
+Part = dict[str, str | float]
+
+
+# --- numbers in words -----------------------------------------------------------------------------
+
+
+def rounded(number: float) -> float:
+    """Two digits are finer than any screen, and keep the page short."""
+    return round(number, 2)
+
+
+def number(value: float) -> str:
+    """Two places, with a real minus sign."""
+    return f"{value:.2f}".replace("-", "−").replace("−0.00", "0.00")
+
+
+def percent(value: float) -> str:
+    """A whole percentage; 100% and 0% only where nothing is missing."""
+    whole = round(100 * value)
+    if whole == 100 and value < 1:
+        return "over 99%"
+    return "under 1%" if whole == 0 and value > 0 else f"{whole}%"
+
+
+def interval(estimate: Estimate | None, words: str = "") -> str:
+    """ "0.81 (0.74 to 0.87)", with the name of the figure in front; "" where the figure is not defined."""
+    if estimate is None:
+        return f"{words} not defined".strip()
+    bounds = ""
+    if estimate.low is not None and estimate.high is not None:
+        bounds = f" ({number(estimate.low)} to {number(estimate.high)})"
+    return f"{words} {number(estimate.value)}{bounds}".strip()
+
+
+def day_words(day: dt.date) -> str:
+    """A day on an axis: "3 Nov"."""
+    return f"{day.day} {day:%b}"
+
+
+# --- bars -----------------------------------------------------------------------------------------
+
+
+def parts(numbers: Iterable[tuple[str, int]], whole: int) -> list[Part]:
+    """A bar of several parts, for components/stacked.html and phases.html: each with its kind, where it begins and how
+    wide it is. Empty parts are not drawn."""
+    drawn = list(numbers)
+    starts = accumulate((number for _, number in drawn), initial=0)
+    return [
+        {"kind": kind, "x": rounded(100 * start / whole), "width": rounded(100 * number / whole)}
+        for (kind, number), start in zip(drawn, starts, strict=False)
+        if number
+    ]
+
+
+def in_words(numbers: Iterable[tuple[int, str]], otherwise: str) -> str:
+    """ "38 train, 5 dev": what is there, as it stands beside its bar."""
+    return ", ".join(f"{number:,} {word}" for number, word in numbers if number) or otherwise
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
-    """A place on an axis with its words."""
+class Look:
+    """How a label is shown: its words, the tone of its bar, and the glyph that says the same as the tone."""
 
-    at: float
-    label: str
+    words: str
+    tone: str = "work"
+    glyph: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One label with its number, of ``whole``."""
+
+    look: Look
+    number: int
+    whole: int
+
+    @property
+    def percent(self) -> str:
+        return percent(self.number / self.whole)
+
+    @property
+    def width(self) -> float:
+        return rounded(100 * self.number / self.whole)
+
+
+def bars(counted: Sequence[tuple[Look, int]]) -> tuple[Bar, ...]:
+    """A bar for each label; none where nothing is counted."""
+    whole = sum(number for _, number in counted)
+    return tuple(Bar(look, number, whole) for look, number in counted if whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Parts of a whole in one bar; ``bars`` are the same parts in words and numbers."""
+
+    title: str
+    bars: tuple[Bar, ...]
+
+    @property
+    def number(self) -> int:
+        return sum(bar.number for bar in self.bars)
+
+    @property
+    def parts(self) -> list[Part]:
+        return parts(((bar.look.tone, bar.number) for bar in self.bars), self.number)
+
+    @property
+    def words(self) -> str:
+        told = (f"{bar.look.words.lower()} {bar.number:,} ({bar.percent})" for bar in self.bars)
+        return f"{self.title}: {', '.join(told) or 'none'}"
+
+
+# --- columns --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,79 +151,10 @@ class Column:
     y: float
     height: float
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a chart over time. ``points`` is what an SVG polyline takes; ``last`` is its newest value."""
-
-    name: str
-    kind: str
-    points: str
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class OverTime:
-    """Lines over days with both axes."""
-
-    lines: tuple[Line, ...]
-    across: tuple[Tick, ...]
-    up: tuple[Tick, ...]
-
-
-def rounded(number: float) -> float:
-    """Two digits are finer than any screen, and keep the page short."""
-    return round(number, 2)
-
-
-def ticks(highest: float, most: int = 5) -> list[int]:
-    """Whole numbers from 0 in equal steps of 1, 2 or 5 (times ten and so on), the last one at or above ``highest``."""
-    step, digit = 1, 0
-    while step * (most - 1) < highest:
-        digit += 1
-        step = (1, 2, 5)[digit % 3] * 10 ** (digit // 3)
-    number = max(math.ceil(highest / step), 1)  # never an axis of 0 alone
-    return [step * each for each in range(number + 1)]
-
-
-def day_ticks(first: dt.date, last: dt.date, most: int = 5) -> list[dt.date]:
-    """Days from the first to the last in equal steps, at most so many."""
-    step = math.ceil(((last - first).days + 1) / most)
-    return [first + DAY * number for number in range(0, (last - first).days + 1, step)]
-
-
-def day_words(day: dt.date) -> str:
-    """A day on an axis: "3 Nov"."""
-    return f"{day.day} {day:%b}"
-
-
-def over_time(days: Sequence[dt.date], series: Iterable[tuple[str, str, Sequence[int]]], highest: int) -> OverTime:
-    """Lines of values per day: each of ``series`` is (name, kind, one value for each of ``days``).
-
-    A line keeps its value until the day on which it changes, since documents are agreed one by one, not in a slope.
-    """
-    first, last = days[0], days[-1]
-    span = max((last - first).days, 1)
-    up = ticks(highest)
-    lines = []
-    for name, kind, values in series:
-        points: list[str] = []
-        before: float | None = None
-        y = 100.0
-        for day, value in zip(days, values, strict=True):
-            x, y = rounded(100 * (day - first).days / span), rounded(100 - 100 * value / up[-1])
-            if before is not None and before != y:
-                points.append(f"{x},{before}")
-            points.append(f"{x},{y}")
-            before = y
-        if len(days) == 1:
-            points.append(f"100,{y}")
-        lines.append(Line(name, kind, " ".join(points), values[-1]))
-    return OverTime(
-        tuple(lines),
-        tuple(Tick(rounded(100 * (day - first).days / span), day_words(day)) for day in day_ticks(first, last)),
-        tuple(Tick(rounded(100 - 100 * value / up[-1]), f"{value:,}") for value in up),
-    )
+    @property
+    def middle(self) -> float:
+        """Where its words stand."""
+        return rounded(self.x + self.width / 2)
 
 
 def columns(values: Sequence[tuple[str, int]], *, gap: float = 0.15) -> list[Column]:
@@ -134,13 +183,321 @@ def binned(values: Iterable[float], *, width: int, up_to: int, unit: str) -> lis
     return list(zip([*words, f"{up_to} {unit} and more"], counted, strict=True))
 
 
-def parts(numbers: Mapping[str, int], whole: int) -> list[dict[str, str | float]]:
-    """A bar of several parts, for components/phases.html: each with its kind, where it begins and how wide it is."""
-    drawn: list[dict[str, str | float]] = []
-    x = 0.0
-    for kind, number in numbers.items():
-        width = 100 * number / whole if whole else 0.0
-        if number:
-            drawn.append({"kind": kind, "x": rounded(x), "width": rounded(width)})
-        x += width
-    return drawn
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Columns with their numbers on top and labels below; of many, every ``step``-th is labelled and none numbered."""
+
+    columns: list[Column]
+    words: str
+
+    @property
+    def step(self) -> int:
+        return math.ceil(len(self.columns) / NUMBERED_COLUMNS)
+
+    @property
+    def is_numbered(self) -> bool:
+        return self.step == 1
+
+
+def histogram(counted: Sequence[tuple[int, int]], thing: str) -> Histogram | None:
+    """Columns in the order of their numbers; where there are many, in steps of several numbers. None without any."""
+    if not counted:
+        return None
+    width = math.ceil(len(counted) / MAX_COLUMNS)
+    gathered = []
+    for start in range(0, len(counted), width):
+        group = counted[start : start + width]
+        first, last = group[0][0], group[-1][0]
+        gathered.append((str(first) if first == last else f"{first}–{last}", sum(times for _, times in group)))
+    words = ", ".join(f"{label}: {times:,}" for label, times in gathered if times)
+    return Histogram(columns(gathered), f"Number of {thing} with {words}")
+
+
+# --- lines over days ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A place on an axis with its words."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a chart over time. ``points`` is what an SVG polyline takes; ``last`` is its newest value."""
+
+    name: str
+    kind: str
+    points: str
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class OverTime:
+    """Lines over days with both axes."""
+
+    lines: tuple[Line, ...]
+    across: tuple[Tick, ...]
+    up: tuple[Tick, ...]
+
+
+def ticks(highest: float, most: int = 5) -> list[int]:
+    """Whole numbers from 0 in equal steps of 1, 2 or 5 (times ten and so on), the last one at or above ``highest``."""
+    step, digit = 1, 0
+    while step * (most - 1) < highest:
+        digit += 1
+        step = (1, 2, 5)[digit % 3] * 10 ** (digit // 3)
+    number = max(math.ceil(highest / step), 1)  # never an axis of 0 alone
+    return [step * each for each in range(number + 1)]
+
+
+def day_ticks(first: dt.date, last: dt.date, most: int = 5) -> list[dt.date]:
+    """Days from the first to the last in equal steps, at most so many."""
+    step = math.ceil(((last - first).days + 1) / most)
+    return [first + DAY * number for number in range(0, (last - first).days + 1, step)]
+
+
+def over_time(days: Sequence[dt.date], series: Iterable[tuple[str, str, Sequence[int]]], highest: int) -> OverTime:
+    """Lines of values per day: each of ``series`` is (name, kind, one value for each of ``days``).
+
+    A line keeps its value until the day on which it changes, since documents are agreed one by one, not in a slope.
+    """
+    first, last = days[0], days[-1]
+    up = ticks(highest)
+
+    def across(day: dt.date) -> float:
+        return rounded(100 * (day - first).days / max((last - first).days, 1))
+
+    def height(value: float) -> float:
+        return rounded(100 - 100 * value / up[-1])
+
+    lines = []
+    for name, kind, values in series:
+        points = [(across(day), height(value)) for day, value in zip(days, values, strict=True)]
+        steps = [points[0]]
+        for (_, before), (x, y) in pairwise(points):
+            steps += [(x, before), (x, y)] if before != y else [(x, y)]
+        if len(days) == 1:
+            steps.append((100.0, points[0][1]))
+        lines.append(Line(name, kind, " ".join(f"{x},{y}" for x, y in steps), values[-1]))
+    return OverTime(
+        tuple(lines),
+        tuple(Tick(across(day), day_words(day)) for day in day_ticks(first, last)),
+        tuple(Tick(height(value), f"{value:,}") for value in up),
+    )
+
+
+# --- figures with intervals -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A figure on an axis with its interval; the bounds are None where it has none."""
+
+    x: float
+    low: float | None
+    high: float | None
+    words: str
+
+
+def span(estimate: Estimate, words: str, lowest: float = 0.0) -> Span:
+    """A figure on an axis from ``lowest`` to 1; what is outside stands at the end."""
+
+    def place(value: float | None) -> float | None:
+        return None if value is None else rounded(100 * _share(value, lowest))
+
+    return Span(rounded(100 * _share(estimate.value, lowest)), place(estimate.low), place(estimate.high), words)
+
+
+def _share(value: float, lowest: float) -> float:
+    return (min(max(value, lowest), 1.0) - lowest) / (1 - lowest)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What is drawn as a dot: a name, how it is marked (dot, diamond, ring or square), the figure, and other people's
+    figures in its row."""
+
+    name: str
+    mark: str
+    estimate: Estimate | None
+    is_percent: bool = False
+    references: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One figure, placed."""
+
+    name: str
+    mark: str
+    y: float
+    x: float
+    low: float | None
+    high: float | None
+    shown: str
+    references: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dots:
+    """Figures on one axis that ends at 1. ``words``: what the drawing shows."""
+
+    dots: tuple[Dot, ...]
+    ticks: tuple[Tick, ...]
+    words: str
+    width: float = NAMES + AXIS + 58
+
+    @property
+    def bottom(self) -> float:
+        return len(self.dots) * ROW
+
+    @property
+    def height(self) -> float:
+        return self.bottom + 20
+
+
+def dots(figures: Sequence[Figure], words: str) -> Dots | None:
+    """The drawing; None where no figure is defined."""
+    defined = [(figure, figure.estimate) for figure in figures if figure.estimate is not None]
+    if not defined:
+        return None
+    least = min(estimate.value if estimate.low is None else estimate.low for _, estimate in defined)
+    lowest = 0.0 if least >= 0 else -0.5 if least >= -0.5 else -1.0
+
+    def x(value: float) -> float:
+        return round(NAMES + AXIS * _share(value, lowest), 1)
+
+    drawn = [
+        Dot(
+            name=figure.name,
+            mark=figure.mark,
+            y=ROW / 2 + position * ROW,
+            x=x(estimate.value),
+            low=None if estimate.low is None else x(estimate.low),
+            high=None if estimate.high is None else x(estimate.high),
+            shown=percent(estimate.value) if figure.is_percent else number(estimate.value),
+            references=tuple(x(value) for value in figure.references),
+        )
+        for position, (figure, estimate) in enumerate(defined)
+    ]
+    steps = 3 if lowest == -0.5 else 4
+    levels = [lowest + (1 - lowest) * step / steps for step in range(steps + 1)]
+    return Dots(tuple(drawn), tuple(Tick(x(level), f"{level:g}".replace("-", "−")) for level in levels), words)
+
+
+# --- a share and a coefficient over time ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """What a trend is made of: a day, a share, a coefficient where it is defined, and both in words."""
+
+    day: dt.date
+    percent: float
+    alpha: float | None
+    words: str
+    items: str
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    x: float
+    percent: float
+    alpha: float | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One field over time: the share of equal labels (solid, dots) and alpha (dashed, diamonds)."""
+
+    label: str
+    points: tuple[Point, ...]
+    first: str
+    last: str
+    latest: str
+    left: float = LEFT
+    right: float = RIGHT
+    levels: tuple[Tick, ...] = (Tick(TOP, "100%"), Tick((TOP + BOTTOM) / 2, "50%"), Tick(BOTTOM, "0%"))
+
+    @property
+    def words(self) -> str:
+        return f"{self.label} over time. " + ". ".join(point.words for point in self.points) + "."
+
+    @property
+    def percent_line(self) -> str:
+        return " ".join(f"{point.x},{point.percent}" for point in self.points)
+
+    @property
+    def alpha_lines(self) -> list[str]:
+        """The dashed line, in pieces where alpha is not defined in between."""
+        pieces = groupby(self.points, key=lambda point: point.alpha is not None)
+        return [" ".join(f"{point.x},{point.alpha}" for point in piece) for defined, piece in pieces if defined]
+
+
+def trend(label: str, periods: Sequence[Period]) -> Trend | None:
+    """The drawing; None for less than two points."""
+    if len(periods) < 2:
+        return None
+    start, end = periods[0].day, periods[-1].day
+    points = tuple(
+        Point(
+            x=round(LEFT + 8 + (RIGHT - LEFT - 16) * (each.day - start).days / (end - start).days, 1),
+            percent=_height(each.percent),
+            alpha=None if each.alpha is None else _height(each.alpha),
+            words=f"From {_date(each.day)}: {each.words}, {each.items}",
+        )
+        for each in periods
+    )
+    return Trend(label, points, _date(start), _date(end), periods[-1].words)
+
+
+def _height(value: float) -> float:
+    """The place of a share or an alpha; an alpha below 0 stands on the ground line."""
+    return round(BOTTOM - (BOTTOM - TOP) * max(value, 0.0), 1)
+
+
+def _date(day: dt.date) -> str:
+    return f"{day.day} {day:%b %Y}"
+
+
+# --- who said what --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    times: int
+    heat: int
+    is_same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A confusion table: columns, then rows of a label with its cells. ``of_two``: rows are one person's labels,
+    columns the other's; else pairs of labels, and what differs stands in two places."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
+    of_two: bool
+
+
+def heat(confusion: Mapping[str, Mapping[str, int]], words: Mapping[str, str], *, of_two: bool) -> Heat:
+    """The table with a shade for each count of a pair of labels; ``words``: how a label reads.
+
+    Shades go from 0 for none to 4 for the most by the square root, as the agreeing cells outnumber all others.
+    """
+    most = max((times for row in confusion.values() for times in row.values()), default=0)
+    rows = tuple(
+        (
+            words.get(one, one),
+            tuple(
+                HeatCell(times, math.ceil((HEATS - 1) * math.sqrt(times / most)) if times else 0, one == other)
+                for other, times in row.items()
+            ),
+        )
+        for one, row in confusion.items()
+    )
+    return Heat(tuple(words.get(label, label) for label in confusion), rows, of_two)

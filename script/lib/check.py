@@ -27,7 +27,14 @@ def start_tests(base: str | None) -> subprocess.Popen[str] | None:
     if not found:
         return None
     command = [sys.executable, "-m", "pytest", "-p", "time_limit", "--seconds", str(SECONDS)]
-    command += ["-p", "no:randomly", "-n0", "--quiet", "--no-header", *(str(each.relative_to(ROOT)) for each in found[:FILES])]
+    command += [
+        "-p",
+        "no:randomly",
+        "-n0",
+        "--quiet",
+        "--no-header",
+        *(str(each.relative_to(ROOT)) for each in found[:FILES]),
+    ]
     path = os.pathsep.join(filter(None, [str(ROOT / "script" / "lib"), os.environ.get("PYTHONPATH", "")]))
     return subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, text=True, stdout=subprocess.PIPE,

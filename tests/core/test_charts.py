@@ -55,7 +55,7 @@ def test_a_line_keeps_its_value_until_the_day_on_which_it_changes() -> None:
 
 def test_a_single_day_is_a_level_line() -> None:
     [line] = charts.over_time([MONDAY], [("Gold", "gold", [3])], highest=4).lines
-    assert line.points == "0.0,25.0 100,25.0"
+    assert line.points == "0.0,25.0 100.0,25.0"
 
 
 def test_columns_share_the_width_and_the_highest_is_as_high_as_the_drawing() -> None:
@@ -72,8 +72,8 @@ def test_every_value_falls_into_one_step_and_the_last_takes_all_above() -> None:
 
 
 def test_parts_of_a_bar_follow_each_other_and_empty_ones_are_not_drawn() -> None:
-    assert charts.parts({"agreed": 1, "agree": 0, "work": 3}, 8) == [
+    assert charts.parts([("agreed", 1), ("agree", 0), ("work", 3)], 8) == [
         {"kind": "agreed", "x": 0.0, "width": 12.5},
         {"kind": "work", "x": 12.5, "width": 37.5},
     ]
-    assert charts.parts({"agreed": 0}, 0) == []
+    assert charts.parts([("agreed", 0)], 0) == []

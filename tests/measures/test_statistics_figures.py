@@ -6,13 +6,8 @@ from typing import Any
 
 import pytest
 
-from annotator.measures.screens.statistics_charts import (
-    MOST_COLUMNS,
-    NUMBERED_COLUMNS,
-    chart_of,
-    stance_stacks,
-    truth_stacks,
-)
+from annotator.core.charts import MAX_COLUMNS, NUMBERED_COLUMNS
+from annotator.measures.screens.statistics import chart_of, stance_stacks, truth_stacks
 from annotator.measures.statistics.figures import Figures, Rule, count
 from annotator.measures.statistics.irregular import IRREGULARITIES
 from annotator.measures.statistics.report import Report, SourceCount, as_json
@@ -241,10 +236,10 @@ def test_long_answers_are_gathered_into_steps() -> None:
     documents = [document(*[sentence()] * number) for number in (1, 2, 100)]
     histogram = chart_of(report_of(*documents), "sentences").histogram
     assert histogram is not None
-    assert NUMBERED_COLUMNS < len(histogram.steps) <= MOST_COLUMNS and not histogram.is_numbered
-    assert sum(step.column.value for step in histogram.steps) == 3
+    assert NUMBERED_COLUMNS < len(histogram.columns) <= MAX_COLUMNS and not histogram.is_numbered
+    assert sum(column.value for column in histogram.columns) == 3
     assert histogram.words == "Number of responses with 1–5: 2, 96–100: 1"
-    assert sum(step.is_labelled for step in histogram.steps) <= NUMBERED_COLUMNS
+    assert len(histogram.columns[:: histogram.step]) <= NUMBERED_COLUMNS
 
 
 def test_stacks_say_in_words_what_they_draw() -> None:

@@ -28,7 +28,7 @@ from annotator.exchange.queries.releases import (
     ready_releases,
 )
 from annotator.exchange.releases.splits import Shares, SplitError
-from annotator.exchange.screens.release_pictures import SplitRow, split_rows
+from annotator.exchange.screens.releases import SplitRow, split_rows
 
 TEMPLATE = "exchange/releases/new.html"
 RELEASE, ERRATUM = "release", "erratum"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -9,9 +11,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotator.core import rules
+from annotator.core.charts import Look, Part, Stack, bars, in_words, parts
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, person, problem, speaks_errors
-from annotator.core.vocabulary import GroupedBy, ReleaseState
+from annotator.core.vocabulary import Factuality, GroupedBy, ReleaseState, Split
 from annotator.exchange.actions.releases import ReleaseDamagedError, cancel_release, take_release
 from annotator.exchange.exports.release_files import blocks_of
 from annotator.exchange.exports.release_texts import LICENCES, bibtex, changes_of, citation
@@ -19,7 +22,56 @@ from annotator.exchange.models import Release
 from annotator.exchange.queries.export import count_documents
 from annotator.exchange.queries.releases import mended_by, pace_of, releases_of
 from annotator.exchange.releases.differences import difference_from
-from annotator.exchange.screens.release_pictures import split_bar, split_rows
+
+# How each split is drawn, as in components/stacked.html, and how the verdicts in it.
+_SPLITS = {Split.TRAIN: "work", Split.DEV: "waiting", Split.TEST: "agreed"}
+_VERDICTS = {
+    Factuality.TRUE: Look(Factuality.TRUE.label, "support", "✓"),
+    Factuality.FALSE: Look(Factuality.FALSE.label, "refute", "✕"),
+    Factuality.NOT_ENOUGH_EVIDENCE: Look(Factuality.NOT_ENOUGH_EVIDENCE.label, "partial", "◐"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRow:
+    """One split: how much of the whole it is, and the verdicts on its claims."""
+
+    split: Split
+    documents: int
+    percent: int
+    claims: int
+    verdicts: Stack
+
+    @property
+    def label(self) -> str:
+        return self.split.label
+
+
+def split_rows(splits: Mapping[str, Any]) -> list[SplitRow]:
+    """The splits as ``Release.splits`` holds them, in their order."""
+    whole = sum(each["documents"] for each in splits.values()) or 1
+    return [
+        SplitRow(
+            split,
+            documents=splits[split]["documents"],
+            percent=round(100 * splits[split]["documents"] / whole),
+            claims=splits[split]["claims"],
+            verdicts=Stack(
+                f"Verdicts in {split.label.lower()}",
+                bars([(look, splits[split]["labels"].get(word.value, 0)) for word, look in _VERDICTS.items()]),
+            ),
+        )
+        for split in Split
+        if split in splits
+    ]
+
+
+def _split_bar(rows: list[SplitRow]) -> dict[str, str | list[Part]]:
+    """All splits in one bar: its parts, and the bar in words ("38 train, 5 dev, 4 test")."""
+    return {
+        "parts": parts([(_SPLITS[row.split], row.documents) for row in rows], sum(row.documents for row in rows)),
+        "words": in_words(((row.documents, row.label.lower()) for row in rows), ""),
+    }
 
 
 @require_GET
@@ -29,7 +81,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = benchmark_for(request, slug)
     rules.check_export(person(request), benchmark)
     rows = [
-        {"release": release, "bar": split_bar(split_rows(release.splits)), "mended_by": mended_by(release)}
+        {"release": release, "bar": _split_bar(split_rows(release.splits)), "mended_by": mended_by(release)}
         for release in releases_of(benchmark)
     ]
     context = page_of_benchmark(request, benchmark, "Releases") | {

@@ -40,13 +40,13 @@ class StageBar:
             (self.in_work, "in work"),
             (self.waiting, "waiting"),
         ]
-        return ", ".join(f"{number:,} {word}" for number, word in parts if number) or "none yet"
+        return charts.in_words(parts, "none yet")
 
     @property
     def parts(self) -> list[dict[str, str | float]]:
         """The parts of the bar in percent, for components/phases.html."""
         numbers = {"agreed": self.agreed, "agree": self.to_agree, "work": self.in_work, "waiting": self.waiting}
-        return charts.parts(numbers, self.total)
+        return charts.parts(numbers.items(), self.total)
 
 
 def bars_of(standing: Standing) -> list[StageBar]:

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from annotator.core import rules
+from annotator.core.charts import Span
 from annotator.core.file_problems import BadRow, FileError, Problem
 from annotator.core.models import Benchmark, PipelineRun
 from annotator.core.screens.benchmark_page import page_of_benchmark
@@ -20,7 +21,7 @@ from annotator.exchange.formats.answers import AnswerRow, answers
 from annotator.leaderboard.actions.evaluations import MOST_BYTES
 from annotator.leaderboard.queries.answers import gold_answers, judging_runs, run_answers
 from annotator.leaderboard.scoring.answer_scores import Metric, ScoreError, score_answers
-from annotator.leaderboard.screens.scores_words import Whisker, figure_words
+from annotator.leaderboard.screens.scores_words import figure_words, whisker
 from annotator.measures.queries.statistics import wholesale
 from annotator.suggestions.queries.runs import strategy_label
 
@@ -163,7 +164,7 @@ class _Model:
     name: str
     score: str
     bounds: str
-    whisker: Whisker | None
+    whisker: Span | None
     answers: int
     abstained: int
     supported: float
@@ -177,7 +178,7 @@ class _Model:
             found["model"],
             figure_words(found["score"]),
             f"{figure_words(interval[0])} to {figure_words(interval[1])}" if interval else "",
-            Whisker.of(found["score"], interval),
+            whisker(found["score"], interval),
             found["answers"],
             found["abstained"],
             found["supported_mean"],

@@ -13,26 +13,27 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
+from annotator.core.charts import Span
 from annotator.core.models import Benchmark
 from annotator.core.queries.gold import Scope
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, person, speaks_errors
-from annotator.core.vocabulary import Labelled
+from annotator.core.vocabulary import Labelled, Task
 from annotator.leaderboard.actions.evaluations import NAME_LENGTH, Wanted, score_upload
 from annotator.leaderboard.models import Evaluation
 from annotator.leaderboard.predictions import predictions
 from annotator.leaderboard.queries.evaluations import Board, boards_of, unscored
 from annotator.leaderboard.queries.gold_items import gold_items
 from annotator.leaderboard.scoring.label_sets import Undetermined
-from annotator.leaderboard.scoring.tasks import Level, Options, Task, measure_of
+from annotator.leaderboard.scoring.tasks import Level, Options, measure_of
 from annotator.leaderboard.scoring.texts import SAME_CLAIM
 from annotator.leaderboard.screens.scores_words import (
     ANSWERS,
     FIGURES,
-    Whisker,
     baseline_words,
     figure_words,
     option_words,
+    whisker,
 )
 from annotator.measures.queries.statistics import wholesale
 
@@ -132,7 +133,7 @@ class Line:
 
     name: str
     rank: int | None
-    whisker: Whisker | None
+    whisker: Span | None
     cells: list[tuple[str, str]]
     evaluation: Evaluation | None
     is_old: bool
@@ -175,7 +176,7 @@ def _lines(board: Board, user_pk: int, manages: bool) -> list[Line]:
         Line(
             place.name if place.evaluation else baseline_words(place.name),
             place.rank,
-            Whisker.of(place.value, place.interval),
+            whisker(place.value, place.interval),
             [(FIGURES[name], figure_words(place.figures[name])) for name in board.names],
             place.evaluation,
             place.is_old,

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.core.charts import rounded
+from annotator.core.charts import Heat, Span, heat, span
 from annotator.core.vocabulary import Task
 from annotator.leaderboard.models import Evaluation
 from annotator.leaderboard.scoring.joining import KINDS
-from annotator.measures.screens.agreement_charts import Heat, heat_of
+from pipeline.metrics.agreement import Estimate
 
 FIGURES = {
     "accuracy": "Accuracy",
@@ -102,29 +102,15 @@ def figure_words(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}".replace("-", "−")
 
 
-@dataclass(frozen=True, slots=True)
-class Whisker:
-    """A figure from 0 to 1 as a dot with its interval, in percent of the axis; None where it is not defined."""
-
-    x: float
-    low: float | None
-    high: float | None
-    words: str
-
-    @classmethod
-    def of(cls, value: float | None, interval: Sequence[float] | None) -> Whisker | None:
-        if value is None:
-            return None
-        words = figure_words(value)
-        if interval is None:
-            return cls(_place(value), None, None, words)
-        low, high = interval
-        bounds = f"95% interval {figure_words(low)} to {figure_words(high)}"
-        return cls(_place(value), _place(low), _place(high), f"{words}, {bounds}")
-
-
-def _place(value: float) -> float:
-    return rounded(100 * min(max(value, 0.0), 1.0))
+def whisker(value: float | None, interval: Sequence[float] | None) -> Span | None:
+    """A figure from 0 to 1 as a dot with its interval; None where it is not defined."""
+    if value is None:
+        return None
+    words = figure_words(value)
+    if interval is None:
+        return span(Estimate(value, None, None), words)
+    low, high = interval
+    return span(Estimate(value, low, high), f"{words}, 95% interval {figure_words(low)} to {figure_words(high)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +129,7 @@ class Row:
     name: str
     is_baseline: bool
     cells: Sequence[Cell]
-    whisker: Whisker | None
+    whisker: Span | None
 
 
 def row_of(name: str, scores: Mapping[str, Any], figure: str, *, is_baseline: bool = False) -> Row:
@@ -152,7 +138,7 @@ def row_of(name: str, scores: Mapping[str, Any], figure: str, *, is_baseline: bo
     for each, interval in scores["intervals"].items():
         bounds = f"{figure_words(interval[0])} to {figure_words(interval[1])}" if interval else ""
         cells.append(Cell(FIGURES.get(each, each), figure_words(scores[each]), bounds))
-    return Row(name, is_baseline, cells, Whisker.of(scores[figure], scores["intervals"][figure]))
+    return Row(name, is_baseline, cells, whisker(scores[figure], scores["intervals"][figure]))
 
 
 def baselines_of(baselines: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
@@ -178,7 +164,7 @@ class Confusion:
         if not confusion:
             return None
         words = {label: label_words(label) for label in confusion}
-        return cls(heat_of(confusion, words, of_two=True), Named(task.label))
+        return cls(heat(confusion, words, of_two=True), Named(task.label))
 
 
 def fault_words(evaluation: Evaluation) -> list[tuple[str, int]]:

@@ -14,6 +14,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from annotator.core import rules
+from annotator.core.charts import Dots, Figure, Heat, Period, Trend, dots, heat, interval, number, percent, trend
 from annotator.core.models import Benchmark, User
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
@@ -32,17 +33,6 @@ from annotator.measures.queries.agreement import (
     own_settled,
     people_in,
     settled_of,
-)
-from annotator.measures.screens.agreement_charts import (
-    Dots,
-    Figure,
-    Heat,
-    dots,
-    heat,
-    interval,
-    number,
-    percent,
-    trends,
 )
 from annotator.stages.comparison.decision_references import REFERENCES, Reference
 
@@ -81,7 +71,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         "cross_annotated": _word(narrowed.cross_annotated),
         "query": urlencode({name: str(value) for name, value in request.GET.items() if value}),
         "stages": [_stage(figures, people) for figures in report.stages],
-        "trends": trends(report.periods),
+        "trends": _trends(report.periods),
         "suggestions": [_suggestions(one, other) for one, other in _both(report)],
         "pairs": _by_stage(
             ((f"{_name(people, one)} and {_name(people, other)}", parts))
@@ -236,7 +226,7 @@ def _field(each: LabelFigures, people: Mapping[int, User]) -> FieldView:
             for name, estimate in each.coefficients.items()
             if name != "cohen" or estimate is not None or len(each.figures.raters) == 2
         ],
-        heat=heat(each.figures, each.field.words),
+        heat=heat(each.figures.confusion, each.field.words, of_two=len(each.figures.raters) == 2),
         raters=[_name(people, int(rater)) for rater in each.figures.raters],
         references=references,
     )
@@ -260,6 +250,19 @@ def _claims_words(figures: StageFigures) -> str:
         return ""
     alike = "" if found.similarity is None else f"; matched claims are alike by {interval(found.similarity)}"
     return f"{interval(found.f1, 'F1')}: {2 * found.matched:,} of {found.claims:,} claims have their match{alike}"
+
+
+def _trends(periods: Mapping[dt.date, Sequence[Part]]) -> list[Trend]:
+    """A drawing for each field with two points at least."""
+    series: dict[str, list[Period]] = {}
+    for day, parts in periods.items():
+        for part in parts:
+            words = f"{percent(part.percent)} the same"
+            if part.alpha is not None:
+                words += f", alpha {number(part.alpha)}"
+            period = Period(day, part.percent, part.alpha, words, f"{part.items:,} {part.field.thing}")
+            series.setdefault(part.field.label, []).append(period)
+    return [drawn for label, each in series.items() if (drawn := trend(label, each))]
 
 
 def _both(report: Report) -> Iterable[tuple[LabelFigures, LabelFigures]]:
@@ -362,7 +365,7 @@ def own(request: HttpRequest, slug: str) -> HttpResponse:
         "is_own": shown.pk == user.pk,
         "report": report,
         "fields": [_field(each, {}) for stage in report.stages for each in stage.labels],
-        "trends": trends(report.periods),
+        "trends": _trends(report.periods),
         "settled": settled,
         "settled_fields": [(FIELD_WORDS.get(name, name), kept) for name, kept in settled.fields.items()],
         "reasons": _reasons(settled.reasons),

@@ -11,12 +11,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from annotator.core import rules
+from annotator.core.charts import Look, Span, Stack, bars, percent, span
 from annotator.core.models import User
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.screens.spreadsheet import csv_of
 from annotator.measures.queries.automation import kept_automation_of
-from annotator.measures.screens.agreement_charts import percent
 from annotator.measures.suggestion_quality.automation import Automation
 from annotator.measures.suggestion_quality.handling import THINGS, Done, Handled
 from annotator.measures.suggestion_quality.influence import Fate, Share
@@ -33,28 +33,14 @@ TABLES = ("handled", "people", "influence", "first-labels", "evidence")
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
-    """One line: parts of a whole as a bar, and each in words, as a number and as a share."""
-
-    label: str
-    parts: list[dict[str, Any]]
-    cells: list[tuple[str, int, str]]
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
 class Difference:
-    """One field of one maker: both shares, and their difference in points as words and as places on an axis from -100
-    to 100 (percent of its width)."""
+    """One field of one maker: both shares, and their difference in points, drawn on an axis from -100 to 100."""
 
     maker: str
     label: str
     shown: str
     blind_first: str
-    words: str
-    at: float
-    low: float | None
-    high: float | None
+    drawn: Span
 
 
 @require_GET
@@ -82,7 +68,9 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         "people": sorted((names[pk], stacks_of(each)) for pk, each in found.people.items() if pk in names),
         "differences": differences_of(found),
         "fates": [
-            _stack(THINGS[thing], [(fate.label, number, FATE_KINDS[fate]) for fate, number in counts.items()])
+            Stack(
+                THINGS[thing], bars([(Look(fate.label, FATE_KINDS[fate]), number) for fate, number in counts.items()])
+            )
             for thing, counts in found.fates.items()
         ],
         "sufficed": _sufficed(found),
@@ -99,21 +87,9 @@ def name_of(maker: Maker) -> str:
 def stacks_of(handled: Handled) -> list[Stack]:
     """A line for each thing, in the order of the steps."""
     return [
-        _stack(THINGS[thing], [(done.label, counts[done], KINDS[done]) for done in KINDS])
+        Stack(THINGS[thing], bars([(Look(done.label, kind), counts[done]) for done, kind in KINDS.items()]))
         for thing, counts, _ in handled.rows()
     ]
-
-
-def _stack(label: str, numbers: list[tuple[str, int, str]]) -> Stack:
-    total = sum(number for _, number, _ in numbers)
-    parts: list[dict[str, Any]] = []
-    x = 0.0
-    for _, number, kind in numbers:
-        width = 100 * number / total
-        parts.append({"kind": kind, "x": round(x, 2), "width": round(width, 2)})
-        x += width
-    cells = [(words, number, percent(number / total)) for words, number, _ in numbers]
-    return Stack(label, parts, cells, ", ".join(f"{words} {number:,}" for words, number, _ in cells))
 
 
 def differences_of(found: Automation) -> list[Difference]:
@@ -122,17 +98,13 @@ def differences_of(found: Automation) -> list[Difference]:
     for each in found.influences:
         if each.difference is None:
             continue
-        low, high = each.difference.low, each.difference.high
         rows.append(
             Difference(
                 name_of(each.maker),
                 THINGS[each.thing],
                 _share(each.shown),
                 _share(each.blind_first),
-                _points(each.difference),
-                _place(each.difference.value),
-                None if low is None else _place(low),
-                None if high is None else _place(high),
+                span(each.difference, _points(each.difference), lowest=-1.0),
             )
         )
     return rows
@@ -156,16 +128,17 @@ def _signed(share: float) -> str:
     return f"{points:+d}".replace("-", "−") if points else "0"
 
 
-def _place(difference: float) -> float:
-    return round(50 + 50 * difference, 2)
-
-
 def _sufficed(found: Automation) -> list[tuple[str, str, Stack]]:
     return [
         (
             name_of(maker) if maker else "All claims",
             f"{each.enough:,} of {each.asked:,} ({percent(each.share.value)})",
-            _stack("", [("Enough", each.enough, "agreed"), ("Not enough", each.asked - each.enough, "neutral")]),
+            Stack(
+                "Evidence",
+                bars(
+                    [(Look("Enough", "agreed"), each.enough), (Look("Not enough", "neutral"), each.asked - each.enough)]
+                ),
+            ),
         )
         for maker, each in found.sufficed.items()
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +12,17 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from annotator.core import rules
+from annotator.core.charts import Bar, Histogram, Look, Stack, bars, histogram, number, percent, rounded
 from annotator.core.models import Benchmark
+from annotator.core.released_labels import CHECKWORTHINESS, IMPORTANCE, NEEDS_EDIT, NOT_APPLICABLE, STANCE
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.screens.spreadsheet import csv_of
+from annotator.core.vocabulary import ClaimType, Factuality, Importance, SentenceType, StanceLabel
 from annotator.measures.queries.statistics import sources_of, statistics_of
-from annotator.measures.screens.agreement_charts import number, percent
-from annotator.measures.screens.statistics_charts import chart_of, reference_of, stance_stacks, truth_stacks
 from annotator.measures.statistics.figures import Figures, Rule
 from annotator.measures.statistics.irregular import IRREGULARITIES
-from annotator.measures.statistics.references import OTHER_BENCHMARKS
+from annotator.measures.statistics.references import OTHER_BENCHMARKS, PAPER, REFERENCES
 from annotator.measures.statistics.report import Report
 from annotator.measures.statistics.tables import TABLES, table_of
 
@@ -141,14 +143,109 @@ def _revision(figures: Figures) -> list[dict[str, Any]]:
                     "rule": rule,
                     "documents": found.documents,
                     "measures": [
-                        ("Edit distance", number(distance), _width(distance)),
-                        ("Word overlap", number(overlap), _width(overlap)),
+                        ("Edit distance", number(distance), rounded(100 * distance)),
+                        ("Word overlap", number(overlap), rounded(100 * overlap)),
                     ],
                 }
             )
     return rows
 
 
-def _width(share: float) -> float:
-    """A share as the width of a bar in percent."""
-    return round(100 * share, 2)
+# --- its charts -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart with its title, the paper's figure beside it, and either bars or a histogram."""
+
+    name: str
+    title: str
+    reference: str
+    of: str = ""
+    bars: tuple[Bar, ...] = ()
+    histogram: Histogram | None = None
+
+
+_IMPORTANCE = {spelling: Look(Importance(word).label) for word, spelling in IMPORTANCE.items()}
+_STANCE = {
+    STANCE[StanceLabel.COMPLETELY_SUPPORT]: Look("Completely supports", "support", "✓"),
+    STANCE[StanceLabel.PARTIALLY_SUPPORT]: Look("Partially supports", "partial", "◐"),
+    STANCE[StanceLabel.REFUTE]: Look("Refutes", "refute", "✕"),
+    STANCE[StanceLabel.IRRELEVANT]: Look("Irrelevant", "neutral", "–"),
+}
+_VERDICT = {
+    NEEDS_EDIT[Factuality.TRUE]: Look("No: it is true", "support", "✓"),
+    NEEDS_EDIT[Factuality.FALSE]: Look("Yes: it is false", "refute", "✕"),
+    NEEDS_EDIT[Factuality.NOT_ENOUGH_EVIDENCE]: Look("Not enough evidence", "partial", "◐"),
+}
+_TRUTH = {
+    "false": Look("False", "refute", "✕"),
+    "true": Look("True", "support", "✓"),
+    NOT_APPLICABLE: Look("Without a label", "neutral", "–"),
+}
+# By table: what its bars count together, and how its labels are shown.
+_BARS: dict[str, tuple[str, Mapping[str, Look]]] = {
+    "sentence-types": ("sentences", {CHECKWORTHINESS[word]: Look(word.label) for word in SentenceType}),
+    "sentence-importance": ("sentences", _IMPORTANCE),
+    "claim-types": ("claims", {word.value: Look(word.label) for word in ClaimType}),
+    "claim-importance": ("claims", _IMPORTANCE),
+    "evidence-enough": (
+        "claims",
+        {
+            "yes": Look("Yes"),
+            "no": Look("No: people searched further"),
+            NOT_APPLICABLE: Look("Not asked: the claim is not checked", "waiting"),
+        },
+    ),
+    "stances": ("passages", _STANCE),
+    "needs-edit": ("claims", _VERDICT | {NOT_APPLICABLE: Look("Not asked: the claim is not checked", "waiting")}),
+    "unsettled": (
+        "claims",
+        {
+            NEEDS_EDIT[Factuality.TRUE]: Look("True after a search by hand", "support", "✓"),
+            NEEDS_EDIT[Factuality.FALSE]: Look("False", "refute", "✕"),
+            NEEDS_EDIT[Factuality.NOT_ENOUGH_EVIDENCE]: Look("Still not enough evidence", "partial", "◐"),
+        },
+    ),
+}
+_HISTOGRAMS = {"false-claims": "responses", "sentences": "responses", "claims": "sentences"}
+
+
+def chart_of(report: Report, name: str) -> Chart:
+    """The chart over one of the tables. Raises KeyError for a table that has none."""
+    rows = [(row[0], row[1]) for row in table_of(report, name)[1:]]
+    reference = reference_of(name)
+    if name in _HISTOGRAMS:
+        return Chart(name, TABLES[name], reference, histogram=histogram(rows, _HISTOGRAMS[name]))
+    thing, looks = _BARS[name]
+    whole = sum(number for _, number in rows)
+    return Chart(name, TABLES[name], reference, f"{whole:,} {thing}", _bars(rows, looks))
+
+
+def reference_of(name: str) -> str:
+    """What the paper says there; "" where it says nothing."""
+    return f"{PAPER}, {REFERENCES[name]}" if name in REFERENCES else ""
+
+
+def truth_stacks(report: Report) -> dict[str, Stack]:
+    """Responses that are true and false, by each rule."""
+    rows = table_of(report, "factuality")[1:]
+    return {
+        rule.value: Stack(rule.label, _bars(((row[0], row[place]) for row in rows), _TRUTH))
+        for place, rule in enumerate(Rule, start=1)
+    }
+
+
+def stance_stacks(report: Report) -> list[Stack]:
+    """Stances where automatic evidence decided the claim, and where it did not (Figure 6)."""
+    rows = table_of(report, "stances-by-evidence")[1:]
+    titles = {"yes": "Automatic evidence was enough", "no": "Automatic evidence was not enough"}
+    stacks = [
+        Stack(title, _bars(((label, number) for each, label, number, _ in rows if each == answer), _STANCE))
+        for answer, title in titles.items()
+    ]
+    return [stack for stack in stacks if stack.number]
+
+
+def _bars(counted: Iterable[tuple[str, int]], looks: Mapping[str, Look]) -> tuple[Bar, ...]:
+    return bars([(looks.get(label, Look("Not answered", "waiting")), number) for label, number in counted])

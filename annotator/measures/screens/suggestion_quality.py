@@ -11,13 +11,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from annotator.core import rules
-from annotator.core.charts import rounded
+from annotator.core.charts import Span, interval, percent, span
 from annotator.core.models import PipelineRun, User
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.vocabulary import Stage
 from annotator.measures.queries.suggestion_quality import kept_quality_of, runs_over_gold
-from annotator.measures.screens.agreement_charts import interval, percent
 from annotator.measures.suggestion_quality.accuracy import Figure
 from annotator.measures.suggestion_quality.handling import THINGS, Done, Handled
 from annotator.measures.suggestion_quality.measures import FASTFACT, STEPS, Measure
@@ -55,23 +54,12 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """One figure drawn: places in percent of the axis from 0 to 1."""
-
-    label: str
-    words: str
-    value: float
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Chart:
     """The main measure of a step, a bar for each column. ``paper``: the place of the published figure."""
 
     title: str
     measure: str
-    bars: list[Bar]
+    bars: list[tuple[str, Span]]
     paper: float | None
     paper_words: str
 
@@ -160,9 +148,9 @@ def _charts(columns: Sequence[Column], names: Mapping[int, str]) -> list[Chart]:
     for step in STEPS:
         for measure in step.measures:
             bars = [
-                _bar(names[id(column)], column.figures[measure.name])
+                (names[id(column)], span(figure.estimate, interval(figure.estimate)))
                 for column in columns
-                if measure.is_main and measure.name in column.figures
+                if measure.is_main and (figure := column.figures.get(measure.name))
             ]
             if bars:
                 paper = measure.paper
@@ -176,17 +164,6 @@ def _charts(columns: Sequence[Column], names: Mapping[int, str]) -> list[Chart]:
 def _lowered(words: str) -> str:
     """Words to go on with within a line."""
     return words[0].lower() + words[1:]
-
-
-def _bar(label: str, figure: Figure) -> Bar:
-    estimate = figure.estimate
-    return Bar(
-        label,
-        interval(estimate),
-        rounded(100 * estimate.value),
-        None if estimate.low is None else rounded(100 * estimate.low),
-        None if estimate.high is None else rounded(100 * estimate.high),
-    )
 
 
 def _blind(report: Report, names: Mapping[int, str]) -> list[tuple[str, list[tuple[str, Cell | None, Cell | None]]]]:

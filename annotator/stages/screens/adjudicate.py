@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotator.core import rules
+from annotator.core import charts, rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Document, Question, User
 from annotator.core.screens.common import document_for, is_htmx, person, speaks_errors, stage_links, whole_number
@@ -124,14 +124,10 @@ def context_of(board: Board, user: User, mine: Mapping[str, str] | None = None) 
     }
 
 
-def _bar(board: Board) -> list[dict[str, Any]]:
+def _bar(board: Board) -> list[charts.Part]:
     """Agree, settled, open: parts of one bar, in percent."""
-    total = board.comparison.total or 1
-    agree, settled = (100 * number / total for number in (board.comparison.agreeing, board.comparison.decided))
-    return [
-        {"kind": "agreed", "x": 0, "width": round(agree, 2)},
-        {"kind": "support", "x": round(agree, 2), "width": round(settled, 2)},
-    ]
+    counted = (("agreed", board.comparison.agreeing), ("support", board.comparison.decided))
+    return charts.parts(counted, board.comparison.total)
 
 
 def _signatures(board: Board, user: User, is_third: bool) -> str:

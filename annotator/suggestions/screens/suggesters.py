@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core import rules
+from annotator.core.charts import HeatCell
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.vocabulary import SuggesterKind
@@ -48,15 +49,6 @@ class ScoreRow:
     name: str
     accuracy: float
     f1: float
-
-
-@dataclass(frozen=True, slots=True)
-class HeatCell:
-    """How often the gold says one label and the suggester another. ``heat``: 0 to 4, as a share of the gold's row."""
-
-    times: int
-    heat: int
-    is_same: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +109,8 @@ class Panel:
 
     @property
     def confusion(self) -> list[tuple[str, float, list[HeatCell]]]:
-        """A row for each label of the gold: its word, its F1, and how often each label was suggested for it."""
+        """A row for each label of the gold: its word, its F1, and how often each label was suggested for it, shaded by
+        its share of the row."""
         if not self.scores:
             return []
         counts, f1 = self.scores["all"]["confusion"], self.scores["all"]["labels"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from annotator.core import charts
 from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, SignOff, User
 from annotator.core.queries.documents import Filter, matching
 from annotator.core.rules import LABEL_ROLES
@@ -68,24 +69,13 @@ class BatchRow:
             (self.not_begun, "not begun"),
             (self.discarded, "discarded"),
         )
-        return ", ".join(f"{number:,} {word}" for number, word in counted if number) or "no documents"
+        return charts.in_words(counted, "no documents")
 
     @property
     def parts(self) -> list[dict[str, str | float]]:
         """The bar without the discarded ones, for components/stacked.html."""
-        whole = self.total - self.discarded
-        drawn: list[dict[str, str | float]] = []
-        x = 0.0
-        for kind, number in (
-            ("agreed", self.gold),
-            ("work", self.to_agree + self.in_work),
-            ("waiting", self.not_begun),
-        ):
-            width = 100 * number / whole if whole else 0.0
-            if number:
-                drawn.append({"kind": kind, "x": round(x, 2), "width": round(width, 2)})
-            x += width
-        return drawn
+        counted = (("agreed", self.gold), ("work", self.to_agree + self.in_work), ("waiting", self.not_begun))
+        return charts.parts(counted, self.total - self.discarded)
 
 
 def batches_of(benchmark: Benchmark) -> list[BatchRow]:

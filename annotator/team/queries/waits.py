@@ -74,13 +74,12 @@ class GroupRow:
 
     @property
     def parts(self) -> list[dict[str, str | float]]:
-        return charts.parts(self._numbers, self.total)
+        return charts.parts(self._numbers.items(), self.total)
 
     @property
     def words(self) -> str:
         named = {"agreed": "gold", "agree": "to be agreed", "work": "in work", "waiting": "waiting"}
-        told = [f"{number:,} {named[kind]}" for kind, number in self._numbers.items() if number]
-        return ", ".join(told) or "no documents"
+        return charts.in_words(((number, named[kind]) for kind, number in self._numbers.items()), "no documents")
 
 
 @dataclass(frozen=True, slots=True)
