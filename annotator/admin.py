@@ -8,11 +8,14 @@ deleted, since that would go past the actions and their audit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
+from django.db.models import ForeignKey, Model
 from django.http import HttpRequest
 
 from annotator import models
@@ -161,289 +164,150 @@ class CorpusPageAdmin(SuperusersOnly, admin.ModelAdmin):
 # --- to be looked at ------------------------------------------------------------------------------
 
 
-@admin.register(models.Document)
-class DocumentAdmin(ReadOnly):
-    list_display = ("__str__", "public_id", "benchmark", "stage", "phase", "source", "model", "reference_date")
-    list_select_related = ("benchmark",)
-    list_filter = ("benchmark", "stage", "phase")
-    search_fields = ("public_id", "external_id", "prompt")
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The list of a model: its columns, filters and searched fields, each as words in one text; ``without``: fields of
+    a record that nobody is shown."""
+
+    columns: str
+    filters: str = ""
+    search: str = ""
+    without: str = ""
 
 
-@admin.register(models.Annotation)
-class AnnotationAdmin(ReadOnly):
-    list_display = ("document", "stage", "kind", "person", "state", "independent", "submitted_at", "active_seconds")
-    list_select_related = ("document", "person")
-    list_filter = ("document__benchmark", "stage", "kind", "state")
-    search_fields = ("public_id", "document__public_id", "document__external_id", "person__username")
-
-
-@admin.register(models.Sentence)
-class SentenceAdmin(ReadOnly):
-    list_display = ("__str__", "public_id", "annotation", "type", "type_origin", "importance", "removed")
-    list_select_related = ("annotation__document", "annotation__person")
-    list_filter = ("type", "removed")
-    search_fields = ("public_id", "text", "annotation__document__public_id")
-
-
-@admin.register(models.Claim)
-class ClaimAdmin(ReadOnly):
-    list_display = ("__str__", "public_id", "text_origin", "type", "worth_checking", "importance", "removed")
-    list_filter = ("type", "text_origin", "removed")
-    search_fields = ("public_id", "text", "sentence__annotation__document__public_id")
-
-
-@admin.register(models.Evidence)
-class EvidenceAdmin(ReadOnly):
-    list_display = ("__str__", "public_id", "claim", "site", "published", "query", "removed")
-    list_select_related = ("claim",)
-    search_fields = ("public_id", "url", "title", "claim__public_id")
-
-
-@admin.register(models.Stance)
-class StanceAdmin(ReadOnly):
-    list_display = ("evidence", "public_id", "label", "label_origin", "reliable", "sufficient")
-    list_select_related = ("evidence",)
-    list_filter = ("label", "label_origin")
-    search_fields = ("public_id", "evidence__public_id")
-
-
-@admin.register(models.Verdict)
-class VerdictAdmin(ReadOnly):
-    list_display = ("claim", "public_id", "factuality", "factuality_origin", "evidence_sufficient", "confidence")
-    list_select_related = ("claim",)
-    list_filter = ("factuality",)
-    search_fields = ("public_id", "claim__public_id", "claim__text")
-
-
-@admin.register(models.ClaimRevision)
-class ClaimRevisionAdmin(ReadOnly):
-    list_display = ("claim", "public_id", "handling", "text")
-    list_select_related = ("claim",)
-    list_filter = ("handling",)
-    search_fields = ("public_id", "claim__public_id")
-
-
-@admin.register(models.SentenceRevision)
-class SentenceRevisionAdmin(ReadOnly):
-    list_display = ("sentence", "public_id", "text", "text_origin", "deleted")
-    list_select_related = ("sentence",)
-    search_fields = ("public_id", "sentence__public_id")
-
-
-@admin.register(models.ResponseRevision)
-class ResponseRevisionAdmin(ReadOnly):
-    list_display = ("annotation", "public_id", "text_origin", "follows_statements")
-    list_select_related = ("annotation__document", "annotation__person")
-    search_fields = ("public_id", "annotation__document__public_id")
-
-
-@admin.register(models.Flag)
-class FlagAdmin(ReadOnly):
-    list_display = ("document", "by", "reason", "created_at", "cleared_at")
-    list_select_related = ("document", "by")
-    list_filter = ("reason",)
-
-
-@admin.register(models.SentBack)
-class SentBackAdmin(ReadOnly):
-    list_display = ("claim", "document", "by", "reason", "created_at", "settled_at")
-    list_select_related = ("claim", "document", "by")
-
-
-@admin.register(models.Group)
-class GroupAdmin(ReadOnly):
-    list_display = ("name", "benchmark", "created_at")
-    list_select_related = ("benchmark",)
-    search_fields = ("name", "benchmark__slug")
-
-
-@admin.register(models.GroupMember)
-class GroupMemberAdmin(ReadOnly):
-    list_display = ("user", "group", "seat", "active", "created_at")
-    list_select_related = ("user", "group")
-    list_filter = ("seat", "active")
-
-
-@admin.register(models.Batch)
-class BatchAdmin(ReadOnly):
-    list_display = ("name", "benchmark", "group", "created_by", "created_at")
-    list_select_related = ("benchmark", "group", "created_by")
-    search_fields = ("name", "benchmark__slug")
-
-
-@admin.register(models.Invitation)
-class InvitationAdmin(ReadOnly):
-    """Without the token: who may read this page need not be able to join."""
-
-    exclude = ("token",)
-    list_display = ("__str__", "benchmark", "created_by", "created_at", "expires_at", "withdrawn_at", "accepted_by")
-    list_select_related = ("benchmark", "created_by", "accepted_by")
-
-
-@admin.register(models.ApiToken)
-class ApiTokenAdmin(ReadOnly):
-    """Without the digest: nothing of a secret is for anybody's eyes. Who is not active any more opens nothing."""
-
-    exclude = ("digest",)
-    list_display = ("name", "prefix", "user", "benchmark", "created_at", "expires_at", "last_used_at", "revoked_at")
-    list_select_related = ("user", "benchmark")
-    search_fields = ("name", "prefix", "user__username")
-
-
-@admin.register(models.Webhook)
-class WebhookAdmin(ReadOnly):
-    """Without the secret: it is for the one who runs the receiver."""
-
-    exclude = ("secret",)
-    list_display = ("url", "benchmark", "active", "failing_since", "created_by", "created_at")
-    list_select_related = ("benchmark", "created_by")
-
-
-@admin.register(models.WebhookDelivery)
-class WebhookDeliveryAdmin(ReadOnly):
-    list_display = ("event", "webhook", "state", "attempts", "response_status", "created_at", "delivered_at")
-    list_select_related = ("webhook",)
-    list_filter = ("state", "event")
-
-
-@admin.register(models.Decision)
-class DecisionAdmin(ReadOnly):
-    list_display = ("key", "annotation", "choice", "reason", "by", "is_settled", "is_final")
-    list_select_related = ("annotation__document", "annotation__person", "by")
-    list_filter = ("reason", "is_final")
-    search_fields = ("annotation__document__public_id",)
-
-
-@admin.register(models.Comment)
-class CommentAdmin(ReadOnly):
-    list_display = ("__str__", "annotation", "key", "created_at")
-    list_select_related = ("annotation__document", "annotation__person", "by")
-    search_fields = ("annotation__document__public_id", "text")
-
-
-@admin.register(models.Question)
-class QuestionAdmin(ReadOnly):
-    list_display = ("annotation", "key", "by", "created_at", "answered_by", "answered_at")
-    list_select_related = ("annotation__document", "annotation__person", "by", "answered_by")
-
-
-@admin.register(models.SignOff)
-class SignOffAdmin(ReadOnly):
-    list_display = ("annotation", "by", "as_third_rater", "created_at")
-    list_select_related = ("annotation__document", "annotation__person", "by")
-
-
-@admin.register(models.Tally)
-class TallyAdmin(ReadOnly):
-    list_display = ("annotation", "people", "created_at")
-    list_select_related = ("annotation__document", "annotation__person")
-
-
-@admin.register(models.Notice)
-class NoticeAdmin(ReadOnly):
-    list_display = ("to", "kind", "text", "created_at", "read_at", "mailed_at")
-    list_select_related = ("to",)
-    list_filter = ("kind",)
-
-
-@admin.register(models.Activity)
-class ActivityAdmin(ReadOnly):
-    list_display = ("at", "by", "action", "benchmark", "document", "reason", "active_seconds")
-    list_select_related = ("by", "benchmark", "document")
-    list_filter = ("action",)
-    search_fields = ("public_id", "document__public_id", "by__username")
-
-
-@admin.register(models.PipelineRun)
-class PipelineRunAdmin(ReadOnly):
-    list_display = ("public_id", "benchmark", "stage", "strategy", "state", "requested_by", "created_at", "finished_at")
-    list_select_related = ("benchmark", "requested_by")
-    list_filter = ("state", "stage", "strategy")
-    search_fields = ("public_id", "benchmark__slug")
-
-
-@admin.register(models.RunItem)
-class RunItemAdmin(ReadOnly):
-    list_display = ("run", "document", "state", "attempts", "error", "finished_at")
-    list_select_related = ("run", "document")
-    list_filter = ("state",)
-    search_fields = ("run__public_id", "document__public_id")
-
-
-@admin.register(models.PromptVersion)
-class PromptVersionAdmin(ReadOnly):
-    list_display = ("name", "number", "benchmark", "created_by", "created_at")
-    list_select_related = ("benchmark", "created_by")
-    list_filter = ("benchmark", "name")
-
-
-@admin.register(
-    models.StepUse,
-    models.CachedAnswer,
-    models.PageSnapshot,
-    models.VerdictSuggestion,
-    models.RevisionSuggestion,
-    models.TrainedSuggester,
+LOOKS: dict[type[Model], Look] = {
+    models.Document: Look(
+        "__str__ public_id benchmark stage phase source model reference_date",
+        filters="benchmark stage phase",
+        search="public_id external_id prompt",
+    ),
+    models.Annotation: Look(
+        "document stage kind person state independent submitted_at active_seconds",
+        filters="document__benchmark stage kind state",
+        search="public_id document__public_id document__external_id person__username",
+    ),
+    models.Sentence: Look(
+        "__str__ public_id annotation type type_origin importance removed",
+        filters="type removed",
+        search="public_id text annotation__document__public_id",
+    ),
+    models.Claim: Look(
+        "__str__ public_id text_origin type worth_checking importance removed",
+        filters="type text_origin removed",
+        search="public_id text sentence__annotation__document__public_id",
+    ),
+    models.Evidence: Look(
+        "__str__ public_id claim site published query removed", search="public_id url title claim__public_id"
+    ),
+    models.Stance: Look(
+        "evidence public_id label label_origin reliable sufficient",
+        filters="label label_origin",
+        search="public_id evidence__public_id",
+    ),
+    models.Verdict: Look(
+        "claim public_id factuality factuality_origin evidence_sufficient confidence",
+        filters="factuality",
+        search="public_id claim__public_id claim__text",
+    ),
+    models.ClaimRevision: Look(
+        "claim public_id handling text", filters="handling", search="public_id claim__public_id"
+    ),
+    models.SentenceRevision: Look(
+        "sentence public_id text text_origin deleted", search="public_id sentence__public_id"
+    ),
+    models.ResponseRevision: Look(
+        "annotation public_id text_origin follows_statements", search="public_id annotation__document__public_id"
+    ),
+    models.Flag: Look("document by reason created_at cleared_at", filters="reason"),
+    models.SentBack: Look("claim document by reason created_at settled_at"),
+    models.Group: Look("name benchmark created_at", search="name benchmark__slug"),
+    models.GroupMember: Look("user group seat active created_at", filters="seat active"),
+    models.Batch: Look("name benchmark group created_by created_at", search="name benchmark__slug"),
+    # Without the token: who may read this page need not be able to join.
+    models.Invitation: Look(
+        "__str__ benchmark created_by created_at expires_at withdrawn_at accepted_by", without="token"
+    ),
+    # Without the digest: nothing of a secret is shown.
+    models.ApiToken: Look(
+        "name prefix user benchmark created_at expires_at last_used_at revoked_at",
+        search="name prefix user__username",
+        without="digest",
+    ),
+    # Without the secret: it is for the one who runs the receiver.
+    models.Webhook: Look("url benchmark active failing_since created_by created_at", without="secret"),
+    models.WebhookDelivery: Look(
+        "event webhook state attempts response_status created_at delivered_at", filters="state event"
+    ),
+    models.Decision: Look(
+        "key annotation choice reason by is_settled is_final",
+        filters="reason is_final",
+        search="annotation__document__public_id",
+    ),
+    models.Comment: Look("__str__ annotation key created_at", search="annotation__document__public_id text"),
+    models.Question: Look("annotation key by created_at answered_by answered_at"),
+    models.SignOff: Look("annotation by as_third_rater created_at"),
+    models.Tally: Look("annotation people created_at"),
+    models.Notice: Look("to kind text created_at read_at mailed_at", filters="kind"),
+    models.Activity: Look(
+        "at by action benchmark document reason active_seconds",
+        filters="action",
+        search="public_id document__public_id by__username",
+    ),
+    models.PipelineRun: Look(
+        "public_id benchmark stage strategy state requested_by created_at finished_at",
+        filters="state stage strategy",
+        search="public_id benchmark__slug",
+    ),
+    models.RunItem: Look(
+        "run document state attempts error finished_at", filters="state", search="run__public_id document__public_id"
+    ),
+    models.PromptVersion: Look("name number benchmark created_by created_at", filters="benchmark name"),
+    models.ImportJob: Look("filename benchmark by state imported unchanged bad created_at", filters="state"),
+    models.Download: Look("format benchmark by started_at done total", filters="format"),
+    models.Evaluation: Look(
+        "system task benchmark by scored faults scored_at hidden",
+        filters="task hidden",
+        search="public_id system benchmark__slug",
+    ),
+    models.Release: Look("version title benchmark by state documents_count mends created_at", filters="state"),
+    models.ReleaseDocument: Look(
+        "public_id release split group", filters="split", search="public_id release__public_id"
+    ),
+    models.SentenceSuggestion: Look(
+        "__str__ document run type importance", search="public_id text document__public_id"
+    ),
+    models.ClaimSuggestion: Look("__str__ public_id type worth_checking importance", search="public_id text"),
+    models.StanceSuggestion: Look("evidence run label", filters="label"),
+}
+# What machines made or used, found through its run or document.
+LOOKS |= dict.fromkeys(
+    (
+        models.StepUse,
+        models.CachedAnswer,
+        models.PageSnapshot,
+        models.VerdictSuggestion,
+        models.RevisionSuggestion,
+        models.TrainedSuggester,
+    ),
+    Look("__str__ pk"),
 )
-class MachineAdmin(ReadOnly):
-    """What machines made or used, found through its run or document."""
-
-    list_display = ("__str__", "pk")
-    list_select_related = True
 
 
-@admin.register(models.ImportJob)
-class ImportJobAdmin(ReadOnly):
-    list_display = ("filename", "benchmark", "by", "state", "imported", "unchanged", "bad", "created_at")
-    list_select_related = ("benchmark", "by")
-    list_filter = ("state",)
+def _related(model: type[Model], columns: Sequence[str]) -> list[str]:
+    """What the rows of a list name of other records, so that it is read with them. An annotation is named by its
+    document and person."""
+    keys = [field.name for field in model._meta.get_fields() if isinstance(field, ForeignKey)]
+    shown = [name for name in keys if name in columns or (name == "by" and "__str__" in columns) or "pk" in columns]
+    return [*shown, *(f"annotation__{name}" for name in ("document", "person") if "annotation" in shown)]
 
 
-@admin.register(models.Download)
-class DownloadAdmin(ReadOnly):
-    list_display = ("format", "benchmark", "by", "started_at", "done", "total")
-    list_select_related = ("benchmark", "by")
-    list_filter = ("format",)
-
-
-@admin.register(models.Evaluation)
-class EvaluationAdmin(ReadOnly):
-    list_display = ("system", "task", "benchmark", "by", "scored", "faults", "scored_at", "hidden")
-    list_select_related = ("benchmark", "by")
-    list_filter = ("task", "hidden")
-    search_fields = ("public_id", "system", "benchmark__slug")
-
-
-@admin.register(models.Release)
-class ReleaseAdmin(ReadOnly):
-    list_display = ("version", "title", "benchmark", "by", "state", "documents_count", "mends", "created_at")
-    list_select_related = ("benchmark", "by", "mends")
-    list_filter = ("state",)
-
-
-@admin.register(models.ReleaseDocument)
-class ReleaseDocumentAdmin(ReadOnly):
-    list_display = ("public_id", "release", "split", "group")
-    list_select_related = ("release",)
-    list_filter = ("split",)
-    search_fields = ("public_id", "release__public_id")
-
-
-@admin.register(models.SentenceSuggestion)
-class SentenceSuggestionAdmin(ReadOnly):
-    list_display = ("__str__", "document", "run", "type", "importance")
-    list_select_related = ("document", "run")
-    search_fields = ("public_id", "text", "document__public_id")
-
-
-@admin.register(models.ClaimSuggestion)
-class ClaimSuggestionAdmin(ReadOnly):
-    list_display = ("__str__", "public_id", "type", "worth_checking", "importance")
-    search_fields = ("public_id", "text")
-
-
-@admin.register(models.StanceSuggestion)
-class StanceSuggestionAdmin(ReadOnly):
-    list_display = ("evidence", "run", "label")
-    list_select_related = ("evidence", "run")
-    list_filter = ("label",)
+for model, look in LOOKS.items():
+    columns = look.columns.split()
+    attributes = {
+        "list_display": columns,
+        "list_select_related": _related(model, columns) or False,
+        "list_filter": look.filters.split(),
+        "search_fields": look.search.split(),
+        "exclude": look.without.split(),
+    }
+    admin.site.register(model, type(f"{model.__name__}Admin", (ReadOnly,), attributes))
