@@ -34,7 +34,13 @@ from pipeline.clients.search_searxng import SearxngSearch
 from pipeline.clients.search_serper import SerperSearch
 from pipeline.retrieval.corpus_ranking import PassageIndex
 
-PROVIDERS = ("serper", "brave", "searxng", "mediawiki", "corpus")
+_SEARCHES: dict[str, type[SerperSearch | BraveSearch | SearxngSearch | MediaWikiSearch]] = {
+    "serper": SerperSearch,
+    "brave": BraveSearch,
+    "searxng": SearxngSearch,
+    "mediawiki": MediaWikiSearch,
+}
+PROVIDERS = (*_SEARCHES, "corpus")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,25 +202,16 @@ def _search(
     account: Account,
     index: PassageIndex | None,
 ) -> Search | None:
-    url, key, patience = settings.search_url, settings.search_key, settings.patience
-    inner: SerperSearch | BraveSearch | SearxngSearch | MediaWikiSearch
-    match settings.search_provider:
-        case "serper":
-            inner = SerperSearch(client, limiter, url=url, key=key, patience=patience)
-        case "brave":
-            inner = BraveSearch(client, limiter, url=url, key=key, patience=patience)
-        case "searxng":
-            inner = SearxngSearch(client, limiter, url=url, key=key, patience=patience)
-        case "mediawiki":
-            inner = MediaWikiSearch(client, limiter, url=url, key=key, patience=patience)
-        case "corpus" if index is not None:
-            # Counted, not kept: the corpus is here, and may have changed by the next run.
-            return AccountedSearch(CorpusSearch(index), account, provider=f"corpus {id(index)}", kept=False)
-        case _:
-            return None
-    return AccountedSearch(
-        inner, account, provider=f"{settings.search_provider} {inner.url}", price=settings.search_price
-    )
+    name = settings.search_provider
+    if name in _SEARCHES:
+        inner = _SEARCHES[name](
+            client, limiter, url=settings.search_url, key=settings.search_key, patience=settings.patience
+        )
+        return AccountedSearch(inner, account, provider=f"{name} {inner.url}", price=settings.search_price)
+    if name == "corpus" and index is not None:
+        # Counted, not kept: the corpus is here, and may have changed by the next run.
+        return AccountedSearch(CorpusSearch(index), account, provider=f"corpus {id(index)}", kept=False)
+    return None
 
 
 def _ranker(settings: ServiceSettings, client: httpx.AsyncClient, limiter: Limiter, account: Account) -> Ranker | None:

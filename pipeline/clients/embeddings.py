@@ -4,44 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import httpx
 import numpy as np
 
 from pipeline.clients.base import RankRequest, ServiceError
-from pipeline.clients.http import Patience, Service, bearer, endpoint
+from pipeline.clients.http import Provider, endpoint
 from pipeline.clients.limiter import Limiter
 
 BATCH = 64
 LONGEST = 8000  # characters: about 2,000 tokens; many models take no more, and some servers refuse instead of cutting
 
 
-class EmbeddingsRanker:
+class EmbeddingsRanker(Provider):
     """A Ranker over an embeddings endpoint."""
 
-    def __init__(
-        self,
-        client: httpx.AsyncClient,
-        limiter: Limiter,
-        *,
-        url: str,
-        model: str,
-        key: str = "",
-        patience: Patience | None = None,
-    ) -> None:
-        self.url = endpoint(url, "embeddings")
+    NAME = "The embeddings server"
+    ADVICE = "Check EMBEDDINGS_URL, EMBEDDINGS_KEY and EMBEDDINGS_MODEL."
+    SECONDS = 60.0
+    TOTAL = 180.0
+
+    def __init__(self, client: httpx.AsyncClient, limiter: Limiter, *, model: str = "", **options: Any) -> None:
+        super().__init__(client, limiter, **options)
         self.model = model
-        self._service = Service(
-            client=client,
-            limiter=limiter,
-            name="The embeddings server",
-            url=self.url,
-            advice="Check EMBEDDINGS_URL, EMBEDDINGS_KEY and EMBEDDINGS_MODEL.",
-            key=key,
-            headers=bearer(key),
-            seconds=60,
-            patience=patience or Patience(total=180),
-        )
+
+    def address(self, url: str) -> str:
+        return endpoint(url, "embeddings")
 
     @property
     def provider(self) -> str:

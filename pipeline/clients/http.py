@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -196,6 +196,46 @@ class Service:
         if self.key:
             said = said.replace(self.key, "…")
         return said if len(said) <= SAID else said[:SAID] + "…"
+
+
+class Provider:
+    """A service behind one address, and what its clients have in common: a class says how it is called."""
+
+    NAME: ClassVar[str]
+    ADVICE: ClassVar[str]
+    URL: ClassVar[str] = ""  # where it is when no address is given
+    SECONDS: ClassVar[float] = 30.0
+    TOTAL: ClassVar[float] = 120.0  # seconds for a call with all its tries
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        limiter: Limiter,
+        *,
+        url: str = "",
+        key: str = "",
+        patience: Patience | None = None,
+    ) -> None:
+        self.url = self.address(url)
+        self._service = Service(
+            client=client,
+            limiter=limiter,
+            name=self.NAME,
+            url=self.url,
+            advice=self.ADVICE,
+            key=key,
+            headers=self.headers(key),
+            seconds=self.SECONDS,
+            patience=patience or Patience(total=self.TOTAL),
+        )
+
+    def address(self, url: str) -> str:
+        """The address that is called, of the one that people gave."""
+        return url or self.URL
+
+    def headers(self, key: str) -> dict[str, str]:
+        """The headers that carry the key."""
+        return bearer(key)
 
 
 def retry_after(value: str, now: dt.datetime | None = None) -> float | None:

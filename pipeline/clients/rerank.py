@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from pipeline.clients.base import RankRequest, ServiceError
-from pipeline.clients.http import Patience, RefusedError, Service, bearer, endpoint
+from pipeline.clients.http import Provider, RefusedError, endpoint
 from pipeline.clients.limiter import Limiter
 
 BATCH = 32  # what text-embeddings-inference takes at once by default
@@ -28,32 +28,20 @@ def forget_styles() -> None:
         _wants_texts.clear()
 
 
-class RerankRanker:
+class RerankRanker(Provider):
     """A Ranker over a re-ranking endpoint."""
 
-    def __init__(
-        self,
-        client: httpx.AsyncClient,
-        limiter: Limiter,
-        *,
-        url: str,
-        model: str = "",
-        key: str = "",
-        patience: Patience | None = None,
-    ) -> None:
-        self.url = endpoint(url, "rerank", version="")
+    NAME = "The re-ranking server"
+    ADVICE = "Check RERANK_URL, RERANK_KEY and RERANK_MODEL."
+    SECONDS = 60.0
+    TOTAL = 180.0
+
+    def __init__(self, client: httpx.AsyncClient, limiter: Limiter, *, model: str = "", **options: Any) -> None:
+        super().__init__(client, limiter, **options)
         self.model = model
-        self._service = Service(
-            client=client,
-            limiter=limiter,
-            name="The re-ranking server",
-            url=self.url,
-            advice="Check RERANK_URL, RERANK_KEY and RERANK_MODEL.",
-            key=key,
-            headers=bearer(key),
-            seconds=60,
-            patience=patience or Patience(total=180),
-        )
+
+    def address(self, url: str) -> str:
+        return endpoint(url, "rerank", version="")
 
     @property
     def provider(self) -> str:

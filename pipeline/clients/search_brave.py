@@ -5,14 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
-import httpx
-
 from pipeline.clients.base import SearchRequest, SearchResult
-from pipeline.clients.http import Patience, Service
-from pipeline.clients.limiter import Limiter
+from pipeline.clients.http import Provider
 from pipeline.clients.results import day_of, items, listed, result
 
-URL = "https://api.search.brave.com/res/v1/web/search"
 # Longer queries are refused.
 MOST_CHARACTERS = 400
 MOST_WORDS = 50
@@ -21,24 +17,15 @@ MOST_RESULTS = 20
 _FIRST_DAY = dt.date(1990, 1, 1)
 
 
-class BraveSearch:
+class BraveSearch(Provider):
     """A Search over Brave. The date limit is its range of freshness."""
 
-    def __init__(
-        self, client: httpx.AsyncClient, limiter: Limiter, *, url: str = "", key: str, patience: Patience | None = None
-    ) -> None:
-        self.url = url or URL
-        self._service = Service(
-            client=client,
-            limiter=limiter,
-            name="Brave Search",
-            url=self.url,
-            advice="Check SEARCH_KEY and what its plan allows.",
-            key=key,
-            headers={"X-Subscription-Token": key, "Accept": "application/json"},
-            seconds=30,
-            patience=patience or Patience(total=120),
-        )
+    NAME = "Brave Search"
+    ADVICE = "Check SEARCH_KEY and what its plan allows."
+    URL = "https://api.search.brave.com/res/v1/web/search"
+
+    def headers(self, key: str) -> dict[str, str]:
+        return {"X-Subscription-Token": key, "Accept": "application/json"}
 
     async def search(self, request: SearchRequest) -> Sequence[SearchResult]:
         """Best first, at most 20. Queries are cut to the 50 words and 400 characters that Brave takes. Raises

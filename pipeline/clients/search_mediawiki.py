@@ -9,19 +9,15 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urljoin
 
-import httpx
-
 from pipeline.clients.base import SearchRequest, SearchResult
-from pipeline.clients.http import Patience, Service, bearer
-from pipeline.clients.limiter import Limiter
+from pipeline.clients.http import Provider
 from pipeline.clients.results import day_of, items, listed, result, text_of
 
-URL = "https://en.wikipedia.org/w/api.php"
 MOST_RESULTS = 50
 MOST_CHARACTERS = 300  # CirrusSearch refuses longer queries
 
 
-class MediaWikiSearch:
+class MediaWikiSearch(Provider):
     """A Search over a MediaWiki.
 
     A wiki has no dates of publication but keeps every version. With a date limit each result is the version of its day
@@ -29,27 +25,9 @@ class MediaWikiSearch:
     exist yet are dropped. The snippet is today's, so it is left out.
     """
 
-    def __init__(
-        self,
-        client: httpx.AsyncClient,
-        limiter: Limiter,
-        *,
-        url: str = "",
-        key: str = "",
-        patience: Patience | None = None,
-    ) -> None:
-        self.url = url or URL
-        self._service = Service(
-            client=client,
-            limiter=limiter,
-            name="MediaWiki",
-            url=self.url,
-            advice="Check that SEARCH_URL is the address of the wiki's api.php.",
-            key=key,
-            headers=bearer(key),
-            seconds=30,
-            patience=patience or Patience(total=120),
-        )
+    NAME = "MediaWiki"
+    ADVICE = "Check that SEARCH_URL is the address of the wiki's api.php."
+    URL = "https://en.wikipedia.org/w/api.php"
 
     async def search(self, request: SearchRequest) -> Sequence[SearchResult]:
         """Best first, at most 50. Raises ServiceError."""

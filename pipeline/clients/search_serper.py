@@ -6,34 +6,20 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
-import httpx
-
 from pipeline.clients.base import SearchRequest, SearchResult
-from pipeline.clients.http import Patience, Service
-from pipeline.clients.limiter import Limiter
+from pipeline.clients.http import Provider
 from pipeline.clients.results import day_of, items, listed, result
 
-URL = "https://google.serper.dev/search"
 
-
-class SerperSearch:
+class SerperSearch(Provider):
     """A Search over Serper. The date limit is Google's own custom range."""
 
-    def __init__(
-        self, client: httpx.AsyncClient, limiter: Limiter, *, url: str = "", key: str, patience: Patience | None = None
-    ) -> None:
-        self.url = url or URL
-        self._service = Service(
-            client=client,
-            limiter=limiter,
-            name="Serper",
-            url=self.url,
-            advice="Check SEARCH_KEY and the account's credits.",
-            key=key,
-            headers={"X-API-KEY": key},
-            seconds=30,
-            patience=patience or Patience(total=120),
-        )
+    NAME = "Serper"
+    ADVICE = "Check SEARCH_KEY and the account's credits."
+    URL = "https://google.serper.dev/search"
+
+    def headers(self, key: str) -> dict[str, str]:
+        return {"X-API-KEY": key}
 
     async def search(self, request: SearchRequest) -> Sequence[SearchResult]:
         """Best first, at most 100. Raises ServiceError."""
