@@ -30,13 +30,13 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.virtual_time import Replay, ReplayedChat, ReplayedPages, ReplayedSearch, seconds_of  # noqa: E402
 from pipeline import strategies  # noqa: E402
 from pipeline.clients.assemble import ServiceSettings, open_services  # noqa: E402
-from pipeline.clients.cost_meter import MemoryMeter, MemoryStore  # noqa: E402
 from pipeline.clients.http import endpoint  # noqa: E402
 from pipeline.clients.limiter import Limiter  # noqa: E402
 from pipeline.prompts import shipped  # noqa: E402
 from pipeline.runs.end_to_end import Whole, check  # noqa: E402
 from pipeline.suggestions import DocumentText  # noqa: E402
 from pipeline.tools import Tools  # noqa: E402
+from tests.memory_ledger import MemoryMeter, MemoryStore  # noqa: E402
 
 MODEL, SEARCH, PAGE, AT_ONCE = 1.0, 0.5, 1.0, 32
 DATA = Path(os.environ.get("TOUCHSTONE_DATA", ROOT.parent / "shared" / "data"))

@@ -43,9 +43,3 @@ class Tools:
                 " corpus."
             )
         return self.search
-
-    def need_pages(self) -> Pages:
-        """The page fetcher. Raises MissingServiceError."""
-        if self.pages is None:
-            raise MissingServiceError("This strategy reads whole pages, and fetching is switched off: set PAGES=1.")
-        return self.pages

@@ -115,28 +115,16 @@ def check_see_agreement(user: User, benchmark: Benchmark) -> None:
         )
 
 
-def can_see_agreement(user: User, benchmark: Benchmark) -> bool:
-    return allowed(check_see_agreement, user, benchmark)
-
-
 def check_see_statistics(user: User, benchmark: Benchmark) -> None:
     """What the gold holds is read by those who read gold: owners, admins and researchers."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:
         raise NotAllowedError("Only owners, admins and researchers read the statistics. Ask the owner for the role.")
 
 
-def can_see_statistics(user: User, benchmark: Benchmark) -> bool:
-    return allowed(check_see_statistics, user, benchmark)
-
-
 def check_score(user: User, benchmark: Benchmark) -> None:
     """Scores tell the gold's labels, wrong answer by wrong answer: who reads gold scores and reads scores."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:
         raise NotAllowedError("Only owners, admins and researchers score against the gold. Ask the owner for the role.")
-
-
-def can_score(user: User, benchmark: Benchmark) -> bool:
-    return allowed(check_score, user, benchmark)
 
 
 def check_see_agreement_of(user: User, benchmark: Benchmark, person: User) -> None:

@@ -1,7 +1,8 @@
-"""What commands are told to work on by name, and the sentence for a name that is not there."""
+"""What commands are told: a benchmark by name, the sentence for a name that is not there, and a share."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable
 
 from django.core.management.base import CommandError
@@ -25,3 +26,14 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """That there is no such thing, and what there is instead."""
     there = ", ".join(list(known)[:MOST_NAMED])
     return f"There is no {what} “{name}”. " + (f"There are: {there}." if there else "There are none yet.")
+
+
+def share(raw: str) -> float:
+    """An option above 0 and up to 1."""
+    try:
+        value = float(raw)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"“{raw}” is no share. Write a number above 0 and up to 1, like 0.8.")
+    return value

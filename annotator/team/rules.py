@@ -53,10 +53,6 @@ def check_manage_member(user: User, membership: Membership) -> None:
         )
 
 
-def can_manage_member(user: User, membership: Membership) -> bool:
-    return allowed(check_manage_member, user, membership)
-
-
 def check_change_role(user: User, membership: Membership, role: Role) -> None:
     """May the user give this member the role? Nobody raises themselves, and an owner always remains."""
     check_manage_member(user, membership)

@@ -21,12 +21,13 @@ from pipeline.clients.base import (
     RankRequest,
     SearchRequest,
 )
-from pipeline.clients.cost_meter import Kind, MemoryMeter, MemoryStore
+from pipeline.clients.cost_meter import Kind
 from pipeline.clients.pages import Absence
 from tests.fakes.chat import FakeChat, FakeEmbeddings
 from tests.fakes.search import FakeSerper, Hit
 from tests.fakes.server import FakeServer
 from tests.fakes.site import SENTENCES, FakeSite
+from tests.memory_ledger import MemoryMeter, MemoryStore
 
 
 @dataclass

@@ -63,7 +63,7 @@ def test_owners_admins_and_researchers_see_the_figures_and_nobody_else(
     labelled(benchmark, ada, ben)
     person = member(benchmark, role)
     may = role in (Role.OWNER, Role.ADMIN, Role.RESEARCHER)
-    assert rules.can_see_agreement(person, benchmark) == may
+    assert rules.allowed(rules.check_see_agreement, person, benchmark) == may
     for url in (PAGE, DOWNLOAD):
         client.force_login(person)
         answer = client.get(url)

@@ -78,7 +78,7 @@ def test_who_reads_gold_reads_its_statistics(client: Client, pilot: Benchmark, r
     bring(pilot, released_document())
     person = member(pilot, role)
     may = role in (Role.OWNER, Role.ADMIN, Role.RESEARCHER)
-    assert rules.can_see_statistics(person, pilot) == may
+    assert rules.allowed(rules.check_see_statistics, person, pilot) == may
     for url in (PAGE, DOWNLOAD):
         client.force_login(person)
         answer = client.get(url)

@@ -27,8 +27,9 @@ from pipeline.clients.base import (
     Token,
     Usage,
 )
-from pipeline.clients.cost_meter import Kind, MemoryMeter, MemoryStore
+from pipeline.clients.cost_meter import Kind
 from pipeline.clients.pages import Absence
+from tests.memory_ledger import MemoryMeter, MemoryStore
 
 ANSWER = ChatAnswer("Yes.", (Token("Yes", -0.5), Token(".", 0.0)), Usage(60, 40, 0.01), cut=True, model="m-1")
 

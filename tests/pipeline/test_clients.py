@@ -18,13 +18,13 @@ from pipeline.clients import local_models
 from pipeline.clients.assemble import Services, ServiceSettings, described, open_services, problems
 from pipeline.clients.base import ChatRequest, Message, RankRequest, SearchRequest, ServiceError
 from pipeline.clients.chat import strict_schema
-from pipeline.clients.cost_meter import MemoryMeter, MemoryStore
 from pipeline.clients.http import RefusedError, endpoint, retry_after
 from pipeline.clients.results import day_of, listed, result, text_of
 from pipeline.clients.search_corpus import CorpusSearch
 from pipeline.clients.tokens import about_messages, at_most
 from pipeline.retrieval.corpus_ranking import PassageIndex
 from pipeline.suggestions import Page
+from tests.memory_ledger import MemoryMeter, MemoryStore
 
 NOW = dt.datetime(2026, 11, 21, 12, 0, 0, tzinfo=dt.UTC)
 

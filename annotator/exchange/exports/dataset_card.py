@@ -35,9 +35,9 @@ def card(about: About, facts: CardFacts, counts: Counts) -> str:
     sections = [
         f"# {_plain(about.title)}",
         about.description.strip() or "Answers of language models, checked claim by claim.",
-        _summary(facts, counts),
+        _summary(counts),
         "## How to load",
-        _loading(about, counts),
+        _loading(counts),
         "## Tables",
         _tables(counts),
         "## Labels",
@@ -59,7 +59,7 @@ def card(about: About, facts: CardFacts, counts: Counts) -> str:
 # --- sections -------------------------------------------------------------------------------------
 
 
-def _summary(facts: CardFacts, counts: Counts) -> str:
+def _summary(counts: Counts) -> str:
     numbers = ", ".join(_count(counts.rows[name].total(), *things) for name, things in _THINGS.items())
     return (
         f"This data set holds {numbers}. Each answer is split into sentences and atomic claims; each claim worth "
@@ -68,7 +68,7 @@ def _summary(facts: CardFacts, counts: Counts) -> str:
     )
 
 
-def _loading(about: About, counts: Counts) -> str:
+def _loading(counts: Counts) -> str:
     splits = splits_with_rows(counts, DEFAULT_TABLE)
     if not splits:
         return "There is nothing to load yet: no document is gold."

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotator.core.file_problems import FileError
 from annotator.core.models import Benchmark
+from annotator.core.vocabulary import Task
 from annotator.leaderboard.predictions import predictions
 from annotator.leaderboard.queries.gold_items import gold_items
 from annotator.leaderboard.queries.scoring import FORMATS, NoGoldError, heading, joined_of, scorer_of
@@ -20,9 +21,9 @@ from annotator.leaderboard.scoring.joining import KINDS, Joined
 from annotator.leaderboard.scoring.label_sets import Undetermined
 from annotator.leaderboard.scoring.report import SEED, Scorer, told
 from annotator.leaderboard.scoring.semantic import SemanticError, semantic_scores
-from annotator.leaderboard.scoring.tasks import Level, Options, Task, measure_of
+from annotator.leaderboard.scoring.tasks import Level, Options, measure_of
 from annotator.leaderboard.scoring.texts import SAME_CLAIM
-from annotator.management.named import benchmark_named
+from annotator.management.named import benchmark_named, share
 from annotator.measures.queries.statistics import wholesale
 from pipeline.metrics.agreement import RESAMPLES
 
@@ -70,7 +71,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--threshold",
-            type=_share,
+            type=share,
             default=SAME_CLAIM,
             metavar="0-1",
             help=f"decomposition, end_to_end: token F1 from which two claims are the same ({SAME_CLAIM} by default)",
@@ -177,16 +178,6 @@ class Command(BaseCommand):
 
 
 # --- what is asked for ----------------------------------------------------------------------------
-
-
-def _share(raw: str) -> float:
-    try:
-        value = float(raw)
-    except ValueError:
-        value = -1.0
-    if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"“{raw}” is no share. Write a number above 0 and up to 1, like 0.8.")
-    return value
 
 
 def _check(task: Task, options: dict[str, Any]) -> None:

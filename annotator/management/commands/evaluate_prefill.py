@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotator.core.models import Benchmark, User
-from annotator.management.named import benchmark_named, unknown
+from annotator.management.named import benchmark_named, share, unknown
 from annotator.measures.queries.suggestion_quality import quality_of, shared_runs
 from annotator.measures.suggestion_quality.handling import THINGS, Done, Handled
 from annotator.measures.suggestion_quality.measures import FASTFACT, STEPS, THRESHOLD
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--threshold",
-            type=_share,
+            type=share,
             default=THRESHOLD,
             metavar="0-1",
             help=f"from this agreement of words two claims are the same (token F1; {THRESHOLD} by default)",
@@ -52,16 +52,6 @@ class Command(BaseCommand):
         asked = {name: options[name] for name in ("strategy", "run") if options[name]}
         found = {"benchmark": benchmark.slug, "filter": asked, **as_json(report, people)}
         self.stdout.write(json.dumps(found, indent=2, ensure_ascii=False))
-
-
-def _share(raw: str) -> float:
-    try:
-        value = float(raw)
-    except ValueError:
-        value = -1.0
-    if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"“{raw}” is no share. Write a number above 0 and up to 1, like 0.8.")
-    return value
 
 
 def _check(benchmark: Benchmark, runs: list[str], strategy: str) -> None:

@@ -297,7 +297,7 @@ def _in_words(board: Board, user: User, key: str, choice: int | None, value: Any
         return ""
     pick = f"person {choice}"
     for option in row.options:
-        if pick_of(row, option) == pick or (choice in option.people) or (choice is None and option.value == value):
+        if pick_of(option) == pick or (choice in option.people) or (choice is None and option.value == value):
             return label_of(row, option, columns_of(board, user))
     return "" if value is ABSENT else str(value)
 

@@ -102,7 +102,7 @@ def field_of(
         taken, others = taken + others, []  # the others have yet to answer: no answer is nearer than another
     settled = row.settled
     is_text = isinstance(settled, str) and row.kind == "text" and settled != FOLLOWS
-    base = item.heading if item.kind in ("rewrite", "handling", "verdict") else _first_text(row, item, columns)
+    base = item.heading if item.kind in ("rewrite", "handling", "verdict") else _first_text(row, columns)
     return FieldView(
         row,
         [_choice(row, option, columns) for option in taken],
@@ -119,7 +119,7 @@ def field_of(
 
 
 def _choice(row: FieldRow, option: Option, columns: Sequence[Column]) -> Choice:
-    return Choice(pick_of(row, option), label_of(row, option, columns), str(option.value), _stands(row, option))
+    return Choice(pick_of(option), label_of(row, option, columns), str(option.value), _stands(row, option))
 
 
 def label_of(row: FieldRow, option: Option, columns: Sequence[Column]) -> str:
@@ -137,7 +137,7 @@ def _stands(row: FieldRow, option: Option) -> bool:
     return row.is_decided and bool(row.settled == option.value)
 
 
-def _first_text(row: FieldRow, item: Item, columns: Sequence[Column]) -> str:
+def _first_text(row: FieldRow, columns: Sequence[Column]) -> str:
     """The text of the first column that has one."""
     if row.name == "split":
         return ""
@@ -153,7 +153,7 @@ def _typed(row: FieldRow, item: Item, columns: Sequence[Column]) -> str:
         return "\n".join(item.texts[columns[0].number] or next(texts for texts in item.texts if texts))
     if isinstance(settled, str) and settled not in ("", FOLLOWS):
         return settled
-    first = _first_text(row, item, columns)
+    first = _first_text(row, columns)
     return item.heading if first == "" and item.kind == "rewrite" else "" if first == FOLLOWS else first
 
 
@@ -164,7 +164,7 @@ def _who(decision: Decision | None, viewer: User) -> str:
     return f"{name}, as third rater," if decision.is_final else name
 
 
-def pick_of(row: FieldRow, option: Option) -> str:
+def pick_of(option: Option) -> str:
     """An option as the form sends it: "person 0", or "value …" as JSON where it is nobody's."""
     return f"value {json.dumps(option.value)}" if option.choice is None else f"person {option.choice}"
 

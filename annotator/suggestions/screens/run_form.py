@@ -126,7 +126,7 @@ def _parsed(field: Field, raw: str) -> object:
     return raw
 
 
-def _wish(benchmark: Benchmark, choice: Choice, chosen: Chosen) -> Wish:
+def _wish(choice: Choice, chosen: Chosen) -> Wish:
     return Wish(
         strategy=choice.name,
         parameters=parameters_of(choice, chosen.typed),
@@ -239,7 +239,7 @@ def begin(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
             documents=scope.documents,
             by=person(request),
             plan={"claims": claims} if chosen.stage == Stage.VERIFY else None,
-            wish=_wish(benchmark, choice, chosen),
+            wish=_wish(choice, chosen),
             refuse=True,
         )
     except BadValueError as refusal:
@@ -263,7 +263,7 @@ def keep(request: HttpRequest, slug: str) -> HttpResponse:
     chosen = _chosen(benchmark, request.POST)
     context = _context(benchmark, chosen, request.POST)
     try:
-        wish = _wish(benchmark, context["choice"], chosen)
+        wish = _wish(context["choice"], chosen)
         choose_strategy(
             benchmark,
             strategy=chosen.strategy,
