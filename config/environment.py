@@ -1,4 +1,7 @@
-"""Reads what the settings take from the environment. Plain functions, so that a test can call them."""
+"""Reads what the settings take from the environment. Plain functions, so that a test can call them.
+
+By hand: django-environ reads a misspelled yes as a no; environs refuses blank values, which mean the default here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Step 8, pure: carrying claim edits into sentences and merging sentences into the revised response (C.7)."""
+"""Step 8, pure: carrying claim edits into sentences and merging sentences into the revised response (C.7).
+
+By hand: merge libraries know lines, not edits with offsets that have to name the claims they disagree about.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Bounded in every way that a hostile or broken server could use: addresses (``addresses.py``), schemes, redirects (each
 hop is checked like the first), bytes also after unpacking, seconds, kinds of content, and the work of reading it. That
-a page cannot be had is no fault of a run: it is an ``Absence`` with its reason.
+a page cannot be had is no fault of a run: it is an ``Absence`` with its reason. By hand: no client bounds all of these.
 """
 
 from __future__ import annotations

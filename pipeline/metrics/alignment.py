@@ -1,4 +1,7 @@
-"""Which claims of two sets are the same claim: a one-to-one assignment over text similarity."""
+"""Which claims of two sets are the same claim: a one-to-one assignment over text similarity.
+
+By hand: SciPy comes with the extra ``science`` alone, and every adjudication aligns claims.
+"""
 
 from __future__ import annotations
 

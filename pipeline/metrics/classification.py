@@ -1,4 +1,7 @@
-"""Accuracy, precision, recall and F1 of predicted labels, per label and macro-averaged."""
+"""Accuracy, precision, recall and F1 of predicted labels, per label and macro-averaged.
+
+By hand: scikit-learn is an extra, which scoring does without.
+"""
 
 from __future__ import annotations
 

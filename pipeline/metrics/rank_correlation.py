@@ -1,4 +1,4 @@
-"""Do two domains rank the same models alike?"""
+"""Do two domains rank the same models alike? By hand: SciPy comes with the extra ``science`` alone."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 What a run has spent and what its calls under way may still cost stand together in its row, so that one conditional
 update keeps all workers together within the budget; each document names its part of the latter, which is given back
 when a killed worker's document is taken again. A call's cost is written when the call ends, in the same transaction as
-its answer.
+its answer. By hand: no library keeps a budget over processes.
 """
 
 from __future__ import annotations

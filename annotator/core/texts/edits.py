@@ -2,6 +2,8 @@
 
 An operation covers ``text[start:end]``; offsets count Unicode code points, as Python does. A browser counts UTF-16
 units: convert there before sending. The revised claim is always derived by ``apply``, never stored beside.
+
+By hand around difflib, since the guidelines know no insertion: what a diff inserts has to become a replacement.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What is new in a longer text, pure: first by paragraphs, then by words within those that were changed."""
+"""What is new in a longer text, pure: first by paragraphs, then by words within those that were changed.
+
+By hand around difflib: diff libraries compare lines or characters, and know no paragraphs of Markdown.
+"""
 
 from __future__ import annotations
 

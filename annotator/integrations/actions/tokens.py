@@ -2,7 +2,8 @@
 
 A token is ``ts_PREFIX_SECRET``. The prefix finds the row and may be shown; the secret (256 bits) leaves this module
 once, in what ``create_token`` returns, and is kept as its SHA-256 alone. A plain hash is enough for a secret that is
-random: there is nothing to guess.
+random: there is nothing to guess. By hand: REST framework's tokens are kept in the clear, one a person, without
+scope or end.
 """
 
 from __future__ import annotations
