@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotator.core.actions.benchmarks import create_benchmark
-from annotator.core.models import Annotation, Benchmark, Claim, Document
+from annotator.core.models import Annotation, Benchmark, Claim, Document, Evidence
 from annotator.core.vocabulary import AnnotationKind, Phase, Removal, Stage
 from annotator.exchange.actions.imports import import_documents, import_gold
 from annotator.exchange.formats import factcheck_bench
@@ -65,6 +65,20 @@ def test_removed_claims_are_left_out(benchmark):
     assert sentence["claims"] == ["The notes are from 1842."]
     assert sentence["revised_claims"] == ["The notes are from 1843. "]
     assert sentence["usedEvidence_index_in_revision"] == ["1, self-retrieved"]
+
+
+def test_removed_evidence_is_left_out(benchmark):
+    gold(benchmark, 1)
+    gone = Evidence.objects.get(passage="Babbage designed an engine.", claim__order=1)
+    gone.removed = Removal.OTHER
+    gone.save()
+    Evidence.objects.filter(annotation__isnull=False).update(removed=Removal.OTHER)
+    [line] = export_lines(benchmark)
+    sentence = json.loads(line)["sentences"]["sentence1"]
+    assert sentence["auto_evidence"][0] == ["Lovelace published notes on the engine."]
+    assert sentence["stance_claim_autoEvid"][0] == ["completely-support"]
+    assert sentence["auto_evidence"][1] == ["Lovelace published notes on the engine.", "Babbage designed an engine."]
+    assert "The notes came out in 1843." not in line
 
 
 def test_documents_keep_their_order_over_chunks(benchmark, monkeypatch):

@@ -55,6 +55,15 @@ def test_the_same_system_twice_is_no_difference() -> None:
     assert (found.value, found.p) == (0.0, 1.0)
 
 
+def test_the_observed_difference_counts_among_the_drawn_ones_so_that_p_is_never_zero() -> None:
+    # Of 2^40 ways to share the documents out two are as extreme as the observed one: 99 draws never meet them.
+    right = {name: [1.0, 1.0] for name in range(40)}
+    wrong = {name: [0.0, 1.0] for name in range(40)}
+    [found] = randomisation(right, wrong, share, shuffles=99)
+    assert found is not None
+    assert found.p == 1 / 100
+
+
 def test_documents_and_not_items_change_hands() -> None:
     # The same 20 items in 20 documents and in two: only in the first case is there enough to tell.
     many = [{name: [hit, 1.0] for name in range(20)} for hit in (1.0, 0.0)]

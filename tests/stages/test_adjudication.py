@@ -18,6 +18,7 @@ from annotator.stages.actions.decompose import (
     take_over_sentence,
 )
 from annotator.stages.actions.documents import reopen, send_back
+from annotator.stages.actions.search_again import search_again
 from annotator.stages.actions.submit import submit
 from annotator.stages.actions.verify import add_evidence
 from annotator.stages.comparison.comparison import Item
@@ -311,6 +312,19 @@ def test_at_verify_the_third_rater_signs_too(at_verify, owner, ada, ben):
     assert at_verify.stage == Stage.REVISE
 
 
+def test_one_persons_new_search_does_not_close_the_document_to_the_others(at_verify, ada, ben, owner):
+    mine = open_annotation(at_verify, Stage.VERIFY, by=ada)
+    theirs = open_annotation(at_verify, Stage.VERIFY, by=ben)
+    search_again(mine, claims_to_verify(mine)[0].claim, "notes", by=ada)  # its worker has not begun
+    for work in claims_to_verify(theirs):
+        for card in work.cards:
+            save(card.stance, "label", StanceLabel.COMPLETELY_SUPPORT, ben)
+        save(work.verdict, "factuality", Factuality.TRUE, ben)
+    submit(theirs, by=ben)  # the status is derived anew
+    at_verify.refresh_from_db()
+    assert (at_verify.stage, at_verify.phase) == (Stage.VERIFY, Phase.INDEPENDENT)
+
+
 def test_evidence_is_joined_and_its_missing_stance_is_asked_for(at_verify, owner, ada, ben):
     annotations = {person: open_annotation(at_verify, Stage.VERIFY, by=person) for person in (ada, ben)}
     first = claims_to_verify(annotations[ada])[0].claim
@@ -469,6 +483,21 @@ def test_a_new_reason_keeps_the_signatures(document, ada, ben):
     adjudicate.decide(document, Stage.DECOMPOSE, row.key, by=ada, choice=0, reason="knowledge", seen=seen)
     board = board_of(document, Stage.DECOMPOSE)
     assert board.decisions[row.key].reason == "knowledge" and board.signed(ben.pk)
+
+
+def test_ones_own_newer_decision_does_not_stand_in_the_way_and_anothers_does(document, ada, ben):
+    mine, theirs = begun(document, ada), begun(document, ben)
+    save(claims_of(theirs)[0], "importance", "less", ben)
+    submit(mine, by=ada)
+    submit(theirs, by=ben)
+    document.refresh_from_db()
+    [row] = [row for row in board_of(document, Stage.DECOMPOSE).comparison.rows if row.is_open]
+    adjudicate.decide(document, Stage.DECOMPOSE, row.key, by=ada, choice=0)
+    # A second tab of Ada's that has not seen it.
+    board = adjudicate.decide(document, Stage.DECOMPOSE, row.key, by=ada, choice=1, seen=0)
+    assert (board.decisions[row.key].choice, board.decisions[row.key].by) == (1, ada)
+    with pytest.raises(adjudicate.ChangedMeanwhileError):
+        adjudicate.decide(document, Stage.DECOMPOSE, row.key, by=ben, choice=0, seen=0)
 
 
 def test_a_third_rater_asked_in_an_earlier_round_does_not_close_the_next_one_alone(

@@ -8,7 +8,7 @@ from annotator.core import rules
 from annotator.core.actions import recorder
 from annotator.core.missing import IncompleteError
 from annotator.core.models import Activity, AppendOnlyError, Claim, Document, Evidence, User
-from annotator.core.vocabulary import AnnotationKind, Origin, Phase, Role, Stage
+from annotator.core.vocabulary import AnnotationKind, Origin, Phase, Removal, Role, Stage
 from annotator.stages.actions import documents, saving
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.decompose import (
@@ -106,6 +106,20 @@ def test_stale_save_of_the_same_field_is_refused_with_both_values(document: Docu
     assert claim.text == "Second tab.", "who has seen both and chosen saves with the newer version"
 
 
+def test_a_change_of_another_field_since_is_no_conflict_though_this_one_was_changed_just_before(
+    document: Document, person: User
+) -> None:
+    annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
+    claim = present_claims(sentences_of(annotation)[0])[0]
+    save(claim, "text", "First.", person)
+    claim.refresh_from_db()
+    seen = claim.version  # the version that the change of the text made
+    save(claim, "importance", "most", person)
+    saving.save_field(claim, "text", "Second.", by=person, version=seen)
+    claim.refresh_from_db()
+    assert (claim.text, claim.importance) == ("Second.", "most")
+
+
 def test_undo_goes_back_through_everything_and_redo_forward(document: Document, person: User) -> None:
     annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
 
@@ -149,6 +163,50 @@ def test_submitted_work_is_frozen(document: Document, person: User) -> None:
     assert claim is not None
     with pytest.raises(rules.NotAllowedError, match="frozen"):
         saving.save_field(claim, "text", "Later.", by=person, version=claim.version)
+
+
+def test_undo_does_not_reach_behind_a_submission(document: Document, person: User) -> None:
+    annotation = decomposed(document, person)
+    owner = member(document.benchmark, Role.OWNER)
+    documents.reopen(document, Stage.DECOMPOSE, "Look again.", by=owner)
+    with pytest.raises(saving.NothingToUndoError):
+        saving.undo(annotation, by=person)
+    claim = present_claims(sentences_of(annotation)[0])[0]
+    before = claim.text
+    save(claim, "text", "Since.", person)
+    saving.undo(annotation, by=person)
+    claim.refresh_from_db()
+    assert claim.text == before
+    with pytest.raises(saving.NothingToUndoError):
+        saving.undo(annotation, by=person)
+
+
+def test_a_removed_claim_keeps_its_reason_when_its_sentence_is_folded(document: Document, person: User) -> None:
+    annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
+    sentence = next(each for each in sentences_of(annotation) if len(present_claims(each)) > 1)
+    for each in sentences_of(annotation):
+        take_over_sentence(each, by=person)
+    removed, *others = present_claims(sentence)
+    remove_claim(removed, Removal.REDUNDANT, by=person, note="Said twice.")
+    save(sentence, "type", "opinion", person)
+    submit(annotation, by=person)
+    [agreed] = removed.agreed_rows.all()
+    assert (agreed.removed, agreed.removed_note) == (Removal.REDUNDANT, "Said twice.")
+    assert {claim.agreed_rows.get().removed for claim in others} == {Removal.FOLDED}
+
+
+def test_the_halves_of_a_suggested_claim_are_edited_and_human(document: Document, person: User) -> None:
+    annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
+    sentence = sentences_of(annotation)[0]
+    claim = present_claims(sentence)[0]
+    assert claim.suggestion_id
+    second = split_claim(claim, claim.text.index(" ", 5), by=person)
+    claim.refresh_from_db()
+    assert (claim.text_origin, second.text_origin) == (Origin.EDITED, Origin.HUMAN)
+    own = add_claim(sentence, by=person, text="Ada wrote notes and Ada drank tea.")
+    second = split_claim(own, 15, by=person)
+    own.refresh_from_db()
+    assert (own.text_origin, second.text_origin) == (Origin.HUMAN, Origin.HUMAN)
 
 
 def test_nobody_else_can_change_it(document: Document, person: User) -> None:

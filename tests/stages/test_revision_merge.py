@@ -81,6 +81,12 @@ def test_two_edits_of_the_same_words_leave_the_second_open() -> None:
     assert (text, left) == ("It opened in 1973.", ("replace “in 1975” with “later”",))
 
 
+def test_edits_that_touch_do_not_overlap_and_are_both_carried() -> None:
+    edits = (replacing("It cost £50.", "£", "$"), replacing("It cost £50.", "50", "60"))
+    assert carried("It cost £50.", *edits) == ("It cost $60.", ())
+    assert carried("It cost £50.", *reversed(edits)) == ("It cost $60.", ())
+
+
 @pytest.mark.parametrize("sentence", ["It cost 1,975 pounds.", "It cost 1975.5 pounds.", "Call it A1975.", "1975s"])
 def test_no_part_of_a_word_or_number_is_replaced(sentence: str) -> None:
     words = "975" if "1,975" in sentence else "1975"

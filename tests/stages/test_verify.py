@@ -313,6 +313,20 @@ def test_false_asks_for_the_edit_and_rests_on_what_refutes(
     assert "touchstone:claim-complete" in events(post_field(as_person, work.verdict, "factuality", "true"))
 
 
+def test_a_false_verdict_does_not_rest_on_removed_evidence(
+    as_person: Client, document: Document, annotation: Annotation
+) -> None:
+    work = works(annotation)[0]
+    for passage in ("She was not.", "Nobody was."):
+        change(as_person, document, work.claim, "add-evidence", url="https://example.org", passage=passage)
+    gone, kept = Evidence.objects.filter(annotation=annotation).order_by("order")
+    for own in (gone, kept):
+        post_field(as_person, own.stances.get(), "label", "refute")
+    change(as_person, document, work.claim, "remove-evidence", evidence=gone.public_id)
+    post_field(as_person, work.verdict, "factuality", "false")
+    assert [rest.evidence for rest in work.verdict.rests.all()] == [kept]
+
+
 def test_true_after_evidence_of_ones_own_says_that_one_searched(
     as_person: Client, document: Document, annotation: Annotation
 ) -> None:
