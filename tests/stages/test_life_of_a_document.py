@@ -169,15 +169,15 @@ def test_undo_does_not_reach_behind_a_submission(document: Document, person: Use
     annotation = decomposed(document, person)
     owner = member(document.benchmark, Role.OWNER)
     documents.reopen(document, Stage.DECOMPOSE, "Look again.", by=owner)
-    with pytest.raises(saving.NothingToUndoError):
-        saving.undo(annotation, by=person)
+    annotation.refresh_from_db()
+    assert saving.undo_stacks(annotation, person) == ([], []), "nothing is offered that would be refused"
     claim = present_claims(sentences_of(annotation)[0])[0]
     before = claim.text
     save(claim, "text", "Since.", person)
     saving.undo(annotation, by=person)
     claim.refresh_from_db()
     assert claim.text == before
-    with pytest.raises(saving.NothingToUndoError):
+    with pytest.raises(saving.NothingToUndoError, match="nothing left to undo"):
         saving.undo(annotation, by=person)
 
 
