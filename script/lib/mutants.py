@@ -40,96 +40,115 @@ class Area:
 
 
 AREAS = {
-    "core": Area(
+    "texts": Area(
         (
-            "annotator/core/workflow.py",
-            "annotator/core/visibility.py",
-            "annotator/core/rules.py",
-            "annotator/stages/rules.py",
-            "annotator/team/rules.py",
-            "annotator/core/texts/edits.py",
-            "annotator/stages/revision_merge.py",
-            "annotator/stages/verdict_hints.py",
-            "annotator/core/actions/locking.py",
-            "annotator/core/actions/recorder.py",
-            "annotator/stages/actions/saving.py",
-            "annotator/core/actions/status.py",
-            "annotator/stages/actions/next_stage.py",
+            "annotator/workflow.py",
+            "annotator/visibility.py",
+            "annotator/edits.py",
+            "annotator/merging.py",
+            "annotator/criteria.py",
+            "annotator/comparing.py",
+            "annotator/highlight.py",
+            "annotator/labels.py",
         ),
         (
-            "tests/core/test_workflow.py",
-            "tests/core/test_visibility.py",
-            "tests/core/test_edits.py",
-            "tests/stages/test_revision_merge.py",
-            "tests/stages/test_verdict_hints.py",
-            "tests/stages/test_life_of_a_document.py",
-            "tests/stages/test_places.py",
-            "tests/core/test_blindness.py",
-            "tests/stages/test_adjudicated_again.py",
-            "tests/home/test_work.py",
-            "tests/core/test_own_rows.py",
-            "tests/team/test_groups.py",
-            "tests/stages/test_revise.py",
-            "tests/team/test_team.py",
+            "tests/unit/annotator/test_workflow.py",
+            "tests/unit/annotator/test_visibility.py",
+            "tests/unit/annotator/test_edits.py",
+            "tests/unit/annotator/test_merging.py",
+            "tests/unit/annotator/test_criteria.py",
+            "tests/unit/annotator/test_comparing.py",
+            "tests/unit/annotator/test_highlight.py",
+            "tests/unit/annotator/test_labels.py",
+        ),
+    ),
+    "records": Area(
+        (
+            "annotator/rules.py",
+            "annotator/actions/locking.py",
+            "annotator/actions/recorder.py",
+            "annotator/actions/saving.py",
+            "annotator/actions/status.py",
+            "annotator/actions/next_stage.py",
+        ),
+        (
+            "tests/integration/test_life_of_a_document.py",
+            "tests/integration/test_places.py",
+            "tests/integration/test_blindness.py",
+            "tests/integration/test_agreed_again.py",
+            "tests/integration/test_groups.py",
+            "tests/integration/test_team.py",
+            "tests/integration/test_work.py",
         ),
     ),
     "adjudication": Area(
         (
-            "annotator/stages/comparison/comparison.py",
-            "annotator/stages/comparison/decomposition.py",
-            "annotator/stages/comparison/verification.py",
-            "annotator/stages/comparison/revision.py",
-            "annotator/stages/actions/adjudicate.py",
-            "annotator/stages/actions/adjudicated.py",
+            "annotator/agreement/comparison.py",
+            "annotator/agreement/decomposition.py",
+            "annotator/agreement/verification.py",
+            "annotator/agreement/revision.py",
+            "annotator/actions/consolidate.py",
+            "annotator/actions/agree.py",
         ),
         (
-            "tests/stages/test_comparison.py",
-            "tests/stages/test_adjudication.py",
-            "tests/stages/test_odd_orders.py",
-            "tests/stages/test_adjudicated_again.py",
-            "tests/team/test_practice.py",
+            "tests/unit/annotator/test_comparison.py",
+            "tests/integration/test_consolidation.py",
+            "tests/integration/test_odd_orders.py",
+            "tests/integration/test_agreed_again.py",
+            "tests/integration/test_practice.py",
         ),
     ),
     "export": Area(
         (
-            "annotator/exchange/formats/factcheck_bench.py",
-            "annotator/exchange/formats/factcheck_bench_reader.py",
-            "annotator/exchange/native/touchstone.py",
-            "annotator/exchange/native/touchstone_values.py",
-            "annotator/exchange/native/touchstone_contents.py",
-            "annotator/exchange/native/touchstone_reader.py",
-            "annotator/exchange/queries/export.py",
+            "annotator/formats/factcheck_bench.py",
+            "annotator/formats/factcheck_bench_reader.py",
+            "annotator/queries/export.py",
         ),
         (
-            "tests/exchange/formats/test_factcheck_bench.py",
-            "tests/exchange/formats/test_touchstone.py",
-            "tests/exchange/test_export.py",
-            "tests/exchange/test_lossless.py",
-            "tests/exchange/test_native.py",
+            "tests/unit/annotator/test_formats_factcheck_bench.py",
+            "tests/integration/test_export.py",
+            "tests/integration/test_lossless.py",
+        ),
+    ),
+    "native": Area(
+        (
+            "annotator/formats/touchstone.py",
+            "annotator/formats/touchstone_values.py",
+            "annotator/formats/touchstone_contents.py",
+            "annotator/formats/touchstone_reader.py",
+        ),
+        (
+            "tests/unit/annotator/test_formats_touchstone.py",
+            "tests/integration/test_native.py",
         ),
     ),
     "agreement": Area(
         (
-            "annotator/measures/agreement/report.py",
-            "annotator/stages/comparison/tally.py",
-            "annotator/stages/comparison/decision_references.py",
+            "annotator/agreement/report.py",
+            "annotator/agreement/tally.py",
+            "annotator/agreement/references.py",
             "pipeline/metrics/agreement.py",
             "pipeline/metrics/alignment.py",
             "pipeline/metrics/clusters.py",
             "pipeline/metrics/paired.py",
         ),
         (
-            "tests/pipeline/test_agreement.py",
-            "tests/pipeline/test_clusters.py",
-            "tests/pipeline/test_metrics.py",
-            "tests/pipeline/test_paired.py",
-            "tests/measures/test_agreement.py",
+            "tests/unit/pipeline/test_agreement.py",
+            "tests/unit/pipeline/test_clusters.py",
+            "tests/unit/pipeline/test_metrics.py",
+            "tests/unit/pipeline/test_paired.py",
+            "tests/integration/test_agreement.py",
         ),
     ),
 }
 
 # Mutants that no test can kill, by the line that goes and the line that comes, with the reason.
-EQUIVALENT: dict[tuple[str, str], str] = {}
+EQUIVALENT = {
+    (
+        "figures = agreement(items, scale=each.scale, resamples=0)",
+        "figures = agreement(items, scale=each.scale, resamples=None)",
+    ): "all items are of one cluster, from which nothing is drawn anew",
+}
 
 # Not mutated: the words of refusals, which the guard of the product's words reads.
 WORDS = [r"^\s*raise \w", r"^\s*assert "]
@@ -158,7 +177,9 @@ class Found:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="script/mutants", description=__doc__)
-    parser.add_argument("what", nargs="*", help="areas or modules (a path or a dotted name); everything by default")
+    parser.add_argument(
+        "what", nargs="*", help="areas, modules (a path or a dotted name) or mutants; default: everything"
+    )
     parser.add_argument("--sample", type=int, help="so many mutants of each area, drawn at random")
     parser.add_argument("--seed", type=int, default=1, help="of the draw (default: %(default)s)")
     parser.add_argument("--minutes", type=float, default=24 * 60, help="stop an area after so many minutes")
@@ -166,8 +187,9 @@ def main() -> int:
     options = parser.parse_args()
     started = time.monotonic()
     found: list[Found] = []
-    for name, modules in chosen(options.what):
-        names = mutants_of(modules)
+    single = {each for each in options.what if "__mutmut_" in each}
+    for name, modules in chosen([each.rsplit(".", 1)[0] if each in single else each for each in options.what]):
+        names = [each for each in mutants_of(modules) if not single or each in single]
         if options.sample is not None and options.sample < len(names):
             names = sorted(random.Random(options.seed).sample(names, options.sample))
         print(f"--- {name}: {len(names)} mutants of {len(modules)} modules", flush=True)

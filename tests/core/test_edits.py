@@ -38,6 +38,12 @@ def test_pieces_are_exactly_the_operations() -> None:
         Piece("same", " sat"),
     ]
     assert pieces("the cat", [Operation(DELETE_CLAIM, 0, 7)]) == [Piece("del", "the cat")]
+    assert pieces("the cat sat", [Operation(REPLACE, 4, 7, "dog")]) == [
+        Piece("same", "the "),
+        Piece("del", "cat"),
+        Piece("ins", "dog"),
+        Piece("same", " sat"),
+    ]
 
 
 def test_deleting_the_claim_leaves_nothing() -> None:
