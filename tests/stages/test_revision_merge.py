@@ -223,7 +223,7 @@ def test_released_answers_keep_their_text(data_dir: Path) -> None:
         ),
         (["Water keeps a memory of dissolved substances.", "Bread is made of flour and water."], []),
         (["Bill won the race in 1932.", "Bill won the race in 1933."], []),
-        (["Bill won the first race.", "Bill won the first race 7 times."], []),
+        (["Bill won the first long race in Rome.", "Bill won the first long race in Rome 7 times."], []),
         (["It is so.", "It is so."], []),
         (["Ada wrote long notes.", "", "Ada wrote long notes.", "Ada wrote long notes."], [(0, 2), (0, 3)]),
     ],
