@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from django.db import models
 from django.db.models import Q
 
+from annotator.core.fields import Kind, field_of, fields_of
 from annotator.core.vocabulary import Labelled, Origin
 
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # 32 signs without look-alikes, so that a byte maps evenly
@@ -101,6 +102,27 @@ class LabelField(models.CharField):
         options.setdefault("blank", True)
         options.setdefault("default", "")
         super().__init__(**options)  # type: ignore[arg-type]
+
+
+def label_of(record: str, name: str) -> LabelField:
+    """The column of a declared label."""
+    return LabelField(field_of(record, name).words)
+
+
+def constraints_of(record: str) -> list[models.BaseConstraint]:
+    """What holds the columns of all declared fields of a record: words of their vocabularies, values with origins."""
+    with_origin = {Kind.TEXT: text_with_origin, Kind.LABEL: label_with_origin, Kind.YES_NO: answer_with_origin}
+    fields = fields_of(record)
+    return [with_origin[each.kind](each.name) for each in fields if each.has_origin] + words_of(record)
+
+
+def words_of(record: str, *, suggested: bool = False) -> list[models.BaseConstraint]:
+    """The labels of a record hold words of their vocabularies. ``suggested``: those that its suggestion has."""
+    return [
+        one_of(each.name, each.words, may_be_blank=each.may_be_blank)
+        for each in fields_of(record)
+        if each.words is not None and (each.is_suggested or not suggested)
+    ]
 
 
 def origin_field() -> models.CharField[str, str]:

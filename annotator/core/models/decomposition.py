@@ -8,21 +8,43 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotator.core.models.base import (
-    LabelField,
     Record,
-    answer_with_origin,
     choices,
-    label_with_origin,
+    constraints_of,
+    label_of,
     one_of,
     origin_field,
     public_id_once,
-    text_with_origin,
     where_given,
 )
-from annotator.core.vocabulary import ClaimType, Importance, NotWorthReason, Removal, SentenceType
+from annotator.core.vocabulary import ClaimType, Removal
 
 
-class Sentence(Record):
+class SentenceLabels(models.Model):
+    """What the pipeline suggests of a sentence and a person decides."""
+
+    decontext = models.TextField(blank=True)
+    type = label_of("sentence", "type")
+    importance = label_of("sentence", "importance")
+
+    class Meta:
+        abstract = True
+
+
+class ClaimLabels(models.Model):
+    """What the pipeline suggests of a claim, beside its text, and a person decides. Its type and whether it is worth
+    checking are two questions (appendix C.3)."""
+
+    type = label_of("claim", "type")
+    worth_checking = models.BooleanField(null=True, blank=True)
+    not_worth_reason = label_of("claim", "not_worth_reason")
+    importance = label_of("claim", "importance")
+
+    class Meta:
+        abstract = True
+
+
+class Sentence(SentenceLabels, Record):
     """A piece of the response within one annotation. Offsets count code points; null if it is no substring.
 
     ``suggestion`` is what was shown; ``sources`` are the rows that an agreed row was made from.
@@ -34,11 +56,8 @@ class Sentence(Record):
     text = models.TextField(blank=True)
     start = models.PositiveIntegerField(null=True, blank=True)
     end = models.PositiveIntegerField(null=True, blank=True)
-    decontext = models.TextField(blank=True)
     decontext_origin = origin_field()
-    type = LabelField(SentenceType)
     type_origin = origin_field()
-    importance = LabelField(Importance)
     importance_origin = origin_field()
     removed = models.CharField(max_length=16, blank=True, default="", choices=choices(Removal))
     suggestion = models.ForeignKey(
@@ -57,11 +76,7 @@ class Sentence(Record):
                 | Q(start__isnull=False, end__isnull=False, start__lte=F("end")),
                 name="annotator_sentence_offsets_together",
             ),
-            text_with_origin("decontext"),
-            label_with_origin("type"),
-            label_with_origin("importance"),
-            one_of("type", SentenceType, may_be_blank=True),
-            one_of("importance", Importance, may_be_blank=True),
+            *constraints_of("sentence"),
             one_of("removed", Removal, may_be_blank=True),
         ]
 
@@ -69,20 +84,15 @@ class Sentence(Record):
         return f"{self.order}. {self.text[:60]}"
 
 
-class Claim(Record):
-    """One atomic, context-independent statement. Its type and whether it is worth checking are two questions
-    (appendix C.3)."""
+class Claim(ClaimLabels, Record):
+    """One atomic, context-independent statement."""
 
     sentence = models.ForeignKey(Sentence, models.CASCADE, related_name="claims")
     order = models.PositiveIntegerField()
     text = models.TextField(blank=True)
     text_origin = origin_field()
-    type = LabelField(ClaimType)
     type_origin = origin_field()
-    worth_checking = models.BooleanField(null=True, blank=True)
     worth_checking_origin = origin_field()
-    not_worth_reason = LabelField(NotWorthReason)
-    importance = LabelField(Importance)
     importance_origin = origin_field()
     removed = models.CharField(max_length=16, blank=True, default="", choices=choices(Removal))
     removed_note = models.TextField(blank=True)
@@ -97,13 +107,7 @@ class Claim(Record):
         indexes: ClassVar = [where_given("suggestion", name="annotator_claim_suggestion")]
         constraints: ClassVar = [
             public_id_once(),
-            text_with_origin("text"),
-            label_with_origin("type"),
-            answer_with_origin("worth_checking"),
-            label_with_origin("importance"),
-            one_of("type", ClaimType, may_be_blank=True),
-            one_of("importance", Importance, may_be_blank=True),
-            one_of("not_worth_reason", NotWorthReason, may_be_blank=True),
+            *constraints_of("claim"),
             one_of("removed", Removal, may_be_blank=True),
             models.CheckConstraint(
                 condition=Q(not_worth_reason="") | Q(worth_checking=False),

@@ -7,17 +7,17 @@ from typing import ClassVar
 from django.db import models
 
 from annotator.core.models.base import (
-    LabelField,
     Record,
     choices,
-    label_with_origin,
+    constraints_of,
+    label_of,
     new_public_id,
     one_of,
     origin_field,
     public_id_once,
     where_given,
 )
-from annotator.core.vocabulary import Removal, StanceLabel
+from annotator.core.vocabulary import Removal
 
 
 class PageSnapshot(models.Model):
@@ -91,7 +91,7 @@ class Stance(Record):
 
     annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="stances", db_index=False)
     evidence = models.ForeignKey(Evidence, models.CASCADE, related_name="stances")
-    label = LabelField(StanceLabel)
+    label = label_of("stance", "label")
     label_origin = origin_field()
     reliable = models.BooleanField(null=True, blank=True)
     sufficient = models.BooleanField(null=True, blank=True)
@@ -105,8 +105,7 @@ class Stance(Record):
         constraints: ClassVar = [
             public_id_once(),
             models.UniqueConstraint(fields=["annotation", "evidence"], name="annotator_stance_once"),
-            label_with_origin("label"),
-            one_of("label", StanceLabel, may_be_blank=True),
+            *constraints_of("stance"),
         ]
 
     def __str__(self) -> str:

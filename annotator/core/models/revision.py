@@ -7,7 +7,13 @@ from typing import ClassVar
 
 from django.db import models
 
-from annotator.core.models.base import Record, choices, one_of, origin_field, public_id_once, text_with_origin
+from annotator.core.models.base import (
+    Record,
+    choices,
+    constraints_of,
+    origin_field,
+    public_id_once,
+)
 from annotator.core.vocabulary import Handling
 
 
@@ -26,7 +32,7 @@ class ClaimRevision(Record):
         constraints: ClassVar = [
             public_id_once(),
             models.UniqueConstraint(fields=["annotation", "claim"], name="annotator_claimrevision_once"),
-            one_of("handling", Handling),
+            *constraints_of("claim-revision"),
         ]
 
     def __str__(self) -> str:
@@ -49,7 +55,7 @@ class SentenceRevision(Record):
         constraints: ClassVar = [
             public_id_once(),
             models.UniqueConstraint(fields=["annotation", "sentence"], name="annotator_sentencerevision_once"),
-            text_with_origin("text"),
+            *constraints_of("sentence-revision"),
         ]
 
     def __str__(self) -> str:
@@ -74,7 +80,7 @@ class ResponseRevision(Record):
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
 
     class Meta:
-        constraints: ClassVar = [public_id_once(), text_with_origin("text")]
+        constraints: ClassVar = [public_id_once(), *constraints_of("response-revision")]
 
     def __str__(self) -> str:
         return self.text[:60]

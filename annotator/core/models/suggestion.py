@@ -7,17 +7,14 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from annotator.core.models.base import LabelField, choices, new_public_id, one_of
+from annotator.core.models.base import choices, label_of, new_public_id, one_of, words_of
 from annotator.core.vocabulary import (
-    ClaimType,
     Factuality,
-    Importance,
-    NotWorthReason,
     RunState,
-    SentenceType,
     Stage,
     StanceLabel,
 )
+from pipeline.checkworthiness.by_model import ClaimLabels, SentenceLabels
 
 
 class PipelineRun(models.Model):
@@ -140,7 +137,7 @@ class PromptVersion(models.Model):
         return f"{self.name}, wording {self.number}"
 
 
-class SentenceSuggestion(models.Model):
+class SentenceSuggestion(SentenceLabels):
     """A sentence as the pipeline split and labelled it."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -150,34 +147,26 @@ class SentenceSuggestion(models.Model):
     text = models.TextField()
     start = models.PositiveIntegerField(null=True, blank=True)
     end = models.PositiveIntegerField(null=True, blank=True)
-    decontext = models.TextField(blank=True)
-    type = LabelField(SentenceType)
-    importance = LabelField(Importance)
     type_by = models.CharField(max_length=80, blank=True, help_text="Who gave the type, if not the run's strategy.")
 
     class Meta:
         ordering: ClassVar = ["order"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["run", "document", "order"], name="annotator_sentencesuggestion_once"),
-            one_of("type", SentenceType, may_be_blank=True),
-            one_of("importance", Importance, may_be_blank=True),
+            *words_of("sentence", suggested=True),
         ]
 
     def __str__(self) -> str:
         return self.text[:80]
 
 
-class ClaimSuggestion(models.Model):
+class ClaimSuggestion(ClaimLabels):
     """A claim as the pipeline decomposed and labelled it."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     sentence = models.ForeignKey(SentenceSuggestion, models.CASCADE, related_name="claims")
     order = models.PositiveIntegerField()
     text = models.TextField()
-    type = LabelField(ClaimType)
-    worth_checking = models.BooleanField(null=True, blank=True)
-    not_worth_reason = LabelField(NotWorthReason)
-    importance = LabelField(Importance)
     type_by = models.CharField(max_length=80, blank=True, help_text="Who gave the type, if not the run's strategy.")
     prejudgement = models.JSONField(
         null=True, blank=True, help_text="{label, confidence, settled}: what a model says of it before any search."
@@ -187,9 +176,7 @@ class ClaimSuggestion(models.Model):
         ordering: ClassVar = ["order"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["sentence", "order"], name="annotator_claimsuggestion_once"),
-            one_of("type", ClaimType, may_be_blank=True),
-            one_of("not_worth_reason", NotWorthReason, may_be_blank=True),
-            one_of("importance", Importance, may_be_blank=True),
+            *words_of("claim", suggested=True),
         ]
 
     def __str__(self) -> str:
@@ -202,7 +189,7 @@ class StanceSuggestion(models.Model):
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="stances")
     evidence = models.ForeignKey("annotator.Evidence", models.CASCADE, related_name="stance_suggestions")
-    label = LabelField(StanceLabel)
+    label = label_of("stance", "label")
     reason = models.TextField(blank=True)
     by = models.CharField(max_length=80, blank=True, help_text="Who judged it, if not the run's strategy.")
     probability = models.FloatField(null=True, blank=True)
@@ -225,7 +212,7 @@ class VerdictSuggestion(models.Model):
     run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="verdicts")
     claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="verdict_suggestions")
     label = models.CharField(max_length=40, help_text="The strategy's own word.")
-    factuality = LabelField(Factuality)
+    factuality = label_of("verdict", "factuality")
     reason = models.TextField(blank=True)
     correction = models.TextField(null=True, blank=True, help_text="The mended claim; blank: delete it; null: none.")
     probability = models.FloatField(null=True, blank=True)

@@ -8,11 +8,10 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotator.core.models.base import (
-    LabelField,
     Record,
-    answer_with_origin,
     choices,
-    label_with_origin,
+    constraints_of,
+    label_of,
     new_public_id,
     one_of,
     origin_field,
@@ -20,7 +19,7 @@ from annotator.core.models.base import (
     where_given,
 )
 from annotator.core.texts import edits
-from annotator.core.vocabulary import Confidence, EditKind, Factuality, Origin
+from annotator.core.vocabulary import EditKind, Origin
 
 
 class Verdict(Record):
@@ -31,10 +30,10 @@ class Verdict(Record):
     claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="verdicts")
     evidence_sufficient = models.BooleanField(null=True, blank=True)
     evidence_sufficient_origin = origin_field()
-    factuality = LabelField(Factuality)
+    factuality = label_of("verdict", "factuality")
     factuality_origin = origin_field()
     reason = models.TextField(blank=True)
-    confidence = LabelField(Confidence)
+    confidence = label_of("verdict", "confidence")
     suggestion = models.ForeignKey(
         "annotator.VerdictSuggestion",
         models.SET_NULL,
@@ -52,10 +51,7 @@ class Verdict(Record):
         constraints: ClassVar = [
             public_id_once(),
             models.UniqueConstraint(fields=["annotation", "claim"], name="annotator_verdict_once"),
-            answer_with_origin("evidence_sufficient"),
-            label_with_origin("factuality"),
-            one_of("factuality", Factuality, may_be_blank=True),
-            one_of("confidence", Confidence, may_be_blank=True),
+            *constraints_of("verdict"),
         ]
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from annotator.core.actions.fields import MAX_RESPONSE, MAX_TEXT
+from annotator.core.fields import MAX_RESPONSE, MAX_TEXT
 from annotator.core.vocabulary import Labelled
 
 

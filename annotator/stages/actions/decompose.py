@@ -5,20 +5,19 @@ Each is a list of field changes like any save, so undo and history need no speci
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
 
 from annotator.core.actions.fields import BadValueError, clean_text, origin_of, shown_suggestion
 from annotator.core.actions.locking import lock_document
 from annotator.core.actions.recorder import Action, for_annotation
+from annotator.core.fields import Kind, columns, fields_of, reason_for
 from annotator.core.models import Claim, Sentence, User
+from annotator.core.record_keys import KINDS
 from annotator.core.vocabulary import REMOVAL_REASONS, Origin, Removal
 from annotator.stages import rules
 from annotator.stages.actions.blind_first import reveal
-
-SENTENCE_FIELDS = (("decontext", "text"), ("type", "label"), ("importance", "label"))
-CLAIM_FIELDS = (("text", "text"), ("type", "label"), ("worth_checking", "label"), ("importance", "label"))
 
 
 def _begin(name: str, sentence: Sentence, by: User, active_seconds: int, reason: str = "") -> Action:
@@ -43,20 +42,22 @@ def _present_claims(sentence: Sentence) -> list[Claim]:
     return list(sentence.claims.filter(removed="").select_related("suggestion", "sentence").order_by("order", "id"))
 
 
-def _take_over(action: Action, record: Sentence | Claim, names: Sequence[tuple[str, str]]) -> None:
+def _take_over(action: Action, record: Sentence | Claim) -> None:
     """Decide every open field of a record as it is suggested; decided fields stay."""
     values: dict[str, object] = {}
-    for name, kind in names:
-        if getattr(record, f"{name}_origin"):
+    for field in fields_of(KINDS[type(record)]):
+        if not field.is_suggested or not field.has_origin or getattr(record, f"{field.name}_origin"):
             continue
-        shown = shown_suggestion(record, name)
-        value = getattr(record, name) if kind == "text" else shown
-        if value is None or (kind == "text" and not value):
+        shown = shown_suggestion(record, field.name)
+        is_text = field.kind == Kind.TEXT
+        value = getattr(record, field.name) if is_text else shown
+        if value is None or (is_text and not value):
             continue
-        values[name] = value
-        values[f"{name}_origin"] = origin_of(kind, value, shown)
-    if isinstance(record, Claim) and values.get("worth_checking") is False and record.suggestion is not None:
-        values["not_worth_reason"] = record.suggestion.not_worth_reason
+        values[field.name] = value
+        values[f"{field.name}_origin"] = origin_of(field, value, shown)
+        reason = reason_for(field)
+        if value is False and reason is not None:
+            values[reason.name] = getattr(record.suggestion, reason.name)
     action.set(record, **values)
 
 
@@ -70,11 +71,11 @@ def take_over_sentence(sentence: Sentence, *, by: User, active_seconds: int = 0)
         suggested = sentence.suggestion_id is not None or any(row.suggestion_id is not None for row in claims)
         if not suggested:
             action.name = "keep-text"
-        _take_over(action, sentence, SENTENCE_FIELDS)
+        _take_over(action, sentence)
         if action.annotation is not None:
             reveal(sentence, action.annotation.document)
         for claim in claims:
-            _take_over(action, claim, CLAIM_FIELDS)
+            _take_over(action, claim)
         action.write()
         return suggested
 
@@ -84,7 +85,7 @@ def take_over_claim(claim: Claim, *, by: User, active_seconds: int = 0) -> None:
     with transaction.atomic():
         action = _begin("take-over", claim.sentence, by, active_seconds)
         claim = _present(claim)
-        _take_over(action, claim, CLAIM_FIELDS)
+        _take_over(action, claim)
         action.write()
 
 
@@ -136,13 +137,7 @@ def split_claim(claim: Claim, at: int, *, by: User, active_seconds: int = 0) -> 
             order=claim.order + 1,
             text=second,
             text_origin=Origin.HUMAN,
-            type=claim.type,
-            type_origin=claim.type_origin,
-            worth_checking=claim.worth_checking,
-            worth_checking_origin=claim.worth_checking_origin,
-            not_worth_reason=claim.not_worth_reason,
-            importance=claim.importance,
-            importance_origin=claim.importance_origin,
+            **_labels(claim),
         )
         action.created(new)
         action.write()
@@ -198,10 +193,7 @@ def split_sentence(sentence: Sentence, at: int, *, by: User, active_seconds: int
             end=sentence.end,
             decontext=second,
             decontext_origin="",
-            type=sentence.type,
-            type_origin=sentence.type_origin,
-            importance=sentence.importance,
-            importance_origin=sentence.importance_origin,
+            **_labels(sentence),
         )
         action.set(
             sentence,
@@ -257,6 +249,12 @@ def move_claim_to_sentence(claim: Claim, sentence: Sentence, *, by: User, active
         claim = _present(claim)
         action.set(claim, sentence=sentence.public_id, order=last.order + 1 if last else 1)
         action.write()
+
+
+def _labels(record: Sentence | Claim) -> dict[str, Any]:
+    """What both halves of a record keep: every decided field but the text."""
+    kept = [each for each in fields_of(KINDS[type(record)]) if each.kind != Kind.TEXT]
+    return {name: getattr(record, name) for name in columns(kept)}
 
 
 def _halves(text: str, at: int, what: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from annotator.core import rules
 from annotator.core.actions import fields
 from annotator.core.actions.locking import lock_document
 from annotator.core.actions.recorder import NothingToUndoError, annotation_of, for_annotation, read_field
+from annotator.core.fields import Field
 from annotator.core.models import (
     Activity,
     Annotation,
@@ -96,7 +97,7 @@ def save_field(record: Record, name: str, raw: str, *, by: User, version: int, a
     both values and chosen saves again with the newer version.
     """
     spec = fields.field_of(KINDS[type(record)], name)
-    value = spec.read(raw)
+    value = fields.read(spec, raw)
     with transaction.atomic():
         lock_document(annotation_of(record).document_id)
         record = _reload(record)
@@ -113,13 +114,13 @@ def save_field(record: Record, name: str, raw: str, *, by: User, version: int, a
         return Saved(record, action.write())
 
 
-def values_with_effects(record: Record, name: str, value: Any, spec: fields.Field) -> dict[str, Any]:
+def values_with_effects(record: Record, name: str, value: Any, spec: Field) -> dict[str, Any]:
     """The field, its origin, and what follows from it at once. Each effect is in sight, and the same person can
     change it."""
     values: dict[str, Any] = {name: value}
-    if spec.origin:
+    if spec.has_origin:
         shown = fields.shown_suggestion(record, name, value)
-        values[f"{name}_origin"] = fields.origin_of(spec.origin, value, shown)
+        values[f"{name}_origin"] = fields.origin_of(spec, value, shown)
     if isinstance(record, Claim):
         values |= _claim_effects(record, name, value)
     elif isinstance(record, Verdict):

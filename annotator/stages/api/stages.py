@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotator.core.actions import recorder
-from annotator.core.actions.fields import FIELDS, BadValueError
+from annotator.core.actions.fields import BadValueError, saved_fields
 from annotator.core.actions.recorder import read_field
 from annotator.core.models import Activity, Annotation
 from annotator.core.models.base import Record
@@ -173,22 +173,22 @@ class RecordAnswer(ApiView):
 
     def shown(self, record: Record) -> Response:
         kind = KINDS[type(record)]
+        saved = saved_fields(kind)
         found = {
             "id": record.public_id,
             "kind": kind,
             "version": record.version,
-            "values": {name: read_field(record, name) for name in FIELDS[kind]},
-            "origins": {
-                name: getattr(record, f"{name}_origin") for name in FIELDS[kind] if hasattr(record, f"{name}_origin")
-            },
+            "values": {name: read_field(record, name) for name in saved},
+            "origins": {name: getattr(record, f"{name}_origin") for name, each in saved.items() if each.has_origin},
         }
         return versioned(RecordSerializer(found).data, record.version)
 
     def field(self, record: Record, name: str) -> str:
         """A field that the record has. Raises BadValueError."""
         kind = KINDS[type(record)]
-        if name not in FIELDS[kind]:
-            raise BadValueError(f"A {kind} has no field “{name}”. Its fields are: {', '.join(FIELDS[kind])}.")
+        saved = saved_fields(kind)
+        if name not in saved:
+            raise BadValueError(f"A {kind} has no field “{name}”. Its fields are: {', '.join(saved)}.")
         return name
 
 

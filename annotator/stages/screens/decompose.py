@@ -12,8 +12,10 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core.actions.fields import BadValueError, shown_suggestion
+from annotator.core.fields import Kind, fields_of
 from annotator.core.missing import Missing
 from annotator.core.models import Annotation, Claim, SentBack, Sentence
+from annotator.core.record_keys import KINDS
 from annotator.core.screens.common import (
     document_for,
     is_htmx,
@@ -80,9 +82,7 @@ class SentenceRow:
     @property
     def open_suggestions(self) -> int:
         """Values on show that nobody has decided yet."""
-        return open_fields(self.sentence, SENTENCE_FIELDS) + sum(
-            open_fields(claim, CLAIM_FIELDS) for claim in self.claims
-        )
+        return open_fields(self.sentence) + sum(open_fields(claim) for claim in self.claims)
 
     @property
     def keeps_text(self) -> bool:
@@ -93,23 +93,21 @@ class SentenceRow:
     @property
     def open_claims(self) -> set[int]:
         """The claims (primary keys) with such values."""
-        return {claim.pk for claim in self.claims if open_fields(claim, CLAIM_FIELDS)}
+        return {claim.pk for claim in self.claims if open_fields(claim)}
 
 
-SENTENCE_FIELDS = ("decontext", "type", "importance")
-CLAIM_FIELDS = ("text", "type", "worth_checking", "importance")
-
-
-def open_fields(record: Sentence | Claim, names: tuple[str, ...]) -> int:
+def open_fields(record: Sentence | Claim) -> int:
     """How many fields of a record show a suggestion that waits for a decision. A field that the suggestion leaves
     blank is missing, not open: there is nothing to take over."""
     if record.suggestion_id is None:
         return 0
     return sum(
         1
-        for name in names
-        if not getattr(record, f"{name}_origin")
-        and (getattr(record, name) if name in ("decontext", "text") else shown_suggestion(record, name) is not None)
+        for each in fields_of(KINDS[type(record)])
+        if each.is_suggested
+        and each.has_origin
+        and not getattr(record, f"{each.name}_origin")
+        and (getattr(record, each.name) if each.kind == Kind.TEXT else shown_suggestion(record, each.name) is not None)
     )
 
 

@@ -1,0 +1,618 @@
+"""Every field that people decide, declared once.
+
+Saving, copies, the API, adjudication, agreement, the native format, tables, provenance, history and screens read these
+declarations; the models hold the columns. Nothing here knows Django. How to add a label: docs/how-to/add-a-label.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from annotator.core.vocabulary import (
+    ClaimType,
+    Confidence,
+    EditKind,
+    Factuality,
+    Handling,
+    Importance,
+    Labelled,
+    NotWorthReason,
+    SentenceType,
+    Stage,
+    StanceLabel,
+)
+
+MAX_TEXT = 20_000
+MAX_RESPONSE = 1_000_000
+
+
+class Kind(StrEnum):
+    """What a field holds."""
+
+    TEXT = "text"
+    LABEL = "label"  # a word of ``words``; blank: not decided
+    YES_NO = "yes-no"  # null: not answered
+    FLAG = "flag"  # true or false, never open
+    EDIT = "edit"  # typed operations, which are rows of their own
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one or more fields ask of people. ``names``: the headings that define it in guidelines, the first one is
+    shown. ``ours``: the definition where guidelines have none. ``labels``: the answers, with our words for each."""
+
+    key: str
+    names: tuple[str, ...]
+    ours: str
+    labels: Mapping[Labelled, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A kind of record that has fields. ``item``: what adjudication calls it; ``things``: what is counted, in the
+    plural."""
+
+    name: str
+    stage: Stage
+    item: str
+    things: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a record.
+
+    Words: ``label`` stands beside the record, ``title`` where the record is out of sight, ``noun`` in a sentence,
+    ``legend`` above the choices on the screen.
+    ``has_origin``: the column ``<name>_origin`` says how the value came about. ``is_suggested``: the pipeline's
+    suggestion has a column of this name. ``is_required``: submitting asks for it.
+    ``asked_when``: (field, value) without which the question does not come up. ``reason_of``: the yes/no question
+    whose "no" this label explains; the two are compared and settled as one.
+    ``is_compared``: adjudication shows a row for it; ``row``: the row's name, where it is another one.
+    ``is_measured``: it has a figure of inter-annotator agreement.
+    ``column``: its name in the exported tables; blank: it is not exported. ``meaning`` describes that column.
+    ``is_numbered``: keys 1 to 9 choose. ``is_legend_hidden``: the choices speak for themselves.
+    """
+
+    record: str
+    name: str
+    kind: Kind
+    label: str
+    words: type[Labelled] | None = None
+    title: str = ""
+    noun: str = ""
+    legend: str = ""
+    question: Question | None = None
+    has_origin: bool = False
+    is_suggested: bool = False
+    is_required: bool = False
+    asked_when: tuple[str, str] | None = None
+    reason_of: str = ""
+    is_compared: bool = False
+    row: str = ""
+    is_measured: bool = False
+    column: str = ""
+    meaning: str = ""
+    is_numbered: bool = False
+    is_legend_hidden: bool = False
+    may_be_blank: bool = True
+    longest: int = MAX_TEXT
+
+    def __post_init__(self) -> None:
+        assert (self.words is not None) == (self.kind == Kind.LABEL), f"{self.key}: labels, and they alone, have words"
+
+    @property
+    def key(self) -> str:
+        """The field's name among those of all records: ``claim:type``."""
+        return f"{self.record}:{self.name}"
+
+    @property
+    def is_choice(self) -> bool:
+        """Is it answered by choosing, not by writing?"""
+        return self.kind in (Kind.LABEL, Kind.YES_NO)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Its columns in the database."""
+        if self.kind == Kind.EDIT:
+            return ()
+        return (self.name, f"{self.name}_origin") if self.has_origin else (self.name,)
+
+    @property
+    def open_value(self) -> Any:
+        """The value of a field that nobody has decided."""
+        return {Kind.TEXT: "", Kind.LABEL: "", Kind.YES_NO: None, Kind.FLAG: False, Kind.EDIT: []}[self.kind]
+
+    @property
+    def in_text(self) -> str:
+        """Its name within a sentence."""
+        return self.noun or self.label.lower()
+
+    def is_asked(self, record: Any) -> bool:
+        """Does the question come up for this record?"""
+        return self.asked_when is None or getattr(record, self.asked_when[0]) == self.asked_when[1]
+
+
+# --- the declarations -----------------------------------------------------------------------------
+
+RECORDS: dict[str, Record] = {
+    record.name: record
+    for record in (
+        Record("sentence", Stage.DECOMPOSE, "sentence", "sentences"),
+        Record("claim", Stage.DECOMPOSE, "claim", "claims"),
+        Record("evidence", Stage.VERIFY, "evidence", "passages"),
+        Record("stance", Stage.VERIFY, "stance", "passages"),
+        Record("verdict", Stage.VERIFY, "verdict", "claims"),
+        Record("sentence-revision", Stage.REVISE, "rewrite", "sentences"),
+        Record("claim-revision", Stage.REVISE, "handling", "claims"),
+        Record("response-revision", Stage.REVISE, "answer", "answers"),
+    )
+}
+
+_IMPORTANCE = Question(
+    "importance",
+    ("Importance", "Importance for the answer"),
+    "What the answer would lose without it.",
+    {
+        Importance.MOST: "It answers the question, or would mislead if it were wrong.",
+        Importance.INTERMEDIATE: "It explains or completes the answer.",
+        Importance.LESS: "The answer would be as good without it.",
+    },
+)
+_WORTH_CHECKING = Question(
+    "worth-checking",
+    ("Worth checking", "Not worth", "Not worth checking"),
+    "Of factual claims alone. Usually yes; no for one of two reasons.",
+    {
+        NotWorthReason.COMMONSENSE: "Everybody knows it without looking it up.",
+        NotWorthReason.NOT_PUBLIC: "It may be true, but no public source could say.",
+    },
+)
+_WITHOUT_EVIDENCE = Question(
+    "without-enough-evidence",
+    ("Without enough evidence",),
+    "Keep the statement, soften it or take it out. Keeping is the default.",
+)
+
+_SENTENCE = (
+    Field(
+        record="sentence",
+        name="decontext",
+        kind=Kind.TEXT,
+        label="Stand-alone text",
+        title="Stand-alone sentence",
+        question=Question(
+            "stand-alone",
+            ("Stand-alone", "Stands alone", "Decontextualised sentence"),
+            "The sentence as somebody understands it who sees nothing else: names in the place of “it” and “he”.",
+        ),
+        has_origin=True,
+        is_suggested=True,
+        is_compared=True,
+        is_measured=True,
+        column="decontext",
+        meaning="the stand-alone form",
+    ),
+    Field(
+        record="sentence",
+        name="type",
+        kind=Kind.LABEL,
+        words=SentenceType,
+        label="Type",
+        title="Type of sentence",
+        legend="Type of sentence",
+        question=Question(
+            "sentence",
+            ("Type of sentence", "Sentence type", "Sentence"),
+            "Does the sentence hold a statement that could be checked?",
+            {
+                SentenceType.CHECKWORTHY: "At least one part of it is a fact that somebody could look up.",
+                SentenceType.OPINION: "Taste, advice or guesswork: no source could settle it.",
+                SentenceType.NOT_A_CLAIM: "It states nothing: a question, a greeting, a heading.",
+                SentenceType.OTHER: "It says something, but nothing about the subject.",
+            },
+        ),
+        has_origin=True,
+        is_suggested=True,
+        is_required=True,
+        is_compared=True,
+        is_measured=True,
+        column="type",
+        meaning="checkworthiness",
+        is_numbered=True,
+    ),
+    Field(
+        record="sentence",
+        name="importance",
+        kind=Kind.LABEL,
+        words=Importance,
+        label="Importance",
+        title="Importance of sentence",
+        legend="Importance for the answer",
+        question=_IMPORTANCE,
+        has_origin=True,
+        is_suggested=True,
+        is_required=True,
+        is_compared=True,
+        is_measured=True,
+        column="importance",
+        meaning="role for the answer",
+    ),
+)
+
+_CLAIM = (
+    Field(
+        record="claim",
+        name="text",
+        kind=Kind.TEXT,
+        label="Text",
+        title="Text of claim",
+        question=Question(
+            "atomic-claim",
+            ("Atomic claim", "What a claim is"),
+            "One statement with one thing to find out, understood without the sentence it came from.",
+        ),
+        has_origin=True,
+        is_suggested=True,
+        is_compared=True,
+        is_measured=True,
+        column="text",
+        meaning="the claim",
+    ),
+    Field(
+        record="claim",
+        name="type",
+        kind=Kind.LABEL,
+        words=ClaimType,
+        label="Type",
+        title="Type of claim",
+        question=Question(
+            "claim",
+            ("Type of claim", "Claim type", "Claim"),
+            "What kind of statement the claim is.",
+            {
+                ClaimType.FACTUAL: "It can be true or false, whoever is asked. A wrong fact is factual too.",
+                ClaimType.OPINION: "It depends on who is asked.",
+                ClaimType.NOT_A_CLAIM: "Nothing is stated.",
+                ClaimType.OTHER: "None of the three.",
+            },
+        ),
+        has_origin=True,
+        is_suggested=True,
+        is_required=True,
+        is_compared=True,
+        is_measured=True,
+        column="type",
+        meaning="category of the claim",
+        is_numbered=True,
+        is_legend_hidden=True,
+    ),
+    Field(
+        record="claim",
+        name="worth_checking",
+        kind=Kind.YES_NO,
+        label="Worth checking",
+        question=_WORTH_CHECKING,
+        has_origin=True,
+        is_suggested=True,
+        is_required=True,
+        asked_when=("type", ClaimType.FACTUAL),
+        is_compared=True,
+        is_measured=True,
+        column="worth_checking",
+        meaning="whether it is worth checking",
+    ),
+    Field(
+        record="claim",
+        name="not_worth_reason",
+        kind=Kind.LABEL,
+        words=NotWorthReason,
+        label="Reason",
+        legend="Because it is",
+        question=_WORTH_CHECKING,
+        is_suggested=True,
+        reason_of="worth_checking",
+    ),
+    Field(
+        record="claim",
+        name="importance",
+        kind=Kind.LABEL,
+        words=Importance,
+        label="Importance",
+        title="Importance of claim",
+        question=_IMPORTANCE,
+        has_origin=True,
+        is_suggested=True,
+        is_required=True,
+        is_compared=True,
+        is_measured=True,
+        column="importance",
+        meaning="role for the answer",
+        is_legend_hidden=True,
+    ),
+)
+
+_EVIDENCE = (
+    Field(record="evidence", name="passage", kind=Kind.TEXT, label="Passage", column="passage", meaning="the text"),
+    Field(record="evidence", name="url", kind=Kind.TEXT, label="Url", column="url", meaning="address of the page"),
+    Field(record="evidence", name="title", kind=Kind.TEXT, label="Title", column="title", meaning="title of the page"),
+    Field(
+        record="evidence", name="query", kind=Kind.TEXT, label="Query", column="query", meaning="search that found it"
+    ),
+)
+
+_STANCE = (
+    Field(
+        record="stance",
+        name="label",
+        kind=Kind.LABEL,
+        words=StanceLabel,
+        label="Stance",
+        title="Stance of evidence",
+        legend="Stance of this passage on the claim",
+        question=Question(
+            "stance",
+            ("Stance",),
+            "What this passage alone says about the claim; your own knowledge and the other passages stay outside.",
+            {
+                StanceLabel.COMPLETELY_SUPPORT: "The passage alone bears out the whole claim.",
+                StanceLabel.PARTIALLY_SUPPORT: "It bears out a part and is silent about the rest.",
+                StanceLabel.REFUTE: "Passage and claim cannot both be true, if only in one detail.",
+                StanceLabel.IRRELEVANT: "It leaves you where you were.",
+            },
+        ),
+        has_origin=True,
+        is_suggested=True,
+        is_required=True,
+        is_compared=True,
+        is_measured=True,
+        column="stance",
+        meaning="evidence against claim",
+        is_numbered=True,
+        is_legend_hidden=True,
+    ),
+    Field(
+        record="stance",
+        name="reliable",
+        kind=Kind.YES_NO,
+        label="Reliable source",
+        title="Source is reliable",
+        noun="reliable",
+        question=Question(
+            "reliable", ("Reliable", "Reliable source"), "Would you quote this source to a careful reader?"
+        ),
+        is_compared=True,
+        is_measured=True,
+    ),
+    Field(
+        record="stance",
+        name="sufficient",
+        kind=Kind.YES_NO,
+        label="Enough alone",
+        title="Passage is enough alone",
+        noun="sufficient",
+        question=Question(
+            "sufficient",
+            ("Sufficient", "Enough alone"),
+            "Does this passage alone decide the whole claim, for or against?",
+        ),
+        is_compared=True,
+        is_measured=True,
+    ),
+)
+
+_VERDICT = (
+    Field(
+        record="verdict",
+        name="evidence_sufficient",
+        kind=Kind.YES_NO,
+        label="Can this evidence decide it?",
+        title="Evidence can decide it",
+        noun="can be decided",
+        question=Question(
+            "evidence-decides",
+            ("Evidence decides", "Can this evidence decide it?"),
+            "Can the passages that were found settle the claim? If not, search yourself before you answer no.",
+        ),
+        has_origin=True,
+        is_required=True,
+        is_compared=True,
+        is_measured=True,
+        column="evidence_sufficient",
+        meaning="the retrieved evidence alone can decide it",
+    ),
+    Field(
+        record="verdict",
+        name="factuality",
+        kind=Kind.LABEL,
+        words=Factuality,
+        label="Factuality",
+        question=Question(
+            "factuality",
+            ("Factuality",),
+            "Leave irrelevant passages aside and weigh the rest, by number and reliability.",
+            {
+                Factuality.TRUE: "Evidence that you would defend bears out every part of the claim.",
+                Factuality.FALSE: "Reliable evidence contradicts at least one part.",
+                Factuality.NOT_ENOUGH_EVIDENCE: "You searched, and what you found is silent or contradicts itself.",
+            },
+        ),
+        has_origin=True,
+        is_required=True,
+        is_compared=True,
+        is_measured=True,
+        column="factuality",
+        meaning="the verdict",
+    ),
+    Field(
+        record="verdict",
+        name="operations",
+        kind=Kind.EDIT,
+        label="Edit",
+        title="Claim after the edit",
+        question=Question(
+            "edit",
+            ("Minimal edits", "Minimal edit", "Edit", "Edits"),
+            "A false claim is mended with as few changed words as possible, and nothing is added.",
+            {
+                EditKind.REPLACE: "The wrong words become the right ones. The usual edit.",
+                EditKind.DELETE: "The wrong words go, where the rest is true without them.",
+                EditKind.DELETE_CLAIM: "Nothing in the claim can be saved.",
+            },
+        ),
+        asked_when=("factuality", Factuality.FALSE),
+        is_compared=True,
+        row="edit",
+        is_measured=True,
+    ),
+    Field(
+        record="verdict",
+        name="reason",
+        kind=Kind.TEXT,
+        label="Reason",
+        column="reason",
+        meaning="why a person decided so",
+    ),
+    Field(record="verdict", name="confidence", kind=Kind.LABEL, words=Confidence, label="Confidence"),
+)
+
+_SENTENCE_REVISION = (
+    Field(
+        record="sentence-revision",
+        name="text",
+        kind=Kind.TEXT,
+        label="Text",
+        title="Sentence of the answer",
+        question=Question(
+            "revised-sentence",
+            ("Revised sentence",),
+            "The sentence as the model wrote it, with the edits of its claims. What is true stays word for word.",
+        ),
+        has_origin=True,
+        is_compared=True,
+        is_measured=True,
+        column="revised",
+        meaning="the mended sentence; a deleted one keeps its text",
+    ),
+    Field(
+        record="sentence-revision",
+        name="deleted",
+        kind=Kind.FLAG,
+        label="Deleted",
+        column="deleted",
+        meaning="the sentence is left out of the mended answer",
+    ),
+)
+
+_CLAIM_REVISION = (
+    Field(
+        record="claim-revision",
+        name="handling",
+        kind=Kind.LABEL,
+        words=Handling,
+        label="What happens to the claim",
+        title="Claims without enough evidence",
+        noun="handling",
+        legend="Not enough evidence: what happens to it?",
+        question=_WITHOUT_EVIDENCE,
+        is_compared=True,
+        is_measured=True,
+        column="handling",
+        meaning="what the revise stage does where there is not enough evidence",
+        is_numbered=True,
+        may_be_blank=False,
+    ),
+    Field(
+        record="claim-revision",
+        name="text",
+        kind=Kind.TEXT,
+        label="Text",
+        title="Rewritten claim",
+        question=_WITHOUT_EVIDENCE,
+        asked_when=("handling", Handling.REWRITE),
+        is_compared=True,
+        is_measured=True,
+        column="rewritten",
+        meaning="the claim as rewritten there",
+    ),
+)
+
+_RESPONSE_REVISION = (
+    Field(
+        record="response-revision",
+        name="text",
+        kind=Kind.TEXT,
+        label="Text",
+        title="Answer as a whole",
+        question=Question(
+            "revised-answer",
+            ("Revised answer",),
+            "The sentences in their order: correct, smooth to read, nothing said twice, nothing added.",
+        ),
+        has_origin=True,
+        is_compared=True,
+        is_measured=True,
+        longest=MAX_RESPONSE,
+    ),
+)
+
+# --- reading them ---------------------------------------------------------------------------------
+
+_declared: dict[str, dict[str, Field]] = {record: {} for record in RECORDS}
+
+
+def declare(*fields: Field) -> None:
+    """Add fields to their records, behind those declared before. To be called before the models are loaded."""
+    for each in fields:
+        assert each.name not in _declared[each.record], f"{each.key} is declared twice"
+        _declared[each.record][each.name] = each
+
+
+declare(
+    *_SENTENCE,
+    *_CLAIM,
+    *_EVIDENCE,
+    *_STANCE,
+    *_VERDICT,
+    *_SENTENCE_REVISION,
+    *_CLAIM_REVISION,
+    *_RESPONSE_REVISION,
+)
+
+
+def fields_of(record: str) -> tuple[Field, ...]:
+    """The fields of a kind of record, in their order."""
+    return tuple(_declared[record].values())
+
+
+def all_fields() -> tuple[Field, ...]:
+    """The fields of all records."""
+    return tuple(each for fields in _declared.values() for each in fields.values())
+
+
+def find(record: str, name: str) -> Field | None:
+    """The field of that name; None where the record has none, or is none that people decide on."""
+    return _declared.get(record, {}).get(name)
+
+
+def field_of(record: str, name: str) -> Field:
+    """The field of that name. Raises KeyError."""
+    return _declared[record][name]
+
+
+def reason_for(question: Field) -> Field | None:
+    """The label that explains why the answer to this question is no."""
+    return next((each for each in fields_of(question.record) if each.reason_of == question.name), None)
+
+
+def columns_of(record: str) -> tuple[str, ...]:
+    """The columns of all fields, each with that of its origin."""
+    return columns(fields_of(record))
+
+
+def columns(fields: Iterable[Field]) -> tuple[str, ...]:
+    """The columns of some fields, each with that of its origin."""
+    return tuple(column for each in fields for column in each.columns)
