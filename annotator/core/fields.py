@@ -191,6 +191,7 @@ _SENTENCE = (
         ),
         has_origin=True,
         is_suggested=True,
+        asked_when=("type", SentenceType.CHECKWORTHY),
         is_compared=True,
         is_measured=True,
         column="decontext",
@@ -335,13 +336,12 @@ _CLAIM = (
     ),
 )
 
+# Where a passage comes from. The tables place it among columns that nobody decides.
 _EVIDENCE = (
-    Field(record="evidence", name="passage", kind=Kind.TEXT, label="Passage", column="passage", meaning="the text"),
-    Field(record="evidence", name="url", kind=Kind.TEXT, label="Url", column="url", meaning="address of the page"),
-    Field(record="evidence", name="title", kind=Kind.TEXT, label="Title", column="title", meaning="title of the page"),
-    Field(
-        record="evidence", name="query", kind=Kind.TEXT, label="Query", column="query", meaning="search that found it"
-    ),
+    Field(record="evidence", name="passage", kind=Kind.TEXT, label="Passage"),
+    Field(record="evidence", name="url", kind=Kind.TEXT, label="Url"),
+    Field(record="evidence", name="title", kind=Kind.TEXT, label="Title"),
+    Field(record="evidence", name="query", kind=Kind.TEXT, label="Query"),
 )
 
 _STANCE = (
@@ -606,6 +606,41 @@ def field_of(record: str, name: str) -> Field:
 def reason_for(question: Field) -> Field | None:
     """The label that explains why the answer to this question is no."""
     return next((each for each in fields_of(question.record) if each.reason_of == question.name), None)
+
+
+def questions_of(stage: Stage) -> list[tuple[Question, tuple[str, ...]]]:
+    """What a stage asks, in the order in which it is asked last, with the keys of the fields that it asks for."""
+    found: dict[str, tuple[Question, tuple[str, ...]]] = {}
+    for each in all_fields():
+        if each.question is not None and RECORDS[each.record].stage == stage:
+            _, keys = found.pop(each.question.key, (None, ()))
+            found[each.question.key] = (each.question, (*keys, each.key))
+    return list(found.values())
+
+
+def answers_of(question: Field) -> dict[Any, str]:
+    """What can be chosen, as people read it. A "no" that asks for a reason is one answer with each of them."""
+    if question.words is not None:
+        return {word.value: word.label for word in question.words}
+    reason = reason_for(question)
+    if reason is None or reason.words is None:
+        return {True: "Yes", False: "No"}
+    return {"yes": question.label} | {f"no: {word.value}": f"No: {word.label.lower()}" for word in reason.words}
+
+
+def compared_fields(record: str) -> tuple[Field, ...]:
+    """The fields of a record that adjudication shows side by side."""
+    return tuple(each for each in fields_of(record) if each.is_compared)
+
+
+def suggested_fields(record: str) -> tuple[Field, ...]:
+    """The fields that a suggestion of this kind of record has."""
+    return tuple(each for each in fields_of(record) if each.is_suggested)
+
+
+def exported_fields(record: str) -> tuple[Field, ...]:
+    """The fields of a record that the exported tables have a column for."""
+    return tuple(each for each in fields_of(record) if each.column)
 
 
 def columns_of(record: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from django.utils import timezone
 
 from annotator.core.actions.recorder import for_annotation, operations_as_json, read_field
+from annotator.core.fields import columns_of
 from annotator.core.models import (
     Annotation,
     Claim,
@@ -43,26 +44,18 @@ from annotator.stages.queries.agreed import merged_response
 
 R = TypeVar("R", bound=Record)
 
-SENTENCE = (
-    "order", "text", "start", "end", "decontext", "decontext_origin", "type", "type_origin", "importance",
-    "importance_origin", "removed", "suggestion", "released",
-)  # fmt: skip
-CLAIM = (
-    "order", "text", "text_origin", "type", "type_origin", "worth_checking", "worth_checking_origin",
-    "not_worth_reason", "importance", "importance_origin", "removed", "removed_note", "suggestion", "released",
-)  # fmt: skip
+# What an agreed row takes from those it is made of.
+SENTENCE = ("order", "text", "start", "end", *columns_of("sentence"), "removed", "suggestion", "released")
+CLAIM = ("order", *columns_of("claim"), "removed", "removed_note", "suggestion", "released")
 EVIDENCE = (
-    "claim", "order", "passage", "url", "title", "site", "published", "query", "retrieved_at", "content_hash", "score",
-    "run", "removed", "released", "snapshot_id", "page_problem",
+    "claim", "order", *columns_of("evidence"), "site", "published", "retrieved_at", "content_hash", "score", "run",
+    "removed", "released", "snapshot_id", "page_problem",
 )  # fmt: skip
-STANCE = ("label", "label_origin", "reliable", "sufficient", "suggestion")
-VERDICT = (
-    "evidence_sufficient", "evidence_sufficient_origin", "factuality", "factuality_origin", "reason", "confidence",
-)  # fmt: skip
-
-CLAIM_REVISION = ("claim", "handling", "text")
-SENTENCE_REVISION = ("sentence", "text", "text_origin", "deleted")
-RESPONSE_REVISION = ("text", "text_origin", "follows_statements")
+STANCE = (*columns_of("stance"), "suggestion")
+VERDICT = columns_of("verdict")
+CLAIM_REVISION = ("claim", *columns_of("claim-revision"))
+SENTENCE_REVISION = ("sentence", *columns_of("sentence-revision"))
+RESPONSE_REVISION = (*columns_of("response-revision"), "follows_statements")
 
 
 def open_version(document: Document, stage: Stage) -> Annotation:

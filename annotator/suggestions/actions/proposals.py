@@ -8,11 +8,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from django.db import transaction
 from django.utils import timezone
 
+from annotator.core.fields import suggested_fields
 from annotator.core.models import Claim, ClaimSuggestion, Document, Evidence, PipelineRun, RunItem, SentenceSuggestion
 from annotator.core.vocabulary import RunState, Stage
 
@@ -82,24 +83,17 @@ class PrejudgementLike(Protocol):
 
 
 class ClaimLike(Protocol):
-    """What a claim suggestion is made of; labels are words of the vocabulary, None or "" where there is none."""
+    """What a claim suggestion is made of; it has an attribute for each declared field that it says something of, a word
+    of the vocabulary, None or "" where there is none."""
 
     @property
     def text(self) -> str: ...
-    @property
-    def type(self) -> str | None: ...
-    @property
-    def worth_checking(self) -> bool | None: ...
-    @property
-    def not_worth_reason(self) -> str | None: ...
-    @property
-    def importance(self) -> str | None: ...
     @property
     def prejudgement(self) -> PrejudgementLike | None: ...
 
 
 class SentenceLike(Protocol):
-    """What a sentence suggestion is made of: a ``ProposedSentence``, or what a strategy of the pipeline returns."""
+    """What a sentence suggestion is made of, in the same way: a ``ProposedSentence``, or what a strategy returns."""
 
     @property
     def text(self) -> str: ...
@@ -107,12 +101,6 @@ class SentenceLike(Protocol):
     def start(self) -> int | None: ...
     @property
     def end(self) -> int | None: ...
-    @property
-    def decontext(self) -> str: ...
-    @property
-    def type(self) -> str | None: ...
-    @property
-    def importance(self) -> str | None: ...
     @property
     def claims(self) -> Sequence[ClaimLike]: ...
 
@@ -127,9 +115,7 @@ def store_sentences(run: PipelineRun, document: Document, sentences: Sequence[Se
             text=each.text,
             start=each.start,
             end=each.end,
-            decontext=each.decontext,
-            type=each.type or "",
-            importance=each.importance or "",
+            **_suggested("sentence", each),
         )
         for order, each in enumerate(sentences, start=1)
     )
@@ -137,16 +123,17 @@ def store_sentences(run: PipelineRun, document: Document, sentences: Sequence[Se
         ClaimSuggestion(
             sentence=row,
             order=order,
-            text=claim.text,
-            type=claim.type or "",
-            worth_checking=claim.worth_checking,
-            not_worth_reason=claim.not_worth_reason or "",
-            importance=claim.importance or "",
+            **_suggested("claim", claim),
             prejudgement=_as_json(claim.prejudgement),
         )
         for row, each in zip(rows, sentences, strict=True)
         for order, claim in enumerate(each.claims, start=1)
     )
+
+
+def _suggested(record: str, given: SentenceLike | ClaimLike) -> dict[str, Any]:
+    said = ((each, getattr(given, each.name, None)) for each in suggested_fields(record))
+    return {each.name: each.open_value if value is None else value for each, value in said}
 
 
 def _as_json(said: PrejudgementLike | None) -> dict[str, object] | None:

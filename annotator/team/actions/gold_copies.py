@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -18,6 +19,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.locking import lock_benchmark, lock_document
 from annotator.core.actions.recorder import Action
 from annotator.core.actions.status import update_status
+from annotator.core.fields import suggested_fields
 from annotator.core.gold_copies import due_to_practise, practice_gold, unfinished_practice
 from annotator.core.models import (
     Activity,
@@ -167,9 +169,7 @@ def _copy_suggestions(*, gold: Document, copy: Document) -> bool:
             text=each.text,
             start=each.start,
             end=each.end,
-            decontext=each.decontext,
-            type=each.type,
-            importance=each.importance,
+            **_suggested("sentence", each),
         )
         for each in suggested
     )
@@ -177,11 +177,7 @@ def _copy_suggestions(*, gold: Document, copy: Document) -> bool:
         ClaimSuggestion(
             sentence=sentence,
             order=claim.order,
-            text=claim.text,
-            type=claim.type,
-            worth_checking=claim.worth_checking,
-            not_worth_reason=claim.not_worth_reason,
-            importance=claim.importance,
+            **_suggested("claim", claim),
         )
         for sentence, each in zip(sentences, suggested, strict=True)
         for claim in each.claims.all()
@@ -197,3 +193,7 @@ def _copy_suggestions(*, gold: Document, copy: Document) -> bool:
         )
         Activity.objects.filter(pk=row.pk).update(at=told.at)  # when it was done, not when it was copied
     return bool(suggested)
+
+
+def _suggested(record: str, suggestion: SentenceSuggestion | ClaimSuggestion) -> dict[str, Any]:
+    return {each.name: getattr(suggestion, each.name) for each in suggested_fields(record)}
