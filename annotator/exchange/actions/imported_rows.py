@@ -5,13 +5,14 @@ Used by ``annotator.exchange.actions.imports``, which makes a batch ahead of its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db.models import Model
 from django.utils import timezone
 
 from annotator.core.actions.bulk import insert_columns, reserve_all
+from annotator.core.fields import columns, exported_fields
 from annotator.core.models import (
     Annotation,
     Benchmark,
@@ -33,7 +34,7 @@ from annotator.core.models import (
 )
 from annotator.core.released import Spellings, dump, remember, storable, storable_json
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Handling, Origin, Phase, RunState, Stage
-from annotator.exchange.formats.gold import GoldClaim, GoldDocument
+from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldRow, GoldSentence, cells_of
 from annotator.exchange.formats.incoming import IncomingDocument, place_of
 
 _IMPORTED = Origin.IMPORTED.value
@@ -125,34 +126,69 @@ def _write_suggestions(benchmark: Benchmark, proposed: Sequence[tuple[Document, 
     ClaimSuggestion.objects.bulk_create(claims)
 
 
+# --- declared fields ------------------------------------------------------------------------------
+
+
+def _columns(record: str) -> tuple[str, ...]:
+    return columns(exported_fields(record))
+
+
+def _values_of(row: type[GoldRow], record: str) -> Callable[[GoldRow], list[Any]]:
+    """What gives the values of these columns: each decided one is imported. A text of the revise stage is decided where
+    it is blank, too."""
+    declared = exported_fields(record)
+    read = cells_of(row, declared)
+
+    def values(gold: GoldRow) -> list[Any]:
+        found: list[Any] = []
+        for each, value in zip(declared, read(gold), strict=True):
+            found.append(value)
+            if each.has_origin:
+                is_open = value == each.open_value and record != "sentence-revision"
+                found.append("" if is_open else _IMPORTED)
+        return found
+
+    return values
+
+
+_SENTENCE = _values_of(GoldSentence, "sentence")
+_CLAIM = _values_of(GoldClaim, "claim")
+_STANCE = _values_of(GoldEvidence, "stance")
+_VERDICT = _values_of(GoldClaim, "verdict")
+_SENTENCE_REVISION = _values_of(GoldSentence, "sentence-revision")
+_CLAIM_REVISION = _values_of(GoldClaim, "claim-revision")
+
+# --- rows -----------------------------------------------------------------------------------------
+
 # What is said of each row, in this order; the rest is as the model has it by default. The rows that it belongs to come
 # first.
 COLUMNS: dict[type[Model], tuple[str, ...]] = {
     Document: (
-        "identity", "external_id", "content_hash", "prompt", "response", "source", "model", "metadata",
-        "reference_date", "stage", "phase", "released",
+        "identity",
+        "external_id",
+        "content_hash",
+        "prompt",
+        "response",
+        "source",
+        "model",
+        "metadata",
+        "reference_date",
+        "stage",
+        "phase",
+        "released",
     ),
     Annotation: ("document_id", "stage", "kind", "state", "submitted_at"),
-    Sentence: (
-        "annotation_id", "order", "text", "start", "end", "decontext", "decontext_origin", "type", "type_origin",
-        "importance", "importance_origin", "released",
-    ),
-    Claim: (
-        "sentence_id", "order", "text", "text_origin", "type", "type_origin", "worth_checking",
-        "worth_checking_origin", "importance", "importance_origin", "released",
-    ),
+    Sentence: ("annotation_id", "order", "text", "start", "end", "released", *_columns("sentence")),
+    Claim: ("sentence_id", "order", "released", *_columns("claim")),
     Evidence: ("claim_id", "annotation_id", "order", "passage", "url", "title", "query", "released"),
-    Stance: ("annotation_id", "evidence_id", "label", "label_origin"),
-    Verdict: (
-        "annotation_id", "claim_id", "evidence_sufficient", "evidence_sufficient_origin", "factuality",
-        "factuality_origin", "reason",
-    ),
+    Stance: ("annotation_id", "evidence_id", *_columns("stance")),
+    Verdict: ("annotation_id", "claim_id", *_columns("verdict")),
     EditOperation: ("verdict_id", "order", "kind", "start", "end", "replacement"),
     RestsOn: ("verdict_id", "evidence_id", "order"),
-    ClaimRevision: ("annotation_id", "claim_id", "handling", "text"),
-    SentenceRevision: ("annotation_id", "sentence_id", "text", "text_origin", "deleted"),
+    ClaimRevision: ("annotation_id", "claim_id", *_columns("claim-revision")),
+    SentenceRevision: ("annotation_id", "sentence_id", *_columns("sentence-revision")),
     ResponseRevision: ("annotation_id", "text", "text_origin", "follows_statements"),
-}  # fmt: skip
+}
 
 # Which table's rows are meant in these columns.
 MEANT: dict[str, type[Model]] = {
@@ -246,19 +282,14 @@ class _Rows:
                     each.text,
                     each.start,
                     each.end,
-                    each.decontext,
-                    _IMPORTED if each.decontext else "",
-                    each.type,
-                    _IMPORTED if each.type else "",
-                    each.importance,
-                    _IMPORTED if each.importance else "",
                     dump(each.released),
+                    *_SENTENCE(each),
                 )
             )
             for place, claim in enumerate(each.claims, start=1):
                 self._add_claim(claim, sentence, place, verify, revise)
             if each.revised is not None:
-                self.tables[SentenceRevision].append((revise, sentence, each.revised, _IMPORTED, each.deleted))
+                self.tables[SentenceRevision].append((revise, sentence, *_SENTENCE_REVISION(each)))
         # A text that was decided: it would be wrong to merge it anew from its sentences.
         follows_statements = False
         self.tables[ResponseRevision].append((revise, row.revised_response, _IMPORTED, follows_statements))
@@ -271,21 +302,7 @@ class _Rows:
 
     def _add_claim(self, each: GoldClaim, sentence: int, order: int, verify: int, revise: int) -> None:
         claim = self._new(Claim)
-        self.tables[Claim].append(
-            (
-                sentence,
-                order,
-                each.text,
-                _IMPORTED if each.text else "",
-                each.type,
-                _IMPORTED if each.type else "",
-                each.worth_checking,
-                _IMPORTED if each.worth_checking is not None else "",
-                each.importance,
-                _IMPORTED if each.importance else "",
-                dump(each.released),
-            )
-        )
+        self.tables[Claim].append((sentence, order, dump(each.released), *_CLAIM(each)))
         keys: dict[int, int] = {}
         rows, stances = self.tables[Evidence], self.tables[Stance]
         for number, evidence in enumerate([*each.retrieved, *each.added], start=1):
@@ -294,25 +311,15 @@ class _Rows:
             about = (evidence.passage, evidence.url, evidence.title, evidence.query)
             rows.append((claim, by_people, number, *about, dump(evidence.released)))
             if evidence.stance:
-                stances.append((verify, key, evidence.stance, _IMPORTED))
+                stances.append((verify, key, *_STANCE(evidence)))
         if _has_verdict(each):
             self._add_verdict(each, claim, verify, keys)
         if each.handling != Handling.KEEP:
-            self.tables[ClaimRevision].append((revise, claim, each.handling, each.rewritten))
+            self.tables[ClaimRevision].append((revise, claim, *_CLAIM_REVISION(each)))
 
     def _add_verdict(self, each: GoldClaim, claim: int, verify: int, evidence: dict[int, int]) -> None:
         verdict = self._new(Verdict)
-        self.tables[Verdict].append(
-            (
-                verify,
-                claim,
-                each.evidence_sufficient,
-                _IMPORTED if each.evidence_sufficient is not None else "",
-                each.factuality,
-                _IMPORTED if each.factuality else "",
-                each.reason,
-            )
-        )
+        self.tables[Verdict].append((verify, claim, *_VERDICT(each)))
         self.tables[EditOperation] += [
             (verdict, number, operation.kind.value, operation.start, operation.end, operation.replacement)
             for number, operation in enumerate(each.operations, start=1)

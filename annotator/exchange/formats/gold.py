@@ -1,16 +1,23 @@
 """A document with everything that is agreed about it, as plain data: what gold formats are read into and written from.
 
 It mirrors the models (sentence, claim, evidence ...). ``public_id`` and what else stands below "from the database" is
-blank on the way in. ``released`` holds the released spellings of a record, see ``annotator.core.released``.
+blank on the way in. ``released`` holds the released spellings of a record, see ``annotator.formats.released``.
+
+An attribute is named like the exported column of its declared field. ``more`` holds the declared fields that no rule of
+a format asks for, by column.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from annotator.core import labels
+from annotator.core.fields import Field
 from annotator.core.released import Spellings
 from annotator.core.texts.edits import Operation, apply
 from annotator.core.vocabulary import ClaimType, Factuality, Handling
@@ -24,6 +31,7 @@ class GoldEvidence:
     url: str = ""
     stance: str = ""
     released: Spellings = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)
     # From the database:
     public_id: str = ""
     title: str = ""
@@ -55,6 +63,7 @@ class GoldClaim:
     handling: str = Handling.KEEP
     rewritten: str = ""
     released: Spellings = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)
     # From the database:
     public_id: str = ""
     reason: str = ""  # why a person decided so
@@ -95,6 +104,7 @@ class GoldSentence:
     revised: str | None = None
     deleted: bool = False
     released: Spellings = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)
     public_id: str = ""  # from the database
 
     @property
@@ -141,3 +151,34 @@ class GoldDocument:
         return labels.document_is_true_by_claims(
             claim.is_true for sentence in self.sentences for claim in sentence.claims if claim.is_checked
         )
+
+
+# --- declared fields ------------------------------------------------------------------------------
+
+GoldRow = TypeVar("GoldRow", GoldSentence, GoldClaim, GoldEvidence)
+
+
+@cache
+def _attributes(row: type[Any]) -> frozenset[str]:
+    return frozenset(each.name for each in fields(row))
+
+
+def made(row: type[GoldRow], values: Mapping[str, Any], **own: Any) -> GoldRow:
+    """A row with the values of declared fields, by column, and with what else it has."""
+    attributes = _attributes(row)
+    if attributes.issuperset(values):
+        return row(**values, **own)
+    known = {name: value for name, value in values.items() if name in attributes}
+    return row(**known, **own, more={name: value for name, value in values.items() if name not in attributes})
+
+
+def cells_of(row: type[GoldRow], declared: Sequence[Field]) -> Callable[[GoldRow], list[Any]]:
+    """What reads the values of declared fields from a row."""
+    readers = [_reader(row, each) for each in declared]
+    return lambda gold: [read(gold) for read in readers]
+
+
+def _reader(row: type[Any], declared: Field) -> Callable[[Any], Any]:
+    if declared.column in _attributes(row):
+        return attrgetter(declared.column)
+    return lambda gold: gold.more.get(declared.column, declared.open_value)

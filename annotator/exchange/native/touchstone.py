@@ -21,6 +21,7 @@ import orjson
 from django.db.models import DateField, Field, JSONField, Model
 
 from annotator.core import models
+from annotator.core.fields import columns_of, suggested_fields
 
 NAME = "touchstone"
 VERSION = 1
@@ -80,6 +81,11 @@ def _may_be_left_out(column: Field[Any, Any]) -> bool:
     return default in BLANK and (default != "" or column.blank)
 
 
+def _suggested(record: str) -> tuple[str, ...]:
+    """The columns of a suggestion."""
+    return tuple(each.name for each in suggested_fields(record))
+
+
 DOCUMENT = Table(
     "documents",
     models.Document,
@@ -135,14 +141,14 @@ SENTENCE_SUGGESTIONS = Table(
     "sentence_suggestions",
     models.SentenceSuggestion,
     None,
-    ("order", "text", "start", "end", "decontext", "type", "importance", "type_by"),
+    ("order", "text", "start", "end", *_suggested("sentence"), "type_by"),
     links={"run": "runs"},
 )
 CLAIM_SUGGESTIONS = Table(
     "claim_suggestions",
     models.ClaimSuggestion,
     None,
-    ("order", "text", "type", "worth_checking", "not_worth_reason", "importance", "type_by", "prejudgement"),
+    ("order", *_suggested("claim"), "type_by", "prejudgement"),
     links={"sentence": "sentence_suggestions"},
 )
 REVISION_SUGGESTIONS = Table(
@@ -167,10 +173,7 @@ SENTENCES = Table(
     "sentences",
     models.Sentence,
     "annotation",
-    (
-        *("order", "text", "start", "end", "decontext", "decontext_origin", "type", "type_origin"),
-        *("importance", "importance_origin", "removed", "released", "version"),
-    ),
+    ("order", "text", "start", "end", *columns_of("sentence"), "removed", "released", "version"),
     links={**_ANNOTATION, "suggestion": "sentence_suggestions"},
     lists={"sources": "sentences"},
 )
@@ -178,10 +181,7 @@ CLAIMS = Table(
     "claims",
     models.Claim,
     "sentence__annotation",
-    (
-        *("order", "text", "text_origin", "type", "type_origin", "worth_checking", "worth_checking_origin"),
-        *("not_worth_reason", "importance", "importance_origin", "removed", "removed_note", "released", "version"),
-    ),
+    ("order", *columns_of("claim"), "removed", "removed_note", "released", "version"),
     links={"sentence": "sentences", "suggestion": "claim_suggestions"},
     lists={"sources": "claims"},
 )
@@ -220,7 +220,7 @@ STANCES = Table(
     "stances",
     models.Stance,
     "annotation",
-    ("label", "label_origin", "reliable", "sufficient", "version"),
+    (*columns_of("stance"), "version"),
     links={**_ANNOTATION, "evidence": "evidence", "suggestion": "stance_suggestions"},
     lists={"sources": "stances"},
 )
@@ -228,10 +228,7 @@ VERDICTS = Table(
     "verdicts",
     models.Verdict,
     "annotation",
-    (
-        *("evidence_sufficient", "evidence_sufficient_origin", "factuality", "factuality_origin"),
-        *("reason", "confidence", "version"),
-    ),
+    (*columns_of("verdict"), "version"),
     links={**_ANNOTATION, "claim": "claims", "suggestion": "verdict_suggestions"},
     lists={"sources": "verdicts"},
 )
@@ -253,7 +250,7 @@ CLAIM_REVISIONS = Table(
     "claim_revisions",
     models.ClaimRevision,
     "annotation",
-    ("handling", "text", "version"),
+    (*columns_of("claim-revision"), "version"),
     links={**_ANNOTATION, "claim": "claims"},
     lists={"sources": "claim_revisions"},
 )
@@ -261,7 +258,7 @@ SENTENCE_REVISIONS = Table(
     "sentence_revisions",
     models.SentenceRevision,
     "annotation",
-    ("text", "text_origin", "deleted", "version"),
+    (*columns_of("sentence-revision"), "version"),
     links={**_ANNOTATION, "sentence": "sentences"},
     lists={"sources": "sentence_revisions"},
 )
@@ -269,7 +266,7 @@ RESPONSE_REVISIONS = Table(
     "response_revisions",
     models.ResponseRevision,
     "annotation",
-    ("text", "text_origin", "follows_statements", "version"),
+    (*columns_of("response-revision"), "follows_statements", "version"),
     links={**_ANNOTATION, "suggestion": "revision_suggestions"},
     lists={"sources": "response_revisions"},
 )

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
+from functools import cache
 from operator import itemgetter
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from annotator.core.fields import exported_fields
 from annotator.core.models import (
     Annotation,
     Benchmark,
@@ -31,11 +33,13 @@ from annotator.core.models import (
 from annotator.core.released import load
 from annotator.core.texts import edits
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, EditKind, Phase, Stage
-from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
+from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence, made
 
 CHUNK = 100  # documents
 
 INCLUDE = ("gold", "all")
+
+_SOURCE = ("public_id", "title", "site", "published", "query", "retrieved_at", "content_hash")
 
 
 def count_documents(benchmark: Benchmark, *, include: str = "gold") -> int:
@@ -108,10 +112,8 @@ class _Chunk:
                 "text",
                 "start",
                 "end",
-                "decontext",
-                "type",
-                "importance",
                 "released",
+                *_names("sentence"),
             )
         )
         self.claims = _grouped(
@@ -122,11 +124,8 @@ class _Chunk:
                 "order",
                 "pk",
                 "public_id",
-                "text",
-                "type",
-                "worth_checking",
-                "importance",
                 "released",
+                *_names("claim"),
             )
         )
         self.evidence = _grouped(
@@ -141,22 +140,12 @@ class _Chunk:
                 "passage",
                 "url",
                 "released",
-                "public_id",
-                "title",
-                "site",
-                "published",
-                "query",
-                "retrieved_at",
-                "content_hash",
+                *_SOURCE,
             )
         )
-        self.stances = dict(Stance.objects.filter(annotation__in=verify).values_list("evidence_id", "label"))
-        self.verdicts = {
-            claim: (pk, sufficient, factuality, reason)
-            for claim, pk, sufficient, factuality, reason in Verdict.objects.filter(annotation__in=verify).values_list(
-                "claim_id", "pk", "evidence_sufficient", "factuality", "reason"
-            )
-        }
+        self.stances = _values("stance", "evidence_id", Stance.objects.filter(annotation__in=verify))
+        verdicts = Verdict.objects.filter(annotation__in=verify).values_list("claim_id", "pk", *_names("verdict"))
+        self.verdicts = {claim: (pk, _by_column("verdict", values)) for claim, pk, *values in verdicts}
         self.operations = _grouped(
             EditOperation.objects.filter(verdict__annotation__in=verify)
             .order_by()
@@ -167,18 +156,12 @@ class _Chunk:
             .order_by()
             .values_list("verdict_id", "order", "pk", "evidence_id")
         )
-        self.claim_revisions = {
-            claim: (handling, text)
-            for claim, handling, text in ClaimRevision.objects.filter(annotation__in=revise).values_list(
-                "claim_id", "handling", "text"
-            )
-        }
-        self.sentence_revisions = {
-            sentence: (text, deleted)
-            for sentence, text, deleted in SentenceRevision.objects.filter(annotation__in=revise).values_list(
-                "sentence_id", "text", "deleted"
-            )
-        }
+        self.claim_revisions = _values(
+            "claim-revision", "claim_id", ClaimRevision.objects.filter(annotation__in=revise)
+        )
+        self.sentence_revisions = _values(
+            "sentence-revision", "sentence_id", SentenceRevision.objects.filter(annotation__in=revise)
+        )
         self.responses = dict(
             ResponseRevision.objects.filter(annotation__in=revise).values_list("annotation_id", "text")
         )
@@ -203,46 +186,63 @@ class _Chunk:
             )
 
     def _sentence(self, row: tuple[Any, ...]) -> GoldSentence:
-        _, _, pk, public_id, text, start, end, decontext, type, importance, released = row
-        revised, deleted = self.sentence_revisions.get(pk, (None, False))
-        return GoldSentence(
+        _, _, pk, public_id, text, start, end, released, *values = row
+        return made(
+            GoldSentence,
+            _by_column("sentence", values) | self.sentence_revisions.get(pk, {}),
             text=text,
             start=start,
             end=end,
-            decontext=decontext,
-            type=type,
-            importance=importance,
             claims=[self._claim(each) for each in self.claims.get(pk, ())],
-            revised=revised,
-            deleted=deleted,
             released=load(released),
             public_id=public_id,
         )
 
     def _claim(self, row: tuple[Any, ...]) -> GoldClaim:
-        _, _, pk, public_id, text, type, worth_checking, importance, released = row
-        claim = GoldClaim(
-            text=text,
-            type=type,
-            worth_checking=worth_checking,
-            importance=importance,
-            released=load(released),
-            public_id=public_id,
-        )
+        _, _, pk, public_id, released, *values = row
+        verdict, judged = self.verdicts.get(pk, (None, {}))
+        said = _by_column("claim", values) | judged | self.claim_revisions.get(pk, {})
+        claim = made(GoldClaim, said, released=load(released), public_id=public_id)
         by_key: dict[int, GoldEvidence] = {}
         for _, _, key, annotation, passage, url, spellings, *rest in self.evidence.get(pk, ()):
-            evidence = GoldEvidence(
-                passage, url, self.stances.get(key, ""), load(spellings) if spellings else {}, *rest
+            evidence = made(
+                GoldEvidence,
+                self.stances.get(key, {}),
+                passage=passage,
+                url=url,
+                released=load(spellings) if spellings else {},
+                **dict(zip(_SOURCE, rest, strict=True)),
             )
             by_key[key] = evidence
             (claim.retrieved if annotation is None else claim.added).append(evidence)
-        if pk in self.verdicts:
-            verdict, claim.evidence_sufficient, claim.factuality, claim.reason = self.verdicts[pk]
+        if verdict is not None:
             claim.operations = [
                 edits.Operation(EditKind(kind), start, end, replacement)
                 for _, _, _, kind, start, end, replacement in self.operations.get(verdict, ())
             ]
             claim.rests_on = [by_key[key] for *_, key in self.rests.get(verdict, ()) if key in by_key]
-        if pk in self.claim_revisions:
-            claim.handling, claim.rewritten = self.claim_revisions[pk]
         return claim
+
+
+# --- declared fields ------------------------------------------------------------------------------
+
+
+@cache
+def _names(record: str) -> tuple[str, ...]:
+    """The columns of the declared fields that are exported."""
+    return tuple(each.name for each in exported_fields(record))
+
+
+@cache
+def _columns(record: str) -> tuple[str, ...]:
+    """The same by the names that they have in tables and in gold rows."""
+    return tuple(each.column for each in exported_fields(record))
+
+
+def _by_column(record: str, values: Iterable[Any]) -> dict[str, Any]:
+    return dict(zip(_columns(record), values, strict=True))
+
+
+def _values(record: str, about: str, rows: QuerySet[Any]) -> dict[int, dict[str, Any]]:
+    """What is exported of some rows, by the key of what they are about."""
+    return {key: _by_column(record, values) for key, *values in rows.values_list(about, *_names(record))}

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from django.db.models import Model
 
+from annotator.core import fields
+from annotator.core.fields import fields_of, suggested_fields
 from annotator.core.models import (
     Claim,
     ClaimRevision,
@@ -44,8 +46,17 @@ class Kind:
     suggestion: str = ""
 
 
-def _with_origin(*fields: str) -> tuple[str, ...]:
-    return tuple(name for each in fields for name in (each, f"{each}_origin"))
+def _labels(record: str, first: str = "") -> tuple[str, ...]:
+    """What is decided of a record, and how; of texts only how. ``first`` stands before the others."""
+    found = [each for each in fields_of(record) if not each.reason_of]
+    found.sort(key=lambda each: each.name != first)
+    return tuple(
+        name for each in found for name in (each.columns[1:] if each.kind == fields.Kind.TEXT else each.columns)
+    )
+
+
+def _suggested(record: str) -> tuple[str, ...]:
+    return tuple(each.name for each in suggested_fields(record) if each.is_choice and not each.reason_of)
 
 
 # In an order in which parents come first.
@@ -55,7 +66,7 @@ KINDS = (
         Sentence,
         "annotation",
         Stage.DECOMPOSE,
-        ("decontext_origin", *_with_origin("type", "importance"), "removed"),
+        (*_labels("sentence"), "removed"),
         may_be_removed=True,
         suggestion="sentence-suggestion",
     ),
@@ -64,7 +75,7 @@ KINDS = (
         Claim,
         "sentence__annotation",
         Stage.DECOMPOSE,
-        ("text_origin", *_with_origin("type", "worth_checking", "importance"), "removed"),
+        (*_labels("claim"), "removed"),
         "sentence",
         may_be_removed=True,
         suggestion="claim-suggestion",
@@ -83,7 +94,7 @@ KINDS = (
         Stance,
         "annotation",
         Stage.VERIFY,
-        (*_with_origin("label"), "reliable", "sufficient"),
+        _labels("stance"),
         "evidence",
         suggestion="stance-suggestion",
     ),
@@ -92,18 +103,18 @@ KINDS = (
         Verdict,
         "annotation",
         Stage.VERIFY,
-        (*_with_origin("factuality", "evidence_sufficient"), "confidence"),
+        _labels("verdict", first="factuality"),
         "claim",
         suggestion="verdict-suggestion",
     ),
-    Kind("claim-revision", ClaimRevision, "annotation", Stage.REVISE, ("handling",), "claim"),
-    Kind("sentence-revision", SentenceRevision, "annotation", Stage.REVISE, ("text_origin", "deleted"), "sentence"),
+    Kind("claim-revision", ClaimRevision, "annotation", Stage.REVISE, _labels("claim-revision"), "claim"),
+    Kind("sentence-revision", SentenceRevision, "annotation", Stage.REVISE, _labels("sentence-revision"), "sentence"),
     Kind(
         "response-revision",
         ResponseRevision,
         "annotation",
         Stage.REVISE,
-        ("text_origin", "follows_statements"),
+        (*_labels("response-revision"), "follows_statements"),
         suggestion="revision-suggestion",
     ),
 )
@@ -129,13 +140,18 @@ class Suggested:
 
 SUGGESTED = (
     Suggested(
-        "sentence-suggestion", SentenceSuggestion, "run", ("type", "importance", "type_by"), Stage.DECOMPOSE, "document"
+        "sentence-suggestion",
+        SentenceSuggestion,
+        "run",
+        (*_suggested("sentence"), "type_by"),
+        Stage.DECOMPOSE,
+        "document",
     ),
     Suggested(
         "claim-suggestion",
         ClaimSuggestion,
         "sentence__run",
-        ("type", "worth_checking", "importance", "type_by"),
+        (*_suggested("claim"), "type_by"),
         Stage.DECOMPOSE,
         "sentence__document",
         parents={"sentence-suggestion": "sentence__public_id"},

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from annotator.core import fields
+from annotator.core.fields import Field
 from annotator.core.vocabulary import (
-    ClaimType,
     EditKind,
-    Factuality,
-    Handling,
-    Importance,
     Labelled,
-    SentenceType,
-    StanceLabel,
 )
 
 
@@ -68,6 +65,26 @@ def _yes_no(name: str, description: str, *, may_miss: bool = False) -> Column:
     return Column(name, Kind.BOOLEAN, description, may_miss=may_miss)
 
 
+def _declared(columns: Iterable[Field]) -> tuple[Column, ...]:
+    """The columns of declared fields."""
+    return tuple(
+        _text(each.column, each.meaning, each.words)
+        if each.kind in (fields.Kind.TEXT, fields.Kind.LABEL)
+        else _yes_no(each.column, each.meaning, may_miss=each.kind == fields.Kind.YES_NO)
+        for each in columns
+    )
+
+
+# The declared fields that have columns, record by record. Of a verdict, what is chosen stands before what follows from
+# it, and what is written behind.
+OF_SENTENCE = fields.exported_fields("sentence")
+OF_SENTENCE_REVISION = fields.exported_fields("sentence-revision")
+OF_CLAIM = fields.exported_fields("claim")
+OF_VERDICT = tuple(each for each in fields.exported_fields("verdict") if each.is_choice)
+OF_VERDICT_TEXTS = tuple(each for each in fields.exported_fields("verdict") if not each.is_choice)
+OF_CLAIM_REVISION = fields.exported_fields("claim-revision")
+OF_STANCE = fields.exported_fields("stance")
+
 _DOCUMENT = _text("document_id", "public id of the document")
 _SENTENCE = _text("sentence_id", "public id of the sentence")
 _CLAIM = _text("claim_id", "public id of the claim")
@@ -111,13 +128,10 @@ SENTENCES = Table(
         _text("text", "the sentence as in the response"),
         _number("start", "where it begins in the response, in code points from 0", may_miss=True),
         _number("end", "where it ends, exclusive", may_miss=True),
-        _text("decontext", "the stand-alone form"),
-        _text("type", "checkworthiness", SentenceType),
-        _text("importance", "role for the answer", Importance),
+        *_declared(OF_SENTENCE),
         _yes_no("is_true", "true only if all its claims are true; missing unless checkworthy", may_miss=True),
         _yes_no("has_revision", "the revise stage holds the sentence"),
-        _text("revised", "the mended sentence; a deleted one keeps its text"),
-        _yes_no("deleted", "the sentence is left out of the mended answer"),
+        *_declared(OF_SENTENCE_REVISION),
     ),
 )
 
@@ -131,17 +145,12 @@ CLAIMS = Table(
         _DOCUMENT,
         _SENTENCE,
         _number("position", "place in the sentence, from 1"),
-        _text("text", "the claim"),
-        _text("type", "category of the claim", ClaimType),
-        _yes_no("worth_checking", "whether it is worth checking", may_miss=True),
-        _text("importance", "role for the answer", Importance),
+        *_declared(OF_CLAIM),
         _yes_no("is_checked", "factual and not said to be not worth checking: it has a verdict"),
-        _yes_no("evidence_sufficient", "the retrieved evidence alone can decide it", may_miss=True),
-        _text("factuality", "the verdict", Factuality),
+        *_declared(OF_VERDICT),
         _yes_no("is_true", "the verdict as yes or no; missing where undecided or not checked", may_miss=True),
-        _text("reason", "why a person decided so"),
-        _text("handling", "what the revise stage does where there is not enough evidence", Handling),
-        _text("rewritten", "the claim as rewritten there"),
+        *_declared(OF_VERDICT_TEXTS),
+        *_declared(OF_CLAIM_REVISION),
         _text("revised", "the mended claim; blank where it is deleted"),
     ),
 )
@@ -166,7 +175,7 @@ EVIDENCE = Table(
         _text("query", "search that found it"),
         Column("retrieved_at", Kind.TIME, "when it was retrieved", may_miss=True),
         _text("content_hash", "SHA-256 of the page's text"),
-        _text("stance", "evidence against claim", StanceLabel),
+        *_declared(OF_STANCE),
         _number("rests_on", "place among the passages that the verdict rests on, from 1", may_miss=True),
     ),
 )

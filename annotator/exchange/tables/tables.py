@@ -16,8 +16,9 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldSentence
+from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence, cells_of
 from annotator.exchange.formats.writing import Documents, Files, contents, temporary_files
+from annotator.exchange.tables import table_columns
 from annotator.exchange.tables.table_columns import TABLES, Table
 
 Row = tuple[Any, ...]  # the cells of a row, in the order of the table's columns
@@ -85,6 +86,15 @@ def unguarded(cell: str) -> str:
 # --- rows -----------------------------------------------------------------------------------------
 
 
+_OF_SENTENCE = cells_of(GoldSentence, table_columns.OF_SENTENCE)
+_OF_SENTENCE_REVISION = cells_of(GoldSentence, table_columns.OF_SENTENCE_REVISION)
+_OF_CLAIM = cells_of(GoldClaim, table_columns.OF_CLAIM)
+_OF_VERDICT = cells_of(GoldClaim, table_columns.OF_VERDICT)
+_OF_VERDICT_TEXTS = cells_of(GoldClaim, table_columns.OF_VERDICT_TEXTS)
+_OF_CLAIM_REVISION = cells_of(GoldClaim, table_columns.OF_CLAIM_REVISION)
+_OF_STANCE = cells_of(GoldEvidence, table_columns.OF_STANCE)
+
+
 def rows_of(document: GoldDocument, number: int) -> list[tuple[Table, list[Row]]]:
     """A document's rows in each table, in the order of ``TABLES``. ``number``: its place among the documents."""
     rows: dict[str, list[Row]] = {table.name: [] for table in TABLES}
@@ -119,6 +129,7 @@ def _document(document: GoldDocument, number: int) -> Row:
 
 
 def _sentence(document: GoldDocument, sentence: GoldSentence, place: int) -> Row:
+    revised, *others = _OF_SENTENCE_REVISION(sentence)
     return (
         sentence.public_id,
         document.public_id,
@@ -126,13 +137,11 @@ def _sentence(document: GoldDocument, sentence: GoldSentence, place: int) -> Row
         sentence.text,
         sentence.start,
         sentence.end,
-        sentence.decontext,
-        sentence.type,
-        sentence.importance,
+        *_OF_SENTENCE(sentence),
         sentence.is_true if document.verified else None,
-        sentence.revised is not None,
-        sentence.revised or "",
-        sentence.deleted,
+        revised is not None,
+        revised or "",
+        *others,
     )
 
 
@@ -142,17 +151,12 @@ def _claim(document: GoldDocument, sentence: GoldSentence, claim: GoldClaim, ord
         document.public_id,
         sentence.public_id,
         order,
-        claim.text,
-        claim.type,
-        claim.worth_checking,
-        claim.importance,
+        *_OF_CLAIM(claim),
         claim.is_checked,
-        claim.evidence_sufficient,
-        claim.factuality,
+        *_OF_VERDICT(claim),
         claim.is_true,
-        claim.reason,
-        claim.handling,
-        claim.rewritten,
+        *_OF_VERDICT_TEXTS(claim),
+        *_OF_CLAIM_REVISION(claim),
         claim.revised,
     )
 
@@ -174,7 +178,7 @@ def _evidence(parents: tuple[str, str, str], claim: GoldClaim) -> list[Row]:
             each.query,
             each.retrieved_at,
             each.content_hash,
-            each.stance,
+            *_OF_STANCE(each),
             named.get(id(each)),
         )
         for order, each in enumerate([*claim.retrieved, *claim.added], start=1)

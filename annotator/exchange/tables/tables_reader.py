@@ -9,16 +9,18 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
+from annotator.core.fields import Field
 from annotator.core.file_problems import FileError
 from annotator.core.lines import MAX_LINE_BYTES
 from annotator.core.texts.edits import EditError, Operation
 from annotator.core.vocabulary import EditKind
-from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
+from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence, made
+from annotator.exchange.tables import table_columns
 from annotator.exchange.tables.table_columns import TABLES, Column, Kind, Table
 from annotator.exchange.tables.tables import BOM, SUFFIX, unguarded
 
@@ -231,32 +233,31 @@ def _document(cells: Cells, children: list[_Group]) -> GoldDocument:
 
 
 def _sentence(row: Cells) -> GoldSentence:
-    return GoldSentence(
+    revision = _values_of(row, table_columns.OF_SENTENCE_REVISION)
+    if not row["has_revision"]:
+        revision["revised"] = None
+    return made(
+        GoldSentence,
+        _values_of(row, table_columns.OF_SENTENCE) | revision,
         text=row["text"],
         start=row["start"],
         end=row["end"],
-        decontext=row["decontext"],
-        type=row["type"],
-        importance=row["importance"],
-        revised=row["revised"] if row["has_revision"] else None,
-        deleted=row["deleted"],
         public_id=row["sentence_id"],
     )
 
 
+_CLAIM = (
+    *(*table_columns.OF_CLAIM, *table_columns.OF_VERDICT),
+    *(*table_columns.OF_VERDICT_TEXTS, *table_columns.OF_CLAIM_REVISION),
+)
+
+
 def _claim(row: Cells) -> GoldClaim:
-    return GoldClaim(
-        text=row["text"],
-        type=row["type"],
-        worth_checking=row["worth_checking"],
-        importance=row["importance"],
-        evidence_sufficient=row["evidence_sufficient"],
-        factuality=row["factuality"],
-        handling=row["handling"],
-        rewritten=row["rewritten"],
-        public_id=row["claim_id"],
-        reason=row["reason"],
-    )
+    return made(GoldClaim, _values_of(row, _CLAIM), public_id=row["claim_id"])
+
+
+def _values_of(row: Cells, declared: Sequence[Field]) -> Cells:
+    return {each.column: row[each.column] for each in declared}
 
 
 def _add_evidence(rows: list[Placed], claims: dict[str, GoldClaim], name: str) -> None:
@@ -264,10 +265,11 @@ def _add_evidence(rows: list[Placed], claims: dict[str, GoldClaim], name: str) -
     seen: dict[str, GoldEvidence] = {}
     for place, row in rows:
         where = f"{name}, {place}"
-        evidence = GoldEvidence(
+        evidence = made(
+            GoldEvidence,
+            _values_of(row, table_columns.OF_STANCE),
             passage=row["passage"],
             url=row["url"],
-            stance=row["stance"],
             public_id=row["evidence_id"],
             title=row["title"],
             site=row["site"],
