@@ -10,8 +10,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from annotator.core.fields import MAX_RESPONSE, MAX_TEXT
-from annotator.core.vocabulary import Labelled
+from annotator.core.fields import MAX_RESPONSE, MAX_TEXT, Field, Kind, fields_of
+from annotator.core.vocabulary import Labelled, Origin
 
 
 def word(words: type[Labelled], *, may_be_blank: bool = False, **options: Any) -> serializers.ChoiceField:
@@ -124,3 +124,24 @@ class RecordSerializer(serializers.Serializer):
 
     id = serializers.CharField(source="public_id")
     version = serializers.IntegerField()
+
+
+def declared(record: str, *, suggested: bool = False) -> type[serializers.Serializer]:
+    """A serializer of the declared fields of a record, each with its origin. ``suggested``: of those alone that its
+    suggestion has, without origins."""
+    found: dict[str, Any] = {}
+    for each in fields_of(record):
+        if each.kind == Kind.EDIT or (suggested and not each.is_suggested):
+            continue
+        found[each.name] = _value(each)
+        if each.has_origin and not suggested:
+            found[f"{each.name}_origin"] = word(Origin, may_be_blank=True)
+    return type(f"Declared{record}", (serializers.Serializer,), found)
+
+
+def _value(field: Field) -> serializers.Field:
+    if field.words is not None:
+        return word(field.words, may_be_blank=field.may_be_blank)
+    if field.kind == Kind.TEXT:
+        return serializers.CharField()
+    return serializers.BooleanField(allow_null=field.kind == Kind.YES_NO)

@@ -9,18 +9,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotator.core.fields import columns_of
 from annotator.core.models import Annotation, Claim, Sentence
 from annotator.core.vocabulary import (
     REMOVAL_REASONS,
-    ClaimType,
-    Importance,
-    NotWorthReason,
-    Origin,
     Removal,
-    SentenceType,
     Stage,
 )
-from annotator.integrations.api.fields import ActiveInput, AtInput, RecordSerializer, text, word
+from annotator.integrations.api.fields import ActiveInput, AtInput, RecordSerializer, declared, text, word
 from annotator.integrations.api.schema import operation
 from annotator.stages.actions import decompose as actions
 from annotator.stages.api.stages import AnnotationQuery, AnnotationSerializer, MissingSerializer, StageView, can_edit
@@ -30,53 +26,33 @@ from annotator.stages.queries.missing import missing_in_sentence
 TAG = "decompose"
 
 
-class SentenceSuggestionSerializer(serializers.Serializer):
+class SentenceSuggestionSerializer(declared("sentence", suggested=True)):  # type: ignore[misc]
     """What the pipeline proposes."""
 
-    decontext = serializers.CharField()
-    type = word(SentenceType, may_be_blank=True)
-    importance = word(Importance, may_be_blank=True)
 
-
-class ClaimSuggestionSerializer(serializers.Serializer):
+class ClaimSuggestionSerializer(declared("claim", suggested=True)):  # type: ignore[misc]
     """What the pipeline proposes."""
 
-    text = serializers.CharField()
-    type = word(ClaimType, may_be_blank=True)
-    worth_checking = serializers.BooleanField(allow_null=True)
-    not_worth_reason = word(NotWorthReason, may_be_blank=True)
-    importance = word(Importance, may_be_blank=True)
 
-
-class ClaimSerializer(RecordSerializer):
+class ClaimSerializer(RecordSerializer, declared("claim")):  # type: ignore[misc]
     """An atomic statement. Removed ones stay, with the reason."""
 
-    text = serializers.CharField()
-    text_origin = word(Origin, may_be_blank=True)
-    type = word(ClaimType, may_be_blank=True)
-    type_origin = word(Origin, may_be_blank=True)
-    worth_checking = serializers.BooleanField(allow_null=True)
-    worth_checking_origin = word(Origin, may_be_blank=True)
-    not_worth_reason = word(NotWorthReason, may_be_blank=True)
-    importance = word(Importance, may_be_blank=True)
-    importance_origin = word(Origin, may_be_blank=True)
     removed = word(Removal, may_be_blank=True)
     removed_note = serializers.CharField()
     suggestion = ClaimSuggestionSerializer(allow_null=True)
 
 
-class SentenceSerializer(RecordSerializer):
-    """A sentence of the response. Offsets count code points; null where it is no substring."""
+class PlacedSerializer(RecordSerializer):
+    """A piece of the response."""
 
     text = serializers.CharField()
     start = serializers.IntegerField(allow_null=True)
     end = serializers.IntegerField(allow_null=True)
-    decontext = serializers.CharField()
-    decontext_origin = word(Origin, may_be_blank=True)
-    type = word(SentenceType, may_be_blank=True)
-    type_origin = word(Origin, may_be_blank=True)
-    importance = word(Importance, may_be_blank=True)
-    importance_origin = word(Origin, may_be_blank=True)
+
+
+class SentenceSerializer(PlacedSerializer, declared("sentence")):  # type: ignore[misc]
+    """A sentence of the response. Offsets count code points; null where it is no substring."""
+
     suggestion = SentenceSuggestionSerializer(allow_null=True)
     claims = ClaimSerializer(many=True)
 
@@ -137,10 +113,7 @@ class DecomposeAnswer(StageView):
         return found
 
 
-_SENTENCE = (
-    "public_id", "version", "text", "start", "end", "decontext", "decontext_origin", "type", "type_origin",
-    "importance", "importance_origin", "suggestion",
-)  # fmt: skip
+_SENTENCE = ("public_id", "version", "text", "start", "end", *columns_of("sentence"), "suggestion")
 
 
 def _with_claims(sentence: Sentence) -> dict[str, Any]:

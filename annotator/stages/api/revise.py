@@ -11,8 +11,8 @@ from rest_framework.response import Response
 
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Annotation, RevisionSuggestion, SentenceRevision
-from annotator.core.vocabulary import Factuality, Handling, Origin, Stage
-from annotator.integrations.api.fields import ActiveInput, RecordSerializer, word
+from annotator.core.vocabulary import Factuality, Stage
+from annotator.integrations.api.fields import ActiveInput, RecordSerializer, declared, word
 from annotator.integrations.api.schema import operation
 from annotator.stages.actions import revise as actions
 from annotator.stages.actions import saving
@@ -24,11 +24,8 @@ from annotator.stages.queries.revision import answer_of, statements_of
 TAG = "revise"
 
 
-class ClaimRevisionSerializer(RecordSerializer):
+class ClaimRevisionSerializer(RecordSerializer, declared("claim-revision")):  # type: ignore[misc]
     """What happens to a claim for which there is not enough evidence."""
-
-    handling = word(Handling)
-    text = serializers.CharField()
 
 
 class StatementClaimSerializer(serializers.Serializer):
@@ -41,12 +38,8 @@ class StatementClaimSerializer(serializers.Serializer):
     revision = ClaimRevisionSerializer(allow_null=True)
 
 
-class SentenceRevisionSerializer(RecordSerializer):
+class SentenceRevisionSerializer(RecordSerializer, declared("sentence-revision")):  # type: ignore[misc]
     """The revised sentence; a deleted one keeps its text."""
-
-    text = serializers.CharField()
-    text_origin = word(Origin, may_be_blank=True)
-    deleted = serializers.BooleanField()
 
 
 class StatementSerializer(serializers.Serializer):

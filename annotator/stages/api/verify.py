@@ -9,9 +9,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotator.core.fields import columns_of
 from annotator.core.models import Annotation, Evidence, Verdict, VerdictSuggestion
-from annotator.core.vocabulary import Confidence, EditKind, Factuality, Origin, Stage, StanceLabel
-from annotator.integrations.api.fields import ActiveInput, Input, ReasonInput, RecordSerializer, text, word
+from annotator.core.vocabulary import EditKind, Factuality, Stage
+from annotator.integrations.api.fields import ActiveInput, Input, ReasonInput, RecordSerializer, declared, text, word
 from annotator.integrations.api.schema import operation
 from annotator.stages.actions import documents, search_again
 from annotator.stages.actions import verify as actions
@@ -23,13 +24,8 @@ from annotator.stages.queries.verification import ClaimWork, claims_to_verify, l
 TAG = "verify"
 
 
-class StanceSerializer(RecordSerializer):
+class StanceSerializer(RecordSerializer, declared("stance")):  # type: ignore[misc]
     """What the annotation says of a passage."""
-
-    label = word(StanceLabel, may_be_blank=True)  # type: ignore[assignment]
-    label_origin = word(Origin, may_be_blank=True)
-    reliable = serializers.BooleanField(allow_null=True)
-    sufficient = serializers.BooleanField(allow_null=True)
 
 
 class EvidenceSerializer(RecordSerializer):
@@ -59,15 +55,9 @@ class EditSerializer(serializers.Serializer):
     replacement = serializers.CharField()
 
 
-class VerdictSerializer(RecordSerializer):
+class VerdictSerializer(RecordSerializer, declared("verdict")):  # type: ignore[misc]
     """The verdict on a claim, the edit that mends it and the passages that it rests on."""
 
-    evidence_sufficient = serializers.BooleanField(allow_null=True)
-    evidence_sufficient_origin = word(Origin, may_be_blank=True)
-    factuality = word(Factuality, may_be_blank=True)
-    factuality_origin = word(Origin, may_be_blank=True)
-    reason = serializers.CharField()
-    confidence = word(Confidence, may_be_blank=True)
     edits = EditSerializer(many=True)
     revised_claim = serializers.CharField()
     rests_on = serializers.ListField(child=serializers.CharField())
@@ -181,10 +171,7 @@ class VerifyAnswer(StageView):
 _EVIDENCE = (
     "public_id", "version", "passage", "url", "title", "published", "query", "retrieved_at", "content_hash",
 )  # fmt: skip
-_VERDICT = (
-    "public_id", "version", "evidence_sufficient", "evidence_sufficient_origin", "factuality", "factuality_origin",
-    "reason", "confidence",
-)  # fmt: skip
+_VERDICT = ("public_id", "version", *columns_of("verdict"))
 
 
 def _shown(work: ClaimWork) -> dict[str, Any]:
