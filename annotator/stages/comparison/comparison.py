@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from annotator.core.fields import Field, Kind, answers_of, reason_for
 from annotator.core.models import Decision
 from annotator.core.models.base import Record
 from annotator.core.vocabulary import Labelled, Origin
@@ -242,6 +243,51 @@ def text_row(key: str, name: str, label: str, values: Sequence[Any], decisions: 
     auto, tied = voted(plain)
     said = ["" if value is ABSENT else value for value in plain]
     return FieldRow(key, name, label, "text", plain, said, options, auto, tied, decisions.get(key))
+
+
+def said(field: Field, record: Any) -> Any:
+    """What somebody's record says in a field, as it is compared: a "no" with its reason is one value."""
+    value = getattr(record, field.name)
+    if not field.is_asked(record) or value is None:
+        return ABSENT
+    reason = reason_for(field)
+    if reason is None:
+        return value
+    return "yes" if value else f"no: {getattr(record, reason.name)}"
+
+
+def declared_row(field: Field, key: str, records: Sequence[Any], decisions: Decisions, *, blank: Any = "") -> FieldRow:
+    """The row of a declared field; ``records`` are None where somebody has none. ``blank``: what a label counts as that
+    somebody has not given. What nobody answered and nobody has to answer is not asked."""
+    values = [ABSENT if record is None else said(field, record) for record in records]
+    name, label = f"{key}-{field.name}", field.label
+    if field.kind == Kind.TEXT:
+        return text_row(name, field.name, label, values, decisions)
+    words = answers_of(field)
+    if reason_for(field) is not None:
+        words["no: "] = f"Not {label.lower()}"  # imported work alone has no reason
+    row = label_row(name, field.name, label, [blank if each == "" else each for each in values], words, decisions)
+    row.is_active = field.is_required or any(value is not ABSENT for value in row.values)
+    return row
+
+
+def settled_values(field: Field, row: FieldRow, records: Sequence[Any]) -> dict[str, Any]:
+    """The columns of a field that is chosen, as its row is settled; open where it is not asked."""
+    is_open = not row.is_active or row.settled is ABSENT or row.settled == ""
+    reason = reason_for(field)
+    value = field.open_value if is_open else row.settled
+    values = {field.name: value}
+    if reason is not None:
+        values[field.name] = value if is_open else value == "yes"
+        values[reason.name] = "" if is_open or value == "yes" else value.removeprefix("no: ")
+    if field.has_origin:
+        values[f"{field.name}_origin"] = "" if is_open else settled_origin(row, origins_of(field, records))
+    return values
+
+
+def origins_of(field: Field, records: Sequence[Any]) -> list[str]:
+    """How each person came to their value."""
+    return ["" if record is None else getattr(record, f"{field.name}_origin") for record in records]
 
 
 def take_row(key: str, label: str, has_it: Sequence[bool], decisions: Decisions) -> FieldRow:

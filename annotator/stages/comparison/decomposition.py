@@ -3,25 +3,25 @@ left over in the same sentence as a split or merge of its neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
+from annotator.core.fields import compared_fields
 from annotator.core.models import Claim, Sentence
-from annotator.core.vocabulary import ClaimType, Importance, NotWorthReason, Origin, Removal, SentenceType
+from annotator.core.vocabulary import Origin, Removal, SentenceType
 from annotator.stages.comparison.comparison import (
     ABSENT,
     Comparison,
     Decisions,
     FieldRow,
     Item,
+    declared_row,
     key_for,
-    label_row,
     same_text,
-    settled_origin,
+    settled_values,
     take_row,
-    text_row,
     whole_row,
 )
 from pipeline.metrics.alignment import align
@@ -31,12 +31,6 @@ from pipeline.metrics.clusters import cluster, split_or_merge
 SAME_CLAIM = 0.5
 # Sentences that are no substring of the answer are matched by their text.
 SAME_SENTENCE = 0.5
-
-WORTH_WORDS = {
-    "yes": "Worth checking",
-    **{f"no: {reason.value}": f"No: {reason.label.lower()}" for reason in NotWorthReason},
-    "no: ": "Not worth checking",
-}
 
 
 @dataclass(slots=True)
@@ -151,32 +145,24 @@ def _compare_cuts(result: Decompositions, number: str, members: list[list[Senten
 
 def _compare_sentence(result: Decompositions, number: str, rows: list[Sentence], decisions: Decisions) -> None:
     key = key_for("sentence", rows)
-    type_row = label_row(f"{key}-type", "type", "Type", [row.type for row in rows], SentenceType, decisions)
+    fields = compared_fields("sentence")
+    by_name = {each.name: declared_row(each, key, rows, decisions) for each in fields}
+    type_row, text = by_name["type"], by_name["decontext"]
     if all(row.type != SentenceType.CHECKWORTHY for row in rows):
         # Nobody has written its claims, so nobody can agree that it has some.
         type_row.options = [option for option in type_row.options if option.value != SentenceType.CHECKWORTHY]
-    needs_text = [row.decontext if row.type == SentenceType.CHECKWORTHY else ABSENT for row in rows]
-    fields = [
-        text_row(f"{key}-decontext", "decontext", "Stand-alone text", needs_text, decisions),
-        type_row,
-        label_row(
-            f"{key}-importance", "importance", "Importance", [row.importance for row in rows], Importance, decisions
-        ),
-    ]
     is_checked = type_row.settled in (ABSENT, SentenceType.CHECKWORTHY)
-    fields[0].is_active = is_checked and any(value is not ABSENT for value in needs_text)
-    item = Item(key, "sentence", number, [[row.text] for row in rows], fields)
+    text.is_active = is_checked and any(value is not ABSENT for value in text.values)
+    item = Item(key, "sentence", number, [[row.text] for row in rows], list(by_name.values()))
     result.items.append(item)
     base = rows[0]
     agreed = AgreedSentence(base, list(rows), {})
-    for each in fields:
-        if not each.is_active:
-            continue
-        agreed.values[each.name] = "" if each.settled is ABSENT else each.settled
-        if each.name == "decontext" and each.settled_by:
-            agreed.values[each.name] = rows[each.settled_by[0]].decontext  # to the last space
-        origins = [getattr(row, f"{each.name}_origin") for row in rows]
-        agreed.values[f"{each.name}_origin"] = settled_origin(each, origins) if agreed.values[each.name] else ""
+    for declared in fields:
+        row = by_name[declared.name]
+        if row.is_active:
+            agreed.values |= settled_values(declared, row, rows)
+    if text.is_active and text.settled_by:
+        agreed.values["decontext"] = rows[text.settled_by[0]].decontext  # to the last space
     result.agreed.append(agreed)
     # Who says that the sentence needs no checking has no claims in it, and no say about the others' claims.
     who_checks = [who for who, row in enumerate(rows) if row.type == SentenceType.CHECKWORTHY]
@@ -289,28 +275,13 @@ def _compare_claim(
     if not all(value is True for value in has_it if value is not ABSENT):
         fields.append(take)
 
-    def of_all(read: Callable[[Claim], Any]) -> list[Any]:
-        return [ABSENT if claim is None else read(claim) for claim in members]
-
-    type_row = label_row(f"{key}-type", "type", "Type", of_all(lambda claim: claim.type), ClaimType, decisions)
-    worth = label_row(
-        f"{key}-worth_checking", "worth_checking", "Worth checking", of_all(_worth), WORTH_WORDS, decisions
-    )
-    # Where nobody had called the claim factual, nobody has said yet whether it is worth checking: that is asked now.
-    worth.is_active = type_row.settled == ClaimType.FACTUAL
-    details = [
-        text_row(f"{key}-text", "text", "Text", of_all(lambda claim: claim.text), decisions),
-        type_row,
-        worth,
-        label_row(
-            f"{key}-importance",
-            "importance",
-            "Importance",
-            of_all(lambda claim: claim.importance),
-            Importance,
-            decisions,
-        ),
-    ]
+    by_name = {each.name: declared_row(each, key, members, decisions) for each in compared_fields("claim")}
+    details = list(by_name.values())
+    for declared in compared_fields("claim"):
+        if declared.asked_when is not None:
+            # Where it had come up for nobody, nobody has answered yet: it is asked now.
+            name, value = declared.asked_when
+            by_name[declared.name].is_active = by_name[name].settled == value
     is_in = take.settled is True
     for each in details:
         each.is_active = each.is_active and (is_in or take.settled is ABSENT) and (is_in or not each.differs)
@@ -319,38 +290,14 @@ def _compare_claim(
     result.items.append(Item(key, "claim", number, texts, fields))
     if not is_in:
         return
-    base = next((claim for claim in present if same_text(claim.text) == details[0].settled), present[0])
+    text = by_name["text"].settled
+    base = next((claim for claim in present if same_text(claim.text) == text), present[0])
     values: dict[str, Any] = {}
-    for each in details:
-        settled = "" if each.settled is ABSENT or not each.is_active else each.settled
-        if each is worth:
-            values |= _worth_values(settled, settled_origin(each, _origins(members, "worth_checking")))
-            continue
-        # A text is taken over as it was written, to the last space.
-        values[each.name] = base.text if each.name == "text" and same_text(base.text) == settled else settled
-        values[f"{each.name}_origin"] = settled_origin(each, _origins(members, each.name)) if settled else ""
+    for declared in compared_fields("claim"):
+        values |= settled_values(declared, by_name[declared.name], members)
+    if same_text(base.text) == text:
+        values["text"] = base.text  # as it was written, to the last space
     agreed.claims.append(AgreedClaim(base, present, values))
-
-
-def _origins(members: Sequence[Claim | None], name: str) -> list[str]:
-    return ["" if claim is None else getattr(claim, f"{name}_origin") for claim in members]
-
-
-def _worth(claim: Claim) -> Any:
-    """Whether a factual claim is worth checking, with the reason against it, as one value."""
-    if claim.type != ClaimType.FACTUAL or claim.worth_checking is None:
-        return ABSENT
-    return "yes" if claim.worth_checking else f"no: {claim.not_worth_reason}"
-
-
-def _worth_values(settled: str, origin: str) -> dict[str, Any]:
-    if not settled:
-        return {"worth_checking": None, "worth_checking_origin": "", "not_worth_reason": ""}
-    return {
-        "worth_checking": settled == "yes",
-        "worth_checking_origin": origin,
-        "not_worth_reason": settled.removeprefix("no: ") if settled != "yes" else "",
-    }
 
 
 def _counted(number: int, word: str) -> str:

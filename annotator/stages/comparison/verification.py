@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from annotator.core.fields import compared_fields
 from annotator.core.models import Claim, Evidence, Stance, Verdict
 from annotator.core.texts import edits
-from annotator.core.vocabulary import EditKind, Factuality, StanceLabel
+from annotator.core.vocabulary import EditKind, Factuality
 from annotator.stages.comparison.comparison import (
     ABSENT,
     Comparison,
@@ -21,18 +22,15 @@ from annotator.stages.comparison.comparison import (
     FieldRow,
     Item,
     Option,
+    declared_row,
     key_for,
-    label_row,
     same_text,
-    settled_origin,
+    settled_values,
     voted,
 )
 
 if TYPE_CHECKING:
     from annotator.stages.queries.verification import Card, ClaimWork
-
-
-YES_NO: dict[Any, str] = {True: "Yes", False: "No"}
 
 
 @dataclass(slots=True)
@@ -115,37 +113,27 @@ def _compare_stance(result: Verifications, number: str, cards: list[Card | None]
     present = [card for card in cards if card is not None]
     stances = [None if card is None else card.stance for card in cards]
     key = key_for("stance", stances)
-    label = label_row(
-        f"{key}-label", "label", "Stance", [_said(stance, "label") for stance in stances], StanceLabel, decisions
-    )
+    rows = {each.name: declared_row(each, key, stances, decisions, blank=ABSENT) for each in compared_fields("stance")}
     added = present[0].evidence.annotation_id is not None
     note = ""
     if added and len(present) < len(cards):
         # One person found it; the other has yet to say what it shows.
-        label.auto = ABSENT
+        rows["label"].auto = ABSENT
         note = "Found by one person: what does it show?"
-    fields = [label]
-    for name, words in (("reliable", "Reliable source"), ("sufficient", "Enough alone")):
-        fields.append(
-            label_row(f"{key}-{name}", name, words, [_answered(stance, name) for stance in stances], YES_NO, decisions)
-        )
-        fields[-1].is_active = any(value is not ABSENT for value in fields[-1].values)
     shown = present[0].evidence
     item = Item(
         key,
         "stance",
         number,
         [[shown.passage or shown.url] if card else [] for card in cards],
-        fields,
+        list(rows.values()),
         heading=shown.title or present[0].site or shown.url,
         note=note,
     )
     result.items.append(item)
-    values: dict[str, Any] = {"label": "" if label.settled is ABSENT else label.settled}
-    origins = ["" if stance is None else stance.label_origin for stance in stances]
-    values["label_origin"] = settled_origin(label, origins) if values["label"] else ""
-    for row in fields[1:]:
-        values[row.name] = None if row.settled is ABSENT else row.settled
+    values: dict[str, Any] = {}
+    for declared in compared_fields("stance"):
+        values |= settled_values(declared, rows[declared.name], stances)
     result.stances.append(
         AgreedStance(
             shown,
@@ -154,16 +142,6 @@ def _compare_stance(result: Verifications, number: str, cards: list[Card | None]
             values,
         )
     )
-
-
-def _said(stance: Stance | None, name: str) -> Any:
-    value = "" if stance is None else getattr(stance, name)
-    return value or ABSENT
-
-
-def _answered(stance: Stance | None, name: str) -> Any:
-    value = None if stance is None else getattr(stance, name)
-    return ABSENT if value is None else value
 
 
 # --- verdicts -------------------------------------------------------------------------------------
@@ -179,35 +157,27 @@ def _compare_verdict(
     verdicts = [None if work is None else work.verdict for work in works]
     key = key_for("verdict", verdicts)
 
-    def of_all(read: Any) -> list[Any]:
-        return [ABSENT if verdict is None else read(verdict) for verdict in verdicts]
-
-    factuality = label_row(
-        f"{key}-factuality", "factuality", "Factuality", of_all(lambda each: each.factuality or ABSENT), Factuality,
-        decisions,
-    )  # fmt: skip
-    sufficient = label_row(
-        f"{key}-evidence_sufficient", "evidence_sufficient", "Can the evidence that was found decide it?",
-        [_answer_of(verdict) for verdict in verdicts], YES_NO, decisions,
-    )  # fmt: skip
+    chosen = {
+        each.name: declared_row(each, key, verdicts, decisions, blank=ABSENT)
+        for each in compared_fields("verdict")
+        if each.is_choice
+    }
+    factuality = chosen["factuality"]
+    others = [row for row in chosen.values() if row is not factuality]
     edit = _edit_row(f"{key}-edit", first.claim, verdicts, decisions)
     edit.is_active = factuality.settled == Factuality.FALSE
     texts = [[] if verdict is None else [verdict.reason] if verdict.reason else [] for verdict in verdicts]
     result.items.append(
-        Item(key, "verdict", first.number, texts, [factuality, sufficient, edit], heading=first.claim.text)
+        Item(key, "verdict", first.number, texts, [factuality, *others, edit], heading=first.claim.text)
     )
     standing = [verdict for verdict in verdicts if verdict and verdict.factuality == factuality.settled]
     values: dict[str, Any] = {
-        "factuality": "" if factuality.settled is ABSENT else factuality.settled,
-        "evidence_sufficient": None if sufficient.settled is ABSENT else sufficient.settled,
         "reason": next((verdict.reason for verdict in standing if verdict.reason), ""),
         "confidence": standing[0].confidence if len({verdict.confidence for verdict in standing}) == 1 else "",
     }
-    origins = [verdict.factuality_origin if verdict else "" for verdict in verdicts]
-    values["factuality_origin"] = settled_origin(factuality, origins) if values["factuality"] else ""
-    origins = [verdict.evidence_sufficient_origin if verdict else "" for verdict in verdicts]
-    answered = values["evidence_sufficient"] is not None
-    values["evidence_sufficient_origin"] = settled_origin(sufficient, origins) if answered else ""
+    for declared in compared_fields("verdict"):
+        if declared.is_choice:
+            values |= settled_values(declared, chosen[declared.name], verdicts)
     is_false = edit.is_active and edit.settled is not ABSENT
     result.verdicts.append(
         AgreedVerdict(
@@ -218,10 +188,6 @@ def _compare_verdict(
             _rests_on([verdicts[who] for who in edit.settled_by] if is_false else standing, standing),
         )
     )
-
-
-def _answer_of(verdict: Verdict | None) -> Any:
-    return ABSENT if verdict is None or verdict.evidence_sufficient is None else verdict.evidence_sufficient
 
 
 def _edit_row(key: str, claim: Claim, verdicts: Sequence[Verdict | None], decisions: Decisions) -> FieldRow:
