@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from django import template
 
+from annotator.core.fields import Field, Kind, fields_of, reason_for
 from annotator.core.vocabulary import Factuality, Labelled, StanceLabel
 
 register = template.Library()
@@ -39,6 +41,41 @@ def options(words: Iterable[Labelled], keys: str = "") -> list[dict[str, str]]:
 def yes_no(value: bool | None) -> str:
     """A yes/no answer as the form sends it; "" for not answered."""
     return {True: "yes", False: "no", None: ""}[value]
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A choice of a declared field, for components/segment.html. ``reason``: the one that a "no" asks for."""
+
+    field: Field
+    options: list[dict[str, str]]
+    reason: Control | None = None
+
+    @property
+    def legend(self) -> str:
+        return self.field.legend or self.field.label
+
+
+@register.filter
+def controls(kind: str) -> list[Control]:
+    """The choices of a kind of record: labels, then yes/no questions."""
+    chosen = [each for each in fields_of(kind) if each.is_choice and not each.reason_of]
+    return [_control(each) for each in sorted(chosen, key=lambda each: each.kind == Kind.YES_NO)]
+
+
+def _control(declared: Field) -> Control:
+    if declared.words is not None:
+        return Control(declared, options(declared.words))
+    reason = reason_for(declared)
+    answers = [{"value": "yes", "label": "Yes"}, {"value": "no", "label": "No"}]
+    return Control(declared, answers, _control(reason) if reason else None)
+
+
+@register.filter
+def chosen(record: Any, name: str) -> str:
+    """The value of a choice, as the form sends it."""
+    value = getattr(record, name)
+    return value if isinstance(value, str) else yes_no(value)
 
 
 @register.filter

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from annotator.core.definitions import QUESTIONS, Definition, Topic, sections_of, topics
+from annotator.core.definitions import Definition, Topic, sections_of, topics
+from annotator.core.fields import questions_of
 from annotator.core.vocabulary import (
     ClaimType,
     EditKind,
@@ -32,14 +33,9 @@ def label(found: Topic, title: str) -> Definition:
 
 def test_every_label_of_the_vocabulary_has_a_question() -> None:
     # By type as well: members of two vocabularies with the same value are equal.
-    asked = {(type(m), m) for questions in QUESTIONS.values() for each in questions for m in each.labels}
+    asked = {(type(m), m) for stage in Stage for each, _ in questions_of(stage) for m in each.labels}
     words = (SentenceType, ClaimType, NotWorthReason, Importance, StanceLabel, Factuality, EditKind)
     assert asked == {(type(m), m) for word in words for m in word}
-
-
-def test_no_field_is_asked_by_two_questions() -> None:
-    fields = [name for questions in QUESTIONS.values() for each in questions for name in each.fields]
-    assert len(set(fields)) == len(fields)
 
 
 @pytest.mark.parametrize("stage", list(Stage))

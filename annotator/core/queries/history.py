@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from annotator.core.fields import find
 from annotator.core.models import Activity, Annotation, Claim, Document, Sentence, User
 from annotator.core.models.base import Record
 from annotator.core.record_keys import changes_of, key_of
@@ -17,14 +18,8 @@ from annotator.core.vocabulary import (
     AnnotationKind,
     AnnotationState,
     DisagreementReason,
-    Factuality,
-    Handling,
-    Importance,
-    NotWorthReason,
     Removal,
-    SentenceType,
     Stage,
-    StanceLabel,
 )
 
 
@@ -144,16 +139,8 @@ DONE: dict[str, str] = {
     "prefill-failed": "could not make suggestions",
     "import": "imported the document",
 }
-FIELD_WORDS: dict[str, str] = {
-    "decontext": "stand-alone text",
-    "worth_checking": "worth checking",
-    "not_worth_reason": "reason",
-    "evidence_sufficient": "can be decided",
-    "rests_on": "rests on",
-    "label": "stance",
-    "operations": "edit",
-    "follows_statements": "follows the sentences",
-}
+# Fields that follow from what people decide.
+OTHER_FIELDS = {"rests_on": "rests on", "follows_statements": "follows the sentences"}
 # Said by the line itself, or of no use to a reader.
 UNTOLD = {
     "removed_note",
@@ -170,20 +157,6 @@ UNTOLD = {
     "discard_reason",
     "suggestion_id",
 }
-# Values that are words of a vocabulary, by field; a type of a sentence and of a claim share their words.
-VALUES: dict[str, dict[str, str]] = {
-    name: {word.value: word.label.lower() for word in words}
-    for name, words in {
-        "type": SentenceType,
-        "importance": Importance,
-        "not_worth_reason": NotWorthReason,
-        "label": StanceLabel,
-        "factuality": Factuality,
-        "handling": Handling,
-        "removed": Removal,
-    }.items()
-}
-VALUES["type"]["factual"] = "factual"
 LONGEST_VALUE = 90  # characters of a text that a line of the history shows
 
 
@@ -274,12 +247,12 @@ def _details(row: Activity, subjects: dict[str, str]) -> list[str]:
         subject = subjects.get(change["record"], "")
         of = f" of {kind} “{subject}”" if subject else f" of the {kind.replace('-', ' ')}"
         if name == "removed":
-            value = _value(name, change["after"])
+            value = Removal(change["after"]).label.lower() if change["after"] else ""
             details.append(f"{kind} “{subject}”: " + (f"removed ({value})" if change["after"] else "there again"))
         elif name in ("operations", "rests_on", "sentence"):
-            details.append(f"{FIELD_WORDS.get(name, name)}{of}")
+            details.append(f"{_name(kind, name)}{of}")
         else:
-            details.append(f"{FIELD_WORDS.get(name, name)}{of}: {_value(name, change['after'])}")
+            details.append(f"{_name(kind, name)}{of}: {_value(kind, name, change['after'])}")
     return details
 
 
@@ -289,17 +262,24 @@ def _settled(name: str, value: Any, label: str) -> list[str]:
         return [f"because: {DisagreementReason(value).label.lower()}"]
     if name != "value" or (isinstance(value, int) and not isinstance(value, bool)):
         return []
-    return [f"{label.lower()}: {_value(name, '; '.join(value) if isinstance(value, list) else value)}"]
+    return [f"{label.lower()}: {_value('decision', name, '; '.join(value) if isinstance(value, list) else value)}"]
 
 
-def _value(name: str, value: Any) -> str:
+def _name(kind: str, name: str) -> str:
+    declared = find(kind, name)
+    return declared.in_text if declared else OTHER_FIELDS.get(name, name)
+
+
+def _value(kind: str, name: str, value: Any) -> str:
     """A stored value as a person reads it."""
     if value is None or value == "":
         return "taken back"
     if isinstance(value, bool):
         return "yes" if value else "no"
     text = str(value)
-    return VALUES.get(name, {}).get(text) or f"“{_short(text, LONGEST_VALUE)}”"
+    declared = find(kind, name)
+    words = {word.value: word.label.lower() for word in (declared and declared.words) or ()}
+    return words.get(text) or f"“{_short(text, LONGEST_VALUE)}”"
 
 
 def _short(text: str, length: int) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from annotator.core.fields import Kind, fields_of
 from annotator.core.missing import Missing
 from annotator.core.models import Annotation, Claim, Sentence
-from annotator.core.vocabulary import ClaimType, Factuality, SentenceType, Stage
+from annotator.core.vocabulary import Factuality, SentenceType, Stage
 from annotator.stages.queries.decomposition import present_claims, sentences_of
 from annotator.stages.queries.revision import StatementRow, statements_of
 from annotator.stages.queries.verification import ClaimWork, claims_to_verify
@@ -30,11 +31,7 @@ def missing_in_sentence(sentence: Sentence, number: int) -> list[Missing]:
     def lack(text: str, anchor: str = "") -> Missing:
         return Missing(text, row, anchor or row)
 
-    found: list[Missing] = []
-    if not sentence.type:
-        found.append(lack(f"type of sentence {number}", f"{row}-type"))
-    if not sentence.importance:
-        found.append(lack(f"importance of sentence {number}", f"{row}-importance"))
+    found = [lack(f"{what} of sentence {number}", f"{row}-{name}") for what, name in _unanswered("sentence", sentence)]
     if sentence.type in (SentenceType.OPINION, SentenceType.NOT_A_CLAIM, SentenceType.OTHER):
         return found
     if not sentence.decontext_origin or not sentence.decontext.strip():
@@ -54,13 +51,19 @@ def _missing_in_decomposed_claim(claim: Claim) -> list[tuple[str, str]]:
     lacks: list[tuple[str, str]] = []
     if not claim.text_origin or not claim.text.strip():
         lacks.append(("text", "text"))
-    if not claim.type:
-        lacks.append(("type", "type"))
-    elif claim.type == ClaimType.FACTUAL and claim.worth_checking is None:
-        lacks.append(("“worth checking”", "worth_checking"))
-    if not claim.importance:
-        lacks.append(("importance", "importance"))
-    return lacks
+    return lacks + _unanswered("claim", claim)
+
+
+def _unanswered(kind: str, record: Sentence | Claim) -> list[tuple[str, str]]:
+    """The questions that must be answered by a choice and are not: in words, and by the name of the field."""
+    return [
+        (f"“{each.in_text}”" if each.kind == Kind.YES_NO else each.in_text, each.name)
+        for each in fields_of(kind)
+        if each.is_choice
+        and each.is_required
+        and each.is_asked(record)
+        and getattr(record, each.name) == each.open_value
+    ]
 
 
 def missing_in_claim(work: ClaimWork) -> list[Missing]:

@@ -26,7 +26,7 @@ from annotator.core.screens.common import (
     stage_links,
     whole_number,
 )
-from annotator.core.vocabulary import REMOVAL_REASONS, ClaimType, Importance, NotWorthReason, SentenceType, Stage
+from annotator.core.vocabulary import REMOVAL_REASONS, SentenceType, Stage
 from annotator.stages import rules
 from annotator.stages.actions import decompose as actions
 from annotator.stages.queries.decomposition import present_claims, sentences_of
@@ -189,12 +189,7 @@ def context_of(annotation: Annotation, user: Any, current: str = "") -> dict[str
         "complete": sum(1 for row in rows if not row.missing),
         "missing": [each for row in rows for each in row.missing],
         "can_edit": can_edit,
-        "sentence_types": list(SentenceType),
-        "claim_types": list(ClaimType),
-        "importances": list(Importance),
         "removal_reasons": REMOVAL_REASONS,
-        "not_worth_reasons": list(NotWorthReason),
-        "worth_options": [{"value": "yes", "label": "Yes"}, {"value": "no", "label": "No"}],
         "stages": stage_links(annotation.document, Stage.DECOMPOSE),
         "pieces": pieces_of(annotation.document.response, rows),
     }

@@ -12,10 +12,11 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core import missing, rules
 from annotator.core.actions import recorder
 from annotator.core.actions.fields import BadValueError
+from annotator.core.fields import field_of
 from annotator.core.models import Activity, Annotation, Claim, Document
 from annotator.core.models.base import Record
 from annotator.core.queries.history import versions_of
-from annotator.core.record_keys import find_record, key_of
+from annotator.core.record_keys import KINDS, find_record, key_of
 from annotator.core.screens.common import (
     document_for,
     is_htmx,
@@ -66,25 +67,6 @@ def save(request: HttpRequest, key: str) -> HttpResponse:
     return SCREENS[Stage(annotation.stage)].saved(request, annotation, saved.record)  # type: ignore[no-any-return]
 
 
-# What a field is called where a person reads it.
-FIELD_NAMES = {
-    "decontext": "Stand-alone text",
-    "text": "Text",
-    "type": "Type",
-    "importance": "Importance",
-    "worth_checking": "Worth checking",
-    "not_worth_reason": "Reason",
-    "label": "Stance",
-    "reliable": "Reliable source",
-    "sufficient": "Enough alone",
-    "evidence_sufficient": "Can this evidence decide it?",
-    "factuality": "Factuality",
-    "reason": "Reason",
-    "confidence": "Confidence",
-    "handling": "What happens to the claim",
-}
-
-
 def conflict(request: HttpRequest, stale: saving.StaleSaveError) -> HttpResponse:
     """Both values side by side, for the person to choose; nothing was written."""
     activity = stale.activity
@@ -93,7 +75,7 @@ def conflict(request: HttpRequest, stale: saving.StaleSaveError) -> HttpResponse
     context = {
         "record": key_of(stale.record),
         "field": stale.field,
-        "label": FIELD_NAMES.get(stale.field, stale.field.capitalize()),
+        "label": field_of(KINDS[type(stale.record)], stale.field).label,
         "version": stale.record.version,
         "who": "You, in another tab," if own else name,
         "mine": _as_sent(stale.mine),
