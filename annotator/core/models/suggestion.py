@@ -8,13 +8,13 @@ from django.conf import settings
 from django.db import models
 
 from annotator.core.models.base import choices, label_of, new_public_id, one_of, words_of
+from annotator.core.models.decomposition import ClaimLabels, SentenceLabels
 from annotator.core.vocabulary import (
     Factuality,
     RunState,
     Stage,
     StanceLabel,
 )
-from pipeline.checkworthiness.by_model import ClaimLabels, SentenceLabels
 
 
 class PipelineRun(models.Model):
