@@ -1,4 +1,4 @@
-"""The annotator's Celery tasks: thin, named, ids in. What they do is in ``annotator.actions``."""
+"""The annotator's Celery tasks: thin, named, ids in. What they do is in the actions of each area."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.clients.base import BudgetSpentError, Usage
-from pipeline.clients.cost_meter import Hold
-from pipeline.clients.ledger import Answer, Kind
+from pipeline.clients.cost_meter import Answer, Hold, Kind
 
 
 @dataclass(slots=True)

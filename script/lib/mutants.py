@@ -126,7 +126,7 @@ AREAS = {
         (
             "annotator/measures/agreement/report.py",
             "annotator/stages/comparison/tally.py",
-            "annotator/stages/comparison/decision_references.py",
+            "annotator/measures/agreement/references.py",
             "pipeline/metrics/agreement.py",
             "pipeline/metrics/alignment.py",
             "pipeline/metrics/clusters.py",

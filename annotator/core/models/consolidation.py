@@ -1,7 +1,7 @@
 """What partners do together on a stage that both have submitted: decisions, comments, questions, signatures.
 
 All of it hangs on the agreed version (``Annotation`` of kind consolidated), which is open until it is closed.
-``key`` names one row of the comparison (see ``annotator.agreement``): it is made of the public ids of the rows
+``key`` names one row of the comparison (see ``annotator.stages.comparison``): it is made of the public ids of the rows
 compared, so it stays the same as long as both annotations stay as they were submitted.
 """
 

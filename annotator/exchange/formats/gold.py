@@ -1,7 +1,7 @@
 """A document with everything that is agreed about it, as plain data: what gold formats are read into and written from.
 
 It mirrors the models (sentence, claim, evidence ...). ``public_id`` and what else stands below "from the database" is
-blank on the way in. ``released`` holds the released spellings of a record, see ``annotator.formats.released``.
+blank on the way in. ``released`` holds the released spellings of a record, see ``annotator.core.released``.
 
 An attribute is named like the exported column of its declared field. ``more`` holds the declared fields that no rule of
 a format asks for, by column.
@@ -12,7 +12,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -158,14 +157,14 @@ class GoldDocument:
 GoldRow = TypeVar("GoldRow", GoldSentence, GoldClaim, GoldEvidence)
 
 
-@cache
-def _attributes(row: type[Any]) -> frozenset[str]:
-    return frozenset(each.name for each in fields(row))
+_ATTRIBUTES: dict[type[Any], frozenset[str]] = {
+    row: frozenset(each.name for each in fields(row)) for row in (GoldSentence, GoldClaim, GoldEvidence)
+}
 
 
 def made(row: type[GoldRow], values: Mapping[str, Any], **own: Any) -> GoldRow:
     """A row with the values of declared fields, by column, and with what else it has."""
-    attributes = _attributes(row)
+    attributes = _ATTRIBUTES[row]
     if attributes.issuperset(values):
         return row(**values, **own)
     known = {name: value for name, value in values.items() if name in attributes}
@@ -179,6 +178,6 @@ def cells_of(row: type[GoldRow], declared: Sequence[Field]) -> Callable[[GoldRow
 
 
 def _reader(row: type[Any], declared: Field) -> Callable[[Any], Any]:
-    if declared.column in _attributes(row):
+    if declared.column in _ATTRIBUTES[row]:
         return attrgetter(declared.column)
     return lambda gold: gold.more.get(declared.column, declared.open_value)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from annotator.measures.agreement.references import REFERENCES
 from annotator.measures.agreement.report import ClaimFigures, LabelFigures, Part, Report, TextFigures
-from annotator.stages.comparison.decision_references import REFERENCES
 from pipeline.metrics.agreement import Estimate
 
 Names = Mapping[int, str]

@@ -21,6 +21,7 @@ from annotator.core.screens.common import benchmark_for, person, speaks_errors
 from annotator.core.screens.spreadsheet import csv_of
 from annotator.core.vocabulary import STAGES, DisagreementReason, Stage
 from annotator.measures.agreement.fields import FIELD_WORDS, LABEL_FIELDS, Field
+from annotator.measures.agreement.references import REFERENCES, Reference
 from annotator.measures.agreement.report import LabelFigures, Part, Report, StageFigures
 from annotator.measures.agreement.tables import TABLES, table_of
 from annotator.measures.queries.agreement import (
@@ -34,7 +35,6 @@ from annotator.measures.queries.agreement import (
     people_in,
     settled_of,
 )
-from annotator.stages.comparison.decision_references import REFERENCES, Reference
 
 COEFFICIENTS = {
     "percent": "The same label",
