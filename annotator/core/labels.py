@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from annotator.core.vocabulary import Factuality, SentenceType
+from annotator.core.vocabulary import ClaimType, Factuality, SentenceType
+
+
+def claim_is_checked(claim_type: str, worth_checking: bool | None) -> bool:
+    """Does a claim go on to the verify stage? Factual, and not said to be not worth checking."""
+    return claim_type == ClaimType.FACTUAL and worth_checking is not False
 
 
 def claim_is_true(factuality: str) -> bool | None:

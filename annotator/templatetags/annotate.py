@@ -9,7 +9,7 @@ from typing import Any
 
 from django import template
 
-from annotator.core.fields import Field, Kind, fields_of, reason_for
+from annotator.core.fields import Field, Kind, field_of, fields_of, reason_for
 from annotator.core.vocabulary import Factuality, Labelled, StanceLabel
 
 register = template.Library()
@@ -61,6 +61,12 @@ def controls(kind: str) -> list[Control]:
     """The choices of a kind of record: labels, then yes/no questions."""
     chosen = [each for each in fields_of(kind) if each.is_choice and not each.reason_of]
     return [_control(each) for each in sorted(chosen, key=lambda each: each.kind == Kind.YES_NO)]
+
+
+@register.filter
+def control(key: str) -> Control:
+    """The choice of one field: "stance:label"."""
+    return _control(field_of(*key.split(":")))
 
 
 def _control(declared: Field) -> Control:

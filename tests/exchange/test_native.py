@@ -52,6 +52,7 @@ from annotator.exchange.actions.import_native import import_native
 from annotator.exchange.actions.imports import ImportReport, import_documents, import_gold
 from annotator.exchange.exports.catalogue import FORMATS, Reading
 from annotator.exchange.native import touchstone, touchstone_reader
+from annotator.exchange.native.touchstone_schema import brought_up_to_date
 from annotator.exchange.screens.imports import look_at
 from annotator.stages.actions import adjudicate, documents
 from annotator.stages.actions.annotate import open_annotation
@@ -629,6 +630,11 @@ def test_the_schema_knows_every_table_and_field() -> None:
         described = set(schema["$defs"][table.name]["properties"])
         assert {*table.fields, *table.links, *table.people, *table.lists} <= described, table.name
     assert set(touchstone.DOCUMENT.fields) <= set(schema["$defs"]["document"]["properties"])
+
+
+def test_the_schema_says_of_declared_fields_what_is_declared() -> None:
+    content = SCHEMA.read_text("utf-8")
+    assert json.dumps(brought_up_to_date(json.loads(content)), indent=2, ensure_ascii=False) + "\n" == content
 
 
 def test_a_chunk_costs_the_same_however_many_documents_it_has(django_assert_num_queries: Any) -> None:

@@ -8,9 +8,7 @@ from annotator.core import fields
 from annotator.core.fields import MAX_TEXT, Field, Kind
 from annotator.core.models import Claim, ResponseRevision, Sentence, Stance
 from annotator.core.models.base import Record
-from annotator.core.vocabulary import (
-    Origin,
-)
+from annotator.core.vocabulary import Origin
 
 
 class BadValueError(ValueError):

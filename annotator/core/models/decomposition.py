@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import F, Q
 
+from annotator.core import labels
 from annotator.core.models.base import (
     Record,
     choices,
@@ -17,7 +18,7 @@ from annotator.core.models.base import (
     public_id_once,
     where_given,
 )
-from annotator.core.vocabulary import ClaimType, Removal
+from annotator.core.vocabulary import Removal
 
 
 class SentenceLabels(models.Model):
@@ -121,4 +122,4 @@ class Claim(ClaimLabels, Record):
     @property
     def is_checked(self) -> bool:
         """Goes on to the verify stage: factual, and not said to be not worth checking."""
-        return not self.removed and self.type == ClaimType.FACTUAL and self.worth_checking is not False
+        return not self.removed and labels.claim_is_checked(self.type, self.worth_checking)

@@ -7,13 +7,7 @@ from typing import ClassVar
 
 from django.db import models
 
-from annotator.core.models.base import (
-    Record,
-    choices,
-    constraints_of,
-    origin_field,
-    public_id_once,
-)
+from annotator.core.models.base import Record, choices, constraints_of, origin_field, public_id_once
 from annotator.core.vocabulary import Handling
 
 

@@ -9,12 +9,7 @@ from django.db import models
 
 from annotator.core.models.base import choices, label_of, new_public_id, one_of, words_of
 from annotator.core.models.decomposition import ClaimLabels, SentenceLabels
-from annotator.core.vocabulary import (
-    Factuality,
-    RunState,
-    Stage,
-    StanceLabel,
-)
+from annotator.core.vocabulary import Factuality, RunState, Stage, StanceLabel
 
 
 class PipelineRun(models.Model):

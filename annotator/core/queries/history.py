@@ -14,13 +14,7 @@ from annotator.core.models import Activity, Annotation, Claim, Document, Sentenc
 from annotator.core.models.base import Record
 from annotator.core.record_keys import changes_of, key_of
 from annotator.core.visibility import sees_annotation
-from annotator.core.vocabulary import (
-    AnnotationKind,
-    AnnotationState,
-    DisagreementReason,
-    Removal,
-    Stage,
-)
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, DisagreementReason, Removal, Stage
 
 
 @dataclass(frozen=True, slots=True)

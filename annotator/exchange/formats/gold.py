@@ -19,7 +19,7 @@ from annotator.core import labels
 from annotator.core.fields import Field
 from annotator.core.released import Spellings
 from annotator.core.texts.edits import Operation, apply
-from annotator.core.vocabulary import ClaimType, Factuality, Handling
+from annotator.core.vocabulary import Factuality, Handling
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class GoldClaim:
     @property
     def is_checked(self) -> bool:
         """As ``annotator.core.models.Claim.is_checked``."""
-        return self.type == ClaimType.FACTUAL and self.worth_checking is not False
+        return labels.claim_is_checked(self.type, self.worth_checking)
 
     @property
     def is_true(self) -> bool | None:
@@ -157,9 +157,7 @@ class GoldDocument:
 GoldRow = TypeVar("GoldRow", GoldSentence, GoldClaim, GoldEvidence)
 
 
-_ATTRIBUTES: dict[type[Any], frozenset[str]] = {
-    row: frozenset(each.name for each in fields(row)) for row in (GoldSentence, GoldClaim, GoldEvidence)
-}
+_ATTRIBUTES = {row: frozenset(each.name for each in fields(row)) for row in (GoldSentence, GoldClaim, GoldEvidence)}
 
 
 def made(row: type[GoldRow], values: Mapping[str, Any], **own: Any) -> GoldRow:

@@ -9,10 +9,7 @@ from typing import Any
 
 from annotator.core import fields
 from annotator.core.fields import Field
-from annotator.core.vocabulary import (
-    EditKind,
-    Labelled,
-)
+from annotator.core.vocabulary import EditKind, Labelled
 
 
 class Kind(StrEnum):

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.core import fields
-from annotator.core.vocabulary import (
-    Stage,
-)
+from annotator.core.vocabulary import Stage
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class ClaimRow:
     @property
     def is_checked(self) -> bool:
         """As ``annotator.core.models.Claim.is_checked``: a checkworthy claim in the words of the paper."""
-        return self.type == ClaimType.FACTUAL and self.worth_checking is not False
+        return labels.claim_is_checked(self.type, self.worth_checking)
 
     @property
     def is_true(self) -> bool | None:

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from annotator.core.vocabulary import ClaimType, Factuality, SentenceType, StanceLabel
+from annotator.core.labels import claim_is_checked
+from annotator.core.vocabulary import Factuality, SentenceType, StanceLabel
 from annotator.measures.suggestion_quality.measures import MEASURES
 from annotator.measures.suggestion_quality.rows import ClaimRow, DocumentRow, Maker, SentenceRow, Suggested
 from pipeline.metrics.agreement import Estimate, ratio_estimate
@@ -219,4 +220,4 @@ def _checked(claim: ClaimRow) -> str:
     """Does the claim go on to be checked, as ``Claim.is_checked``?"""
     if not claim.type:
         return ""
-    return "yes" if claim.type == ClaimType.FACTUAL and claim.worth_checking is not False else "no"
+    return "yes" if claim_is_checked(claim.type, claim.worth_checking) else "no"

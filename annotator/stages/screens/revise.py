@@ -21,7 +21,7 @@ from annotator.core.screens.common import (
     speaks_errors,
     stage_links,
 )
-from annotator.core.vocabulary import Handling, Stage
+from annotator.core.vocabulary import Stage
 from annotator.stages import rules
 from annotator.stages.actions import revise as actions
 from annotator.stages.actions import saving
@@ -67,7 +67,6 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
         "can_start": not cannot_start,
         "can_edit": can_edit,
         "locked": not can_edit,
-        "handlings": list(Handling),
         "oob": False,
     }
 

@@ -93,7 +93,6 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
         "can_edit": can_edit,
         "locked": not can_edit,
         "can_search": bool(benchmark.strategy and benchmark.corpus_id),
-        "stance_labels": list(StanceLabel),
         "confidences": list(Confidence),
         "yes_no_options": YES_NO,
         "can_decide_options": CAN_DECIDE,
