@@ -165,7 +165,7 @@ class CorpusPageAdmin(SuperusersOnly, admin.ModelAdmin):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ReadOnlyAdmin:
     """The list of a model: its columns, filters and searched fields, each as words in one text; ``without``: fields of
     a record that nobody is shown."""
 
@@ -175,109 +175,109 @@ class Look:
     without: str = ""
 
 
-LOOKS: dict[type[Model], Look] = {
-    models.Document: Look(
+LOOKS: dict[type[Model], ReadOnlyAdmin] = {
+    models.Document: ReadOnlyAdmin(
         "__str__ public_id benchmark stage phase source model reference_date",
         filters="benchmark stage phase",
         search="public_id external_id prompt",
     ),
-    models.Annotation: Look(
+    models.Annotation: ReadOnlyAdmin(
         "document stage kind person state independent submitted_at active_seconds",
         filters="document__benchmark stage kind state",
         search="public_id document__public_id document__external_id person__username",
     ),
-    models.Sentence: Look(
+    models.Sentence: ReadOnlyAdmin(
         "__str__ public_id annotation type type_origin importance removed",
         filters="type removed",
         search="public_id text annotation__document__public_id",
     ),
-    models.Claim: Look(
+    models.Claim: ReadOnlyAdmin(
         "__str__ public_id text_origin type worth_checking importance removed",
         filters="type text_origin removed",
         search="public_id text sentence__annotation__document__public_id",
     ),
-    models.Evidence: Look(
+    models.Evidence: ReadOnlyAdmin(
         "__str__ public_id claim site published query removed", search="public_id url title claim__public_id"
     ),
-    models.Stance: Look(
+    models.Stance: ReadOnlyAdmin(
         "evidence public_id label label_origin reliable sufficient",
         filters="label label_origin",
         search="public_id evidence__public_id",
     ),
-    models.Verdict: Look(
+    models.Verdict: ReadOnlyAdmin(
         "claim public_id factuality factuality_origin evidence_sufficient confidence",
         filters="factuality",
         search="public_id claim__public_id claim__text",
     ),
-    models.ClaimRevision: Look(
+    models.ClaimRevision: ReadOnlyAdmin(
         "claim public_id handling text", filters="handling", search="public_id claim__public_id"
     ),
-    models.SentenceRevision: Look(
+    models.SentenceRevision: ReadOnlyAdmin(
         "sentence public_id text text_origin deleted", search="public_id sentence__public_id"
     ),
-    models.ResponseRevision: Look(
+    models.ResponseRevision: ReadOnlyAdmin(
         "annotation public_id text_origin follows_statements", search="public_id annotation__document__public_id"
     ),
-    models.Flag: Look("document by reason created_at cleared_at", filters="reason"),
-    models.SentBack: Look("claim document by reason created_at settled_at"),
-    models.Group: Look("name benchmark created_at", search="name benchmark__slug"),
-    models.GroupMember: Look("user group seat active created_at", filters="seat active"),
-    models.Batch: Look("name benchmark group created_by created_at", search="name benchmark__slug"),
+    models.Flag: ReadOnlyAdmin("document by reason created_at cleared_at", filters="reason"),
+    models.SentBack: ReadOnlyAdmin("claim document by reason created_at settled_at"),
+    models.Group: ReadOnlyAdmin("name benchmark created_at", search="name benchmark__slug"),
+    models.GroupMember: ReadOnlyAdmin("user group seat active created_at", filters="seat active"),
+    models.Batch: ReadOnlyAdmin("name benchmark group created_by created_at", search="name benchmark__slug"),
     # Without the token: who may read this page need not be able to join.
-    models.Invitation: Look(
+    models.Invitation: ReadOnlyAdmin(
         "__str__ benchmark created_by created_at expires_at withdrawn_at accepted_by", without="token"
     ),
     # Without the digest: nothing of a secret is shown.
-    models.ApiToken: Look(
+    models.ApiToken: ReadOnlyAdmin(
         "name prefix user benchmark created_at expires_at last_used_at revoked_at",
         search="name prefix user__username",
         without="digest",
     ),
     # Without the secret: it is for the one who runs the receiver.
-    models.Webhook: Look("url benchmark active failing_since created_by created_at", without="secret"),
-    models.WebhookDelivery: Look(
+    models.Webhook: ReadOnlyAdmin("url benchmark active failing_since created_by created_at", without="secret"),
+    models.WebhookDelivery: ReadOnlyAdmin(
         "event webhook state attempts response_status created_at delivered_at", filters="state event"
     ),
-    models.Decision: Look(
+    models.Decision: ReadOnlyAdmin(
         "key annotation choice reason by is_settled is_final",
         filters="reason is_final",
         search="annotation__document__public_id",
     ),
-    models.Comment: Look("__str__ annotation key created_at", search="annotation__document__public_id text"),
-    models.Question: Look("annotation key by created_at answered_by answered_at"),
-    models.SignOff: Look("annotation by as_third_rater created_at"),
-    models.Tally: Look("annotation people created_at"),
-    models.Notice: Look("to kind text created_at read_at mailed_at", filters="kind"),
-    models.Activity: Look(
+    models.Comment: ReadOnlyAdmin("__str__ annotation key created_at", search="annotation__document__public_id text"),
+    models.Question: ReadOnlyAdmin("annotation key by created_at answered_by answered_at"),
+    models.SignOff: ReadOnlyAdmin("annotation by as_third_rater created_at"),
+    models.Tally: ReadOnlyAdmin("annotation people created_at"),
+    models.Notice: ReadOnlyAdmin("to kind text created_at read_at mailed_at", filters="kind"),
+    models.Activity: ReadOnlyAdmin(
         "at by action benchmark document reason active_seconds",
         filters="action",
         search="public_id document__public_id by__username",
     ),
-    models.PipelineRun: Look(
+    models.PipelineRun: ReadOnlyAdmin(
         "public_id benchmark stage strategy state requested_by created_at finished_at",
         filters="state stage strategy",
         search="public_id benchmark__slug",
     ),
-    models.RunItem: Look(
+    models.RunItem: ReadOnlyAdmin(
         "run document state attempts error finished_at", filters="state", search="run__public_id document__public_id"
     ),
-    models.PromptVersion: Look("name number benchmark created_by created_at", filters="benchmark name"),
-    models.ImportJob: Look("filename benchmark by state imported unchanged bad created_at", filters="state"),
-    models.Download: Look("format benchmark by started_at done total", filters="format"),
-    models.Evaluation: Look(
+    models.PromptVersion: ReadOnlyAdmin("name number benchmark created_by created_at", filters="benchmark name"),
+    models.ImportJob: ReadOnlyAdmin("filename benchmark by state imported unchanged bad created_at", filters="state"),
+    models.Download: ReadOnlyAdmin("format benchmark by started_at done total", filters="format"),
+    models.Evaluation: ReadOnlyAdmin(
         "system task benchmark by scored faults scored_at hidden",
         filters="task hidden",
         search="public_id system benchmark__slug",
     ),
-    models.Release: Look("version title benchmark by state documents_count mends created_at", filters="state"),
-    models.ReleaseDocument: Look(
+    models.Release: ReadOnlyAdmin("version title benchmark by state documents_count mends created_at", filters="state"),
+    models.ReleaseDocument: ReadOnlyAdmin(
         "public_id release split group", filters="split", search="public_id release__public_id"
     ),
-    models.SentenceSuggestion: Look(
+    models.SentenceSuggestion: ReadOnlyAdmin(
         "__str__ document run type importance", search="public_id text document__public_id"
     ),
-    models.ClaimSuggestion: Look("__str__ public_id type worth_checking importance", search="public_id text"),
-    models.StanceSuggestion: Look("evidence run label", filters="label"),
+    models.ClaimSuggestion: ReadOnlyAdmin("__str__ public_id type worth_checking importance", search="public_id text"),
+    models.StanceSuggestion: ReadOnlyAdmin("evidence run label", filters="label"),
 }
 # What machines made or used, found through its run or document.
 LOOKS |= dict.fromkeys(
@@ -289,7 +289,7 @@ LOOKS |= dict.fromkeys(
         models.RevisionSuggestion,
         models.TrainedSuggester,
     ),
-    Look("__str__ pk"),
+    ReadOnlyAdmin("__str__ pk"),
 )
 
 

@@ -53,7 +53,7 @@ from pipeline.clients.local_models import LocalRanker  # noqa: E402
 from pipeline.clients.rerank import RerankRanker  # noqa: E402
 from pipeline.retrieval.corpus_ranking import stems  # noqa: E402
 from pipeline.retrieval.queries import query_for  # noqa: E402
-from pipeline.retrieval.ranking import MOST_BY_MEANING, Ranked, fused, lexical_scores  # noqa: E402
+from pipeline.retrieval.ranking import MAX_BY_MEANING, Ranked, fused, lexical_scores  # noqa: E402
 
 POOLS = ("corpus", "document", "judged")
 DIMENSIONS = (50, 200)
@@ -261,7 +261,7 @@ async def rows_of(cases: list[Case], rankers: dict[str, Ranker | None]) -> dict[
 
 
 async def by_meaning(ranker: Ranker, asked: Case, by_words: list[Ranked]) -> list[Ranked]:
-    compared = [each.position for each in by_words[:MOST_BY_MEANING]]
+    compared = [each.position for each in by_words[:MAX_BY_MEANING]]
     texts = tuple(asked.texts[position] for position in compared)
     call: Awaitable[Sequence[float]] = ranker.scores(RankRequest("rank", asked.query, texts))
     return ordered(dict(zip(compared, await call, strict=True)))

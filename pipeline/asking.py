@@ -41,7 +41,7 @@ class UnreadableAnswerError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Generic[Answer]):
+class Asking(Generic[Answer]):
     """A model's answer, read, with the answer as it came (its text and log-probabilities) and how many calls it
     took."""
 
@@ -60,7 +60,7 @@ async def ask(
     max_tokens: int = 1024,
     logprobs: bool = False,
     attempts: int = ATTEMPTS,
-) -> Asked[Answer]:
+) -> Asking[Answer]:
     """Ask with the prompt of that name and read the answer as ``form``.
 
     Raises UnreadableAnswerError after ``attempts`` answers that could not be read, ServiceError and BudgetSpentError
@@ -84,7 +84,7 @@ async def ask(
             )
         )
         try:
-            return Asked(value=read(answer.text, form), answer=answer, calls=call)
+            return Asking(value=read(answer.text, form), answer=answer, calls=call)
         except ValueError as error:
             problem = "it was cut off at its length limit" if answer.cut else str(error)
             messages += [

@@ -17,10 +17,10 @@ from pipeline.prompts import BadPromptError, Prompt, check_wording, shipped
 
 __all__ = [
     "BadPromptError",
-    "Choice",
-    "Field",
+    "ParameterField",
     "Prompt",
     "ServiceSettings",
+    "StrategyChoice",
     "check_wording",
     "checked",
     "choice",
@@ -34,7 +34,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ParameterField:
     """One parameter: its name, what it means, its type as a word (int, float, bool, str, choice) and its default."""
 
     name: str
@@ -47,7 +47,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class StrategyChoice:
     """One strategy as a person chooses it."""
 
     name: str
@@ -59,13 +59,13 @@ class Choice:
     prompts: tuple[str, ...]
     formula: str
     typical: Mapping[Stage, Mapping[str, float]]
-    fields: tuple[Field, ...]
+    fields: tuple[ParameterField, ...]
 
 
-def choices() -> list[Choice]:
+def choices() -> list[StrategyChoice]:
     """All strategies, in the order in which they are offered."""
     return [
-        Choice(
+        StrategyChoice(
             name=each.name,
             label=each.label,
             summary=each.summary,
@@ -84,7 +84,7 @@ def choices() -> list[Choice]:
     ]
 
 
-def choice(name: str) -> Choice | None:
+def choice(name: str) -> StrategyChoice | None:
     """The strategy of that name as a person chooses it; None if there is none."""
     return next((each for each in choices() if each.name == name), None)
 
@@ -109,10 +109,10 @@ def formulas(name: str, values: Mapping[str, object], rows: Iterable[Mapping[str
     return sums
 
 
-def _field(name: str, schema: Mapping[str, Any]) -> Field:
+def _field(name: str, schema: Mapping[str, Any]) -> ParameterField:
     kinds = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"}
     options = tuple(schema.get("enum", ()))
-    return Field(
+    return ParameterField(
         name=name,
         description=schema.get("description", name.replace("_", " ")),
         type="choice" if options else kinds[schema["type"]],

@@ -17,7 +17,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 
 @dataclass(slots=True)
-class Tally:
+class StepNotes:
     """Filled while a strategy works. ``counts["STEP_again"]``: how often a step's answer could not be read and was
     asked for once more."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipeline.clients.base import Chat, Pages, Ranker, Search
+from pipeline.clients.base import Chat, PageFetcher, Ranker, SearchClient
 from pipeline.prompts import Prompt
 from pipeline.retrieval.corpus_ranking import PassageIndex
 
@@ -21,8 +21,8 @@ class Tools:
 
     model: str = ""
     chat: Chat | None = None
-    search: Search | None = None
-    pages: Pages | None = None
+    search: SearchClient | None = None
+    pages: PageFetcher | None = None
     ranker: Ranker | None = None
     index: PassageIndex | None = None
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Tools:
             raise MissingServiceError("This strategy asks a language model, and none is configured: set LLM_URL.")
         return self.chat
 
-    def need_search(self) -> Search:
+    def need_search(self) -> SearchClient:
         """The search service. Raises MissingServiceError."""
         if self.search is None:
             raise MissingServiceError(

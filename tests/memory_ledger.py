@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.clients.base import BudgetSpentError, Usage
-from pipeline.clients.cost_meter import Answer, Hold, Kind
+from pipeline.clients.cost_meter import CallKind, Hold, KeptAnswer
 
 
 @dataclass(slots=True)
 class StepCount:
     """What one step has used."""
 
-    calls: dict[Kind, int] = field(default_factory=lambda: defaultdict(int))
+    calls: dict[CallKind, int] = field(default_factory=lambda: defaultdict(int))
     cached: int = 0
     prompt_tokens: int = 0
     answer_tokens: int = 0
@@ -33,7 +33,7 @@ class MemoryStore:
     async def get(self, key: str) -> Mapping[str, Any] | None:
         return self.values.get(key)
 
-    def put(self, answer: Answer) -> None:
+    def put(self, answer: KeptAnswer) -> None:
         """Keep an answer; one kept earlier under its key stays."""
         self.values.setdefault(answer.key, answer.value)
 
@@ -77,7 +77,7 @@ class MemoryMeter:
             self.most_tokens = max(self.most_tokens, tokens)
             self.most_money = max(self.most_money, money)
 
-    async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: Answer | None) -> None:
+    async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: KeptAnswer | None) -> None:
         with self._lock:
             self._give_back(hold)
             count = self.steps[hold.step]
@@ -96,7 +96,7 @@ class MemoryMeter:
             self._give_back(hold)
             self.steps[hold.step].seconds += seconds
 
-    async def count_cached(self, step: str, kind: Kind) -> None:
+    async def count_cached(self, step: str, kind: CallKind) -> None:
         with self._lock:
             self.steps[step].cached += 1
 

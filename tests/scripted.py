@@ -24,11 +24,11 @@ from pipeline.clients.base import (
     ChatAnswer,
     ChatRequest,
     FetchedPage,
+    ModelToken,
     PageRequest,
     RankRequest,
     SearchRequest,
     SearchResult,
-    Token,
     Usage,
 )
 from pipeline.prompts import Prompt, shipped
@@ -145,7 +145,7 @@ def calls(tools: Tools) -> dict[str, int]:
 
 def with_tokens(pieces: Sequence[tuple[str, float]]) -> ChatAnswer:
     """An answer with log-probabilities: its tokens in order, each with its probability (above 0)."""
-    tokens = tuple(Token(text, log(probability)) for text, probability in pieces)
+    tokens = tuple(ModelToken(text, log(probability)) for text, probability in pieces)
     return ChatAnswer(text="".join(token.text for token in tokens), tokens=tokens)
 
 

@@ -85,7 +85,7 @@ def in_words(numbers: Iterable[tuple[int, str]], otherwise: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class StackLook:
     """How a label is shown: its words, the tone of its bar, and the glyph that says the same as the tone."""
 
     words: str
@@ -97,7 +97,7 @@ class Look:
 class Bar:
     """One label with its number, of ``whole``."""
 
-    look: Look
+    look: StackLook
     number: int
     whole: int
 
@@ -110,7 +110,7 @@ class Bar:
         return rounded(100 * self.number / self.whole)
 
 
-def bars(counted: Sequence[tuple[Look, int]]) -> tuple[Bar, ...]:
+def bars(counted: Sequence[tuple[StackLook, int]]) -> tuple[Bar, ...]:
     """A bar for each label; none where nothing is counted."""
     whole = sum(number for _, number in counted)
     return tuple(Bar(look, number, whole) for look, number in counted if whole)
@@ -141,7 +141,7 @@ class Stack:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ChartColumn:
     """One column of a histogram: what it counts, how many, and where it stands."""
 
     label: str
@@ -157,12 +157,12 @@ class Column:
         return rounded(self.x + self.width / 2)
 
 
-def columns(values: Sequence[tuple[str, int]], *, gap: float = 0.15) -> list[Column]:
+def columns(values: Sequence[tuple[str, int]], *, gap: float = 0.15) -> list[ChartColumn]:
     """Columns of equal width, the highest as high as the drawing; ``gap`` is the share of a place that stays free."""
     highest = max((value for _, value in values), default=0) or 1
     place = 100 / max(len(values), 1)
     return [
-        Column(
+        ChartColumn(
             label,
             value,
             x=rounded(place * (number + gap / 2)),
@@ -187,7 +187,7 @@ def binned(values: Iterable[float], *, width: int, up_to: int, unit: str) -> lis
 class Histogram:
     """Columns with their numbers on top and labels below; of many, every ``step``-th is labelled and none numbered."""
 
-    columns: list[Column]
+    columns: list[ChartColumn]
     words: str
 
     @property
@@ -225,7 +225,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     """One line of a chart over time. ``points`` is what an SVG polyline takes; ``last`` is its newest value."""
 
     name: str
@@ -238,7 +238,7 @@ class Line:
 class OverTime:
     """Lines over days with both axes."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[ChartLine, ...]
     across: tuple[Tick, ...]
     up: tuple[Tick, ...]
 
@@ -281,7 +281,7 @@ def over_time(days: Sequence[dt.date], series: Iterable[tuple[str, str, Sequence
             steps += [(x, before), (x, y)] if before != y else [(x, y)]
         if len(days) == 1:
             steps.append((100.0, points[0][1]))
-        lines.append(Line(name, kind, " ".join(f"{x},{y}" for x, y in steps), values[-1]))
+        lines.append(ChartLine(name, kind, " ".join(f"{x},{y}" for x, y in steps), values[-1]))
     return OverTime(
         tuple(lines),
         tuple(Tick(across(day), day_words(day)) for day in day_ticks(first, last)),
@@ -293,7 +293,7 @@ def over_time(days: Sequence[dt.date], series: Iterable[tuple[str, str, Sequence
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ChartSpan:
     """A figure on an axis with its interval; the bounds are None where it has none."""
 
     x: float
@@ -302,13 +302,13 @@ class Span:
     words: str
 
 
-def span(estimate: Estimate, words: str, lowest: float = 0.0) -> Span:
+def span(estimate: Estimate, words: str, lowest: float = 0.0) -> ChartSpan:
     """A figure on an axis from ``lowest`` to 1; what is outside stands at the end."""
 
     def place(value: float | None) -> float | None:
         return None if value is None else rounded(100 * _share(value, lowest))
 
-    return Span(rounded(100 * _share(estimate.value, lowest)), place(estimate.low), place(estimate.high), words)
+    return ChartSpan(rounded(100 * _share(estimate.value, lowest)), place(estimate.low), place(estimate.high), words)
 
 
 def _share(value: float, lowest: float) -> float:
@@ -316,7 +316,7 @@ def _share(value: float, lowest: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class DotFigure:
     """What is drawn as a dot: a name, how it is marked (dot, diamond, ring or square), the figure, and other people's
     figures in its row."""
 
@@ -359,7 +359,7 @@ class Dots:
         return self.bottom + 20
 
 
-def dots(figures: Sequence[Figure], words: str) -> Dots | None:
+def dots(figures: Sequence[DotFigure], words: str) -> Dots | None:
     """The drawing; None where no figure is defined."""
     defined = [(figure, figure.estimate) for figure in figures if figure.estimate is not None]
     if not defined:

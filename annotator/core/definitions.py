@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from annotator.core.fields import Question, questions_of
+from annotator.core.fields import FieldQuestion, questions_of
 from annotator.core.texts.markdown_diff import FENCE, HEADING
 from annotator.core.vocabulary import Labelled, Stage
 
@@ -70,7 +70,7 @@ def sections_of(text: str) -> list[Section]:
     return found[1:]  # what stands before the first heading defines nothing
 
 
-def _topic(question: Question, keys: tuple[str, ...], sections: list[Section]) -> Topic:
+def _topic(question: FieldQuestion, keys: tuple[str, ...], sections: list[Section]) -> Topic:
     names = _plain(question.names)
     at = next((i for i, section in enumerate(sections) if _plain([section.title]) & names), None)
     places = {label: _place(label, names, sections) for label in question.labels}

@@ -40,7 +40,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class FieldQuestion:
     """What one or more fields ask of people. ``names``: the headings that define it in guidelines, the first one is
     shown. ``ours``: the definition where guidelines have none. ``labels``: the answers, with our words for each."""
 
@@ -51,7 +51,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordKind:
     """A kind of record that has fields. ``item``: what adjudication calls it; ``things``: what is counted, in the
     plural."""
 
@@ -85,7 +85,7 @@ class Field:
     title: str = ""
     noun: str = ""
     legend: str = ""
-    question: Question | None = None
+    question: FieldQuestion | None = None
     has_origin: bool = False
     is_suggested: bool = False
     is_required: bool = False
@@ -124,7 +124,13 @@ class Field:
     @property
     def open_value(self) -> Any:
         """The value of a field that nobody has decided."""
-        return {Kind.TEXT: "", Kind.LABEL: "", Kind.YES_NO: None, Kind.FLAG: False, Kind.EDIT: []}[self.kind]
+        return {
+            Kind.TEXT: "",
+            Kind.LABEL: "",
+            Kind.YES_NO: None,
+            Kind.FLAG: False,
+            Kind.EDIT: [],
+        }[self.kind]
 
     @property
     def in_text(self) -> str:
@@ -138,22 +144,22 @@ class Field:
 
 # --- the declarations -----------------------------------------------------------------------------
 
-RECORDS: dict[str, Record] = {
+RECORDS: dict[str, RecordKind] = {
     record.name: record
     for record in (
-        Record("sentence", Stage.DECOMPOSE, "sentence", "sentences"),
-        Record("claim", Stage.DECOMPOSE, "claim", "claims"),
-        Record("evidence", Stage.VERIFY, "evidence", "passages"),
-        Record("stance", Stage.VERIFY, "stance", "passages"),
-        Record("verdict", Stage.VERIFY, "verdict", "claims"),
-        Record("sentence-revision", Stage.REVISE, "rewrite", "sentences"),
-        Record("claim-revision", Stage.REVISE, "handling", "claims"),
-        Record("response-revision", Stage.REVISE, "answer", "answers"),
+        RecordKind("sentence", Stage.DECOMPOSE, "sentence", "sentences"),
+        RecordKind("claim", Stage.DECOMPOSE, "claim", "claims"),
+        RecordKind("evidence", Stage.VERIFY, "evidence", "passages"),
+        RecordKind("stance", Stage.VERIFY, "stance", "passages"),
+        RecordKind("verdict", Stage.VERIFY, "verdict", "claims"),
+        RecordKind("sentence-revision", Stage.REVISE, "rewrite", "sentences"),
+        RecordKind("claim-revision", Stage.REVISE, "handling", "claims"),
+        RecordKind("response-revision", Stage.REVISE, "answer", "answers"),
     )
 }
 
 # fmt: off
-_IMPORTANCE = Question(
+_IMPORTANCE = FieldQuestion(
     "importance", ("Importance", "Importance for the answer"), "What the answer would lose without it.",
     {
         Importance.MOST: "It answers the question, or would mislead if it were wrong.",
@@ -161,7 +167,7 @@ _IMPORTANCE = Question(
         Importance.LESS: "The answer would be as good without it.",
     },
 )
-_WORTH_CHECKING = Question(
+_WORTH_CHECKING = FieldQuestion(
     "worth-checking", ("Worth checking", "Not worth", "Not worth checking"),
     "Of factual claims alone. Usually yes; no for one of two reasons.",
     {
@@ -169,7 +175,7 @@ _WORTH_CHECKING = Question(
         NotWorthReason.NOT_PUBLIC: "It may be true, but no public source could say.",
     },
 )
-_WITHOUT_EVIDENCE = Question(
+_WITHOUT_EVIDENCE = FieldQuestion(
     "without-enough-evidence", ("Without enough evidence",),
     "Keep the statement, soften it or take it out. Keeping is the default.",
 )
@@ -178,7 +184,7 @@ _SENTENCE = (
         record="sentence", name="decontext", kind=Kind.TEXT, label="Stand-alone text", title="Stand-alone sentence",
         has_origin=True, is_suggested=True, asked_when=("type", SentenceType.CHECKWORTHY), is_compared=True,
         is_measured=True, column="decontext", meaning="the stand-alone form",
-        question=Question(
+        question=FieldQuestion(
             "stand-alone", ("Stand-alone", "Stands alone", "Decontextualised sentence"),
             "The sentence as somebody understands it who sees nothing else: names in the place of “it” and “he”.",
         ),
@@ -187,7 +193,7 @@ _SENTENCE = (
         record="sentence", name="type", kind=Kind.LABEL, words=SentenceType, label="Type", title="Type of sentence",
         legend="Type of sentence", has_origin=True, is_suggested=True, is_required=True, is_compared=True,
         is_measured=True, column="type", meaning="checkworthiness", is_numbered=True,
-        question=Question(
+        question=FieldQuestion(
             "sentence", ("Type of sentence", "Sentence type", "Sentence"),
             "Does the sentence hold a statement that could be checked?",
             {
@@ -209,7 +215,7 @@ _CLAIM = (
     Field(
         record="claim", name="text", kind=Kind.TEXT, label="Text", title="Text of claim", has_origin=True,
         is_suggested=True, is_compared=True, is_measured=True, column="text", meaning="the claim",
-        question=Question(
+        question=FieldQuestion(
             "atomic-claim", ("Atomic claim", "What a claim is"),
             "One statement with one thing to find out, understood without the sentence it came from.",
         ),
@@ -218,7 +224,7 @@ _CLAIM = (
         record="claim", name="type", kind=Kind.LABEL, words=ClaimType, label="Type", title="Type of claim",
         has_origin=True, is_suggested=True, is_required=True, is_compared=True, is_measured=True, column="type",
         meaning="category of the claim", is_numbered=True, is_legend_hidden=True,
-        question=Question(
+        question=FieldQuestion(
             "claim", ("Type of claim", "Claim type", "Claim"), "What kind of statement the claim is.",
             {
                 ClaimType.FACTUAL: "It can be true or false, whoever is asked. A wrong fact is factual too.",
@@ -259,7 +265,7 @@ _STANCE = (
         legend="Stance of this passage on the claim", has_origin=True, is_suggested=True, is_required=True,
         is_compared=True, is_measured=True, column="stance", meaning="evidence against claim", is_numbered=True,
         is_legend_hidden=True,
-        question=Question(
+        question=FieldQuestion(
             "stance", ("Stance",),
             "What this passage alone says about the claim; your own knowledge and the other passages stay outside.",
             {
@@ -273,14 +279,14 @@ _STANCE = (
     Field(
         record="stance", name="reliable", kind=Kind.YES_NO, label="Reliable source", title="Source is reliable",
         noun="reliable", is_compared=True, is_measured=True,
-        question=Question(
+        question=FieldQuestion(
             "reliable", ("Reliable", "Reliable source"), "Would you quote this source to a careful reader?",
         ),
     ),
     Field(
         record="stance", name="sufficient", kind=Kind.YES_NO, label="Enough alone", title="Passage is enough alone",
         noun="sufficient", is_compared=True, is_measured=True,
-        question=Question(
+        question=FieldQuestion(
             "sufficient", ("Sufficient", "Enough alone"),
             "Does this passage alone decide the whole claim, for or against?",
         ),
@@ -291,7 +297,7 @@ _VERDICT = (
         record="verdict", name="evidence_sufficient", kind=Kind.YES_NO, label="Can this evidence decide it?",
         title="Evidence can decide it", noun="can be decided", has_origin=True, is_required=True, is_compared=True,
         is_measured=True, column="evidence_sufficient", meaning="the retrieved evidence alone can decide it",
-        question=Question(
+        question=FieldQuestion(
             "evidence-decides", ("Evidence decides", "Can this evidence decide it?"),
             "Can the passages that were found settle the claim? If not, search yourself before you answer no.",
         ),
@@ -299,7 +305,7 @@ _VERDICT = (
     Field(
         record="verdict", name="factuality", kind=Kind.LABEL, words=Factuality, label="Factuality", has_origin=True,
         is_required=True, is_compared=True, is_measured=True, column="factuality", meaning="the verdict",
-        question=Question(
+        question=FieldQuestion(
             "factuality", ("Factuality",),
             "Leave irrelevant passages aside and weigh the rest, by number and reliability.",
             {
@@ -312,7 +318,7 @@ _VERDICT = (
     Field(
         record="verdict", name="operations", kind=Kind.EDIT, label="Edit", title="Claim after the edit",
         asked_when=("factuality", Factuality.FALSE), is_compared=True, row="edit", is_measured=True,
-        question=Question(
+        question=FieldQuestion(
             "edit", ("Minimal edits", "Minimal edit", "Edit", "Edits"),
             "A false claim is mended with as few changed words as possible, and nothing is added.",
             {
@@ -335,7 +341,7 @@ _SENTENCE_REVISION = (
         record="sentence-revision", name="text", kind=Kind.TEXT, label="Text", title="Sentence of the answer",
         has_origin=True, is_compared=True, is_measured=True, column="revised",
         meaning="the mended sentence; a deleted one keeps its text",
-        question=Question(
+        question=FieldQuestion(
             "revised-sentence", ("Revised sentence",),
             "The sentence as the model wrote it, with the edits of its claims. What is true stays word for word.",
         ),
@@ -364,7 +370,7 @@ _RESPONSE_REVISION = (
     Field(
         record="response-revision", name="text", kind=Kind.TEXT, label="Text", title="Answer as a whole",
         has_origin=True, is_compared=True, is_measured=True, longest=MAX_RESPONSE,
-        question=Question(
+        question=FieldQuestion(
             "revised-answer", ("Revised answer",),
             "The sentences in their order: correct, smooth to read, nothing said twice, nothing added.",
         ),
@@ -421,9 +427,9 @@ def reason_for(question: Field) -> Field | None:
     return next((each for each in fields_of(question.record) if each.reason_of == question.name), None)
 
 
-def questions_of(stage: Stage) -> list[tuple[Question, tuple[str, ...]]]:
+def questions_of(stage: Stage) -> list[tuple[FieldQuestion, tuple[str, ...]]]:
     """What a stage asks, in the order in which it is asked last, with the keys of the fields that it asks for."""
-    found: dict[str, tuple[Question, tuple[str, ...]]] = {}
+    found: dict[str, tuple[FieldQuestion, tuple[str, ...]]] = {}
     for each in all_fields():
         if each.question is not None and RECORDS[each.record].stage == stage:
             _, keys = found.pop(each.question.key, (None, ()))

@@ -25,7 +25,7 @@ Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FileLine:
     """One line; ``offset`` is the byte at which it starts in the file."""
 
     number: int
@@ -58,7 +58,7 @@ def check_encoding(stream: BinaryIO) -> None:
         raise FileError(f"The file is in UTF-16 or UTF-32, or is no text at all. {_SAVE_AS_UTF8}")
 
 
-def read_lines(stream: BinaryIO, *, whole: bool = False) -> Iterator[Line | BadRow]:
+def read_lines(stream: BinaryIO, *, whole: bool = False) -> Iterator[FileLine | BadRow]:
     """The lines from the start of the stream; one longer than ``MAX_LINE_BYTES`` becomes a ``BadRow``.
 
     Blank lines and line breaks are left out, unless ``whole``. Raises ``FileError`` as ``check_encoding``.
@@ -83,9 +83,9 @@ def read_lines(stream: BinaryIO, *, whole: bool = False) -> Iterator[Line | BadR
         if number == 1 and raw.startswith(_UTF8_MARK):
             start, raw = len(_UTF8_MARK), raw[len(_UTF8_MARK) :]
         if whole:
-            yield Line(number, start, raw)
+            yield FileLine(number, start, raw)
         elif raw.strip():
-            yield Line(number, start, raw.rstrip(b"\r\n"))
+            yield FileLine(number, start, raw.rstrip(b"\r\n"))
 
 
 def _size(count: int) -> str:

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 
 from annotator.core.models import Benchmark
 
-MOST_NAMED = 20
+MAX_NAMED = 20
 
 
 def benchmark_named(slug: str) -> Benchmark:
@@ -24,7 +24,7 @@ def benchmark_named(slug: str) -> Benchmark:
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """That there is no such thing, and what there is instead."""
-    there = ", ".join(list(known)[:MOST_NAMED])
+    there = ", ".join(list(known)[:MAX_NAMED])
     return f"There is no {what} “{name}”. " + (f"There are: {there}." if there else "There are none yet.")
 
 

@@ -13,9 +13,9 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator
 
 from annotator.core.vocabulary import ClaimType, Importance, NotWorthReason, SentenceType
-from pipeline.claims.by_model import Split, room_for
+from pipeline.claims.by_model import SplitSentence, room_for
 from pipeline.claims.fallback import Rules
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.suggestions import DocumentText, SuggestedClaim
 from pipeline.together import together
 from pipeline.tools import Tools
@@ -70,11 +70,11 @@ class StandAlone(Answers[StandsAlone]):
     """One item for each sentence."""
 
 
-class SentenceLabels(Answers[SentenceLabel]):
+class ModelSentenceLabels(Answers[SentenceLabel]):
     """One item for each sentence."""
 
 
-class ClaimLabels(Answers[ClaimLabel]):
+class ModelClaimLabels(Answers[ClaimLabel]):
     """One item for each claim."""
 
 
@@ -85,14 +85,14 @@ class ImportanceLabels(Answers[ImportanceLabel]):
 class Labeller:
     """Labels the sentences and claims of one document, ``at_once`` of them in a call."""
 
-    def __init__(self, document: DocumentText, rules: Rules, at_once: int, tools: Tools, tally: Tally) -> None:
+    def __init__(self, document: DocumentText, rules: Rules, at_once: int, tools: Tools, tally: StepNotes) -> None:
         self._about = {"question": document.prompt, "response": document.response}
         self._rules = rules
         self._at_once = at_once
         self._tools = tools
         self._tally = tally
 
-    async def standing_alone(self, splits: Sequence[Split]) -> list[str]:
+    async def standing_alone(self, splits: Sequence[SplitSentence]) -> list[str]:
         """Each sentence as it can be understood without the others."""
         said = await self._said("decontextualise", [split.text for split in splits], StandAlone)
         return [
@@ -100,9 +100,9 @@ class Labeller:
             for item, split in zip(said, splits, strict=True)
         ]
 
-    async def sentence_types(self, splits: Sequence[Split]) -> list[SentenceType]:
+    async def sentence_types(self, splits: Sequence[SplitSentence]) -> list[SentenceType]:
         """What each sentence is."""
-        said = await self._said("checkworthy_sentences", [split.text for split in splits], SentenceLabels)
+        said = await self._said("checkworthy_sentences", [split.text for split in splits], ModelSentenceLabels)
         return [
             item.type if item else self._rules.type(split.start, split.end)
             for item, split in zip(said, splits, strict=True)
@@ -110,7 +110,7 @@ class Labeller:
 
     async def claim_types(self, claims: Sequence[str]) -> list[SuggestedClaim]:
         """What each claim is and whether it is worth checking; importance is that of the rules."""
-        said = await self._said("checkworthy_claims", claims, ClaimLabels)
+        said = await self._said("checkworthy_claims", claims, ModelClaimLabels)
         labelled = []
         for item, claim in zip(said, claims, strict=True):
             by_rules = self._rules.claim(claim)
@@ -124,14 +124,14 @@ class Labeller:
             labelled.append(SuggestedClaim(claim, item.type, worth, not_worth, by_rules.importance))
         return labelled
 
-    async def importances(self, splits: Sequence[Split], claims: Sequence[str]) -> list[Importance]:
+    async def importances(self, splits: Sequence[SplitSentence], claims: Sequence[str]) -> list[Importance]:
         """How much each sentence, then each claim, matters for the answer."""
         said = await self._said("importance", [*(split.text for split in splits), *claims], ImportanceLabels)
         by_rules = [self._rules.importance(split.start, split.end) for split in splits]
         by_rules += [self._rules.claim(claim).importance or Importance.INTERMEDIATE for claim in claims]
         return [item.importance if item else rule for item, rule in zip(said, by_rules, strict=True)]
 
-    def _rules_alone(self, split: Split) -> str:
+    def _rules_alone(self, split: SplitSentence) -> str:
         return self._rules.decontext(split.start, split.end) or " ".join(split.text.split())
 
     async def _said(self, step: str, texts: Sequence[str], form: type[Answers[Item]]) -> list[Item | None]:

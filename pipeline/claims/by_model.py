@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field
 
 from pipeline.claims.fallback import Rules
 from pipeline.metrics.text import words
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.sentences.boundaries import split_sentences
-from pipeline.sentences.places import Piece, pieces_of
+from pipeline.sentences.places import SentencePiece, pieces_of
 from pipeline.suggestions import DocumentText
 from pipeline.together import together
 from pipeline.tools import Tools
@@ -24,7 +24,7 @@ _SHORTEST_ANSWER, _LONGEST_ANSWER = 1024, 8192  # tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitSentence:
     """A piece of the response with its claims, as texts that stand alone."""
 
     start: int
@@ -52,7 +52,9 @@ class SaidClaims(BaseModel):
     claims: list[str]
 
 
-async def decompose_by_model(document: DocumentText, rules: Rules, tools: Tools, tally: Tally) -> list[Split]:
+async def decompose_by_model(
+    document: DocumentText, rules: Rules, tools: Tools, tally: StepNotes
+) -> list[SplitSentence]:
     """The pieces of the response in its order, with their claims; nothing of it is lost, whatever the model says.
 
     Counts ``answers`` (1 unless the response is empty), ``sentences`` (the pieces) and ``left`` (those that the model
@@ -87,10 +89,12 @@ async def decompose_by_model(document: DocumentText, rules: Rules, tools: Tools,
     for piece in pieces:
         if piece.said:
             claims[piece.start] = cleaned([claim for which in piece.said for claim in said[which].claims])
-    return [Split(piece.start, piece.end, piece.text, claims.get(piece.start, ())) for piece in pieces]
+    return [SplitSentence(piece.start, piece.end, piece.text, claims.get(piece.start, ())) for piece in pieces]
 
 
-async def _alone(piece: Piece, document: DocumentText, rules: Rules, tools: Tools, tally: Tally) -> tuple[str, ...]:
+async def _alone(
+    piece: SentencePiece, document: DocumentText, rules: Rules, tools: Tools, tally: StepNotes
+) -> tuple[str, ...]:
     said = await tally.ask(
         tools,
         step="decompose_sentence",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.claims.lexicon import MONTHS, verbs
-from pipeline.claims.tagging import FINITE, Tag, Token, is_plural, tag
+from pipeline.claims.tagging import FINITE, Tag, TaggedToken, is_plural, tag
 
 RELATIVES = ("which", "who", "that")
 _LONGEST_SUBJECT = 14
@@ -16,7 +16,7 @@ class Clause:
     """A sentence or a part of one that has a subject and a finite verb."""
 
     text: str
-    tokens: list[Token]
+    tokens: list[TaggedToken]
     first: int  # token where the subject begins, after an introduction ("In 1980, ")
     group: int  # token where the verb group begins, adverbs included
     verb: int  # the finite verb
@@ -67,7 +67,7 @@ def clause(text: str) -> Clause | None:
     return Clause(text, tokens, first, group, verb)
 
 
-def _after_introduction(tokens: list[Token]) -> int:
+def _after_introduction(tokens: list[TaggedToken]) -> int:
     """The token after an introduction that ends in a comma: "In 1980,", "When they merge,", "To do so,"."""
     opening = tokens[0].tag
     if opening not in (Tag.PREPOSITION, Tag.TO, Tag.SUBORDINATOR, Tag.GERUND, Tag.PARTICIPLE, Tag.ADVERB):
@@ -87,7 +87,7 @@ def _after_introduction(tokens: list[Token]) -> int:
     return 0
 
 
-def inside_date(tokens: list[Token], index: int) -> bool:
+def inside_date(tokens: list[TaggedToken], index: int) -> bool:
     """Whether the comma at ``index`` stands within a date or a number: "October 16, 1898"."""
     if not 0 < index < len(tokens) - 1:
         return False
@@ -95,7 +95,7 @@ def inside_date(tokens: list[Token], index: int) -> bool:
     return after.tag == Tag.NUMBER and (before.tag == Tag.NUMBER or before.lower in MONTHS)
 
 
-def _main_verb(tokens: list[Token], first: int) -> int | None:
+def _main_verb(tokens: list[TaggedToken], first: int) -> int | None:
     """The finite verb that belongs to the subject at ``first``, not to a relative clause within it."""
     to_skip = 0
     for index in range(first, len(tokens)):
@@ -111,7 +111,7 @@ def _main_verb(tokens: list[Token], first: int) -> int | None:
     return None
 
 
-def head(noun_phrase: list[Token]) -> str:
+def head(noun_phrase: list[TaggedToken]) -> str:
     """The head of a noun phrase: the last noun before the first preposition, comma or relative."""
     head = ""
     for token in noun_phrase:
@@ -122,7 +122,7 @@ def head(noun_phrase: list[Token]) -> str:
     return head
 
 
-def next_word(tokens: list[Token], index: int) -> int:
+def next_word(tokens: list[TaggedToken], index: int) -> int:
     """The first token from ``index`` on that is no adverb; ``len(tokens)`` when there is none."""
     while index < len(tokens) and tokens[index].tag == Tag.ADVERB:
         index += 1

@@ -9,7 +9,7 @@ from pipeline.claims.splits import statements
 from pipeline.sentences.boundaries import split_sentences
 from pipeline.suggestions import Decomposition, SuggestedClaim, SuggestedSentence
 
-_MOST_CLAIMS = 12  # more from one sentence is a list gone wrong
+_MAX_CLAIMS = 12  # more from one sentence is a list gone wrong
 
 
 def decompose(prompt: str, response: str) -> Decomposition:
@@ -45,7 +45,7 @@ def decompose(prompt: str, response: str) -> Decomposition:
 
 def _claims(decontext: str) -> list[str]:
     texts = statements(decontext)
-    if len(texts) > _MOST_CLAIMS:
+    if len(texts) > _MAX_CLAIMS:
         texts = [decontext]
     return list(dict.fromkeys(map(_finished, texts)))
 

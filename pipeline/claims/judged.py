@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator
 
-from pipeline.asking import ATTEMPTS, Asked, UnreadableAnswerError, ask
+from pipeline.asking import ATTEMPTS, Asking, UnreadableAnswerError, ask
 from pipeline.claims.on_sentences import Extracted
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.suggestions import Prejudgement
 from pipeline.tools import Tools
 from pipeline.verdict.label_confidence import written_labels
@@ -49,7 +49,7 @@ class JudgedClaims(BaseModel):
 
 
 async def judged_claims(
-    chunk: str, question: str, threshold: float, tools: Tools, tally: Tally
+    chunk: str, question: str, threshold: float, tools: Tools, tally: StepNotes
 ) -> list[Extracted] | None:
     """The claims of a chunk with their prejudgements; None if the model's answer could not be read.
 
@@ -85,7 +85,7 @@ async def judged_claims(
     ]
 
 
-def _confidences(asked: Asked[JudgedClaims], tally: Tally) -> Sequence[float | None]:
+def _confidences(asked: Asking[JudgedClaims], tally: StepNotes) -> Sequence[float | None]:
     """The probability of each claim's label; None for all if they cannot be told apart among the tokens: a claim is
     rather searched for once too often than settled by the wrong number."""
     items = asked.value.claims

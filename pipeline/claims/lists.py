@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from pipeline.claims.clauses import Clause, inside_date
 from pipeline.claims.lexicon import verbs, word_set
-from pipeline.claims.tagging import FINITE, Tag, Token
+from pipeline.claims.tagging import FINITE, Tag, TaggedToken
 
 # "a combination of A, B and C": the parts hold together.
 _WHOLES = word_set("combination mix mixture series set group variety range number sum total blend team pair")
@@ -44,16 +44,16 @@ def listed_objects(found: Clause) -> list[str]:
     return [f"{prefix}{found.text[item[0].start : item[-1].end]}" for item in items]
 
 
-def _items(tokens: list[Token], bounds: list[int]) -> list[list[Token]]:
+def _items(tokens: list[TaggedToken], bounds: list[int]) -> list[list[TaggedToken]]:
     """The tokens between the bounds, commas and a leading "and" left out."""
-    items: list[list[Token]] = []
+    items: list[list[TaggedToken]] = []
     for start, end in pairwise(bounds):
         item = [token for token in tokens[start + 1 : end] if token.text != ","]
         items.append(item[1:] if item and item[0].lower == "and" else item)
     return items
 
 
-def _first_item(found: Clause, comma: int, rest: list[list[Token]]) -> int | None:
+def _first_item(found: Clause, comma: int, rest: list[list[TaggedToken]]) -> int | None:
     """The token where the first item begins, given the other items; None when that is not plain."""
     tokens = found.tokens
     forms = verbs()
@@ -97,7 +97,7 @@ def _list_anchor(found: Clause, comma: int, *, articles: bool, complements: bool
     return None
 
 
-def _is_list_item(item: list[Token]) -> bool:
+def _is_list_item(item: list[TaggedToken]) -> bool:
     return (
         0 < len(item) <= _LONGEST_ITEM
         and not any(token.tag in (*FINITE, Tag.SUBORDINATOR) or token.lower in _EXAMPLES for token in item)
@@ -126,7 +126,7 @@ def paired_objects(found: Clause) -> list[str]:
     return [found.text[: tokens[ands[0] - 1].end], f"{prefix}{found.text[right[0].start : right[-1].end]}"]
 
 
-def _alike_before(found: Clause, end: int, right: list[Token]) -> int | None:
+def _alike_before(found: Clause, end: int, right: list[TaggedToken]) -> int | None:
     """Where the phrase before "and" begins: it opens like the one after, with the same preposition or an article."""
     for index in range(end - 2, max(found.verb, end - _LONGEST_PAIR - 1), -1):
         token, before = found.tokens[index], found.tokens[index - 1]

@@ -63,7 +63,7 @@ _CLOSED = (
 
 
 @dataclass(slots=True)
-class Token:
+class TaggedToken:
     """A word or sign: ``sentence[start:end] == text``."""
 
     text: str
@@ -76,9 +76,9 @@ class Token:
         return self.text.lower().replace("’", "'")
 
 
-def tag(sentence: str) -> list[Token]:
+def tag(sentence: str) -> list[TaggedToken]:
     """The tokens of one sentence with their word classes."""
-    tokens = [Token(match[0], match.start(), match.end()) for match in _TOKEN.finditer(sentence)]
+    tokens = [TaggedToken(match[0], match.start(), match.end()) for match in _TOKEN.finditer(sentence)]
     verb_seen = passive = subordinate = False
     for index, token in enumerate(tokens):
         token.tag = _closed_class(tokens, index) or _open_class(tokens, index, verb_seen, passive)
@@ -97,7 +97,7 @@ def is_plural(word: str) -> bool:
     return bool(_PLURAL.search(word)) and len(word) > 3
 
 
-def _closed_class(tokens: list[Token], index: int) -> Tag | None:
+def _closed_class(tokens: list[TaggedToken], index: int) -> Tag | None:
     token = tokens[index]
     lower = token.lower
     following = tokens[index + 1].lower if index + 1 < len(tokens) else ""
@@ -126,7 +126,7 @@ def _closed_class(tokens: list[Token], index: int) -> Tag | None:
     return Tag.NOMINAL if capital else None
 
 
-def _open_class(tokens: list[Token], index: int, verb_seen: bool, passive: bool) -> Tag:
+def _open_class(tokens: list[TaggedToken], index: int, verb_seen: bool, passive: bool) -> Tag:
     """Verb or not, from the form of the word and what stands beside it."""
     word = tokens[index].lower
     forms = verbs()
@@ -157,7 +157,7 @@ def _open_class(tokens: list[Token], index: int, verb_seen: bool, passive: bool)
     return Tag.GERUND if word.endswith("ing") and len(word) > 4 else Tag.NOMINAL
 
 
-def _past_form(tokens: list[Token], index: int, verb_seen: bool, passive: bool, after_object: bool) -> Tag:
+def _past_form(tokens: list[TaggedToken], index: int, verb_seen: bool, passive: bool, after_object: bool) -> Tag:
     """Whether a word in "ed", or an irregular past or participle, is a finite verb, a participle or an adjective."""
     word, after = tokens[index].lower, tokens[index + 1].lower if index + 1 < len(tokens) else ""
     before = _before(tokens, index)
@@ -174,7 +174,7 @@ def _past_form(tokens: list[Token], index: int, verb_seen: bool, passive: bool, 
     return Tag.PARTICIPLE if verb_seen or before is None or _auxiliary_follows(tokens, index) else Tag.VERB
 
 
-def _before(tokens: list[Token], index: int) -> Tag | None:
+def _before(tokens: list[TaggedToken], index: int) -> Tag | None:
     """The class of the nearest token before, adverbs aside; a closing bracket or quote counts as a noun."""
     for token in reversed(tokens[:index]):
         if token.tag == Tag.ADVERB:
@@ -183,11 +183,11 @@ def _before(tokens: list[Token], index: int) -> Tag | None:
     return None
 
 
-def _word_before(tokens: list[Token], index: int) -> str:
+def _word_before(tokens: list[TaggedToken], index: int) -> str:
     return next((token.lower for token in reversed(tokens[:index]) if token.tag != Tag.ADVERB), "")
 
 
-def _auxiliary_follows(tokens: list[Token], index: int) -> bool:
+def _auxiliary_follows(tokens: list[TaggedToken], index: int) -> bool:
     """Whether the clause goes on to an auxiliary: then "the town founded in 1820 was" has its verb there."""
     for token in tokens[index + 1 :]:
         if token.text in ",;:" or token.lower in CONJUNCTIONS or token.lower in SUBORDINATORS:
@@ -197,7 +197,7 @@ def _auxiliary_follows(tokens: list[Token], index: int) -> bool:
     return False
 
 
-def _is_past(tokens: list[Token]) -> bool:
+def _is_past(tokens: list[TaggedToken]) -> bool:
     """Whether the last finite verb is a past one."""
     last = next((token for token in reversed(tokens) if token.tag in FINITE), None)
     if last is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.tools import Tools
 
 
@@ -14,7 +14,7 @@ class VerifiableClaims(BaseModel):
     claims: list[str]
 
 
-async def verifiable_claims(window: str, question: str, tools: Tools, tally: Tally) -> list[str] | None:
+async def verifiable_claims(window: str, question: str, tools: Tools, tally: StepNotes) -> list[str] | None:
     """The claims of the sentence that is marked in the window. With a ``question`` it is put before the window, without
     one ("") the window stands alone. None if the model's answer could not be read."""
     fields = {"window": window} | ({"question": question} if question else {})

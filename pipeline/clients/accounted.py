@@ -23,13 +23,13 @@ from pipeline.clients.base import (
     PageRequest,
     Ranker,
     RankRequest,
-    Search,
+    SearchClient,
     SearchRequest,
     SearchResult,
     ServiceError,
     Usage,
 )
-from pipeline.clients.cost_meter import Answer, Hold, Kind, Meter, Store
+from pipeline.clients.cost_meter import CallKind, Hold, KeptAnswer, Meter, Store
 from pipeline.clients.pages import Absence
 
 _NOTHING = Usage()
@@ -99,7 +99,7 @@ class Account:
         except BaseException:
             await _surely(self._meter.release(hold, time.monotonic() - began))
             raise
-        answer = Answer(key, hold.kind, made.value) if made.lasting else None
+        answer = KeptAnswer(key, hold.kind, made.value) if made.lasting else None
         await _surely(self._meter.settle(hold, made.usage, time.monotonic() - began, answer))
         return made.value, False
 
@@ -145,7 +145,7 @@ class AccountedChat:
             return _Made(answers.chat_to_json(answer), answer.usage)
 
         key = answers.key_of(self._inner.provider, request)
-        value, cached = await self._account.get(key, Hold(request.step, Kind.CHAT, tokens, money), make)
+        value, cached = await self._account.get(key, Hold(request.step, CallKind.CHAT, tokens, money), make)
         return answers.chat_from_json(value, cached=cached)
 
 
@@ -153,7 +153,7 @@ class AccountedSearch:
     """A Search whose results are counted, and ``kept`` if wanted. ``price``: money for a query."""
 
     def __init__(
-        self, inner: Search, account: Account, *, provider: str, price: float = 0.0, kept: bool = True
+        self, inner: SearchClient, account: Account, *, provider: str, price: float = 0.0, kept: bool = True
     ) -> None:
         self._inner = inner
         self._kept = kept
@@ -169,7 +169,7 @@ class AccountedSearch:
             return _Made(answers.results_to_json(found), Usage(money=self._price), lasting=self._kept)
 
         key = answers.key_of(self._provider, request)
-        value, _ = await self._account.get(key, Hold(request.step, Kind.SEARCH, money=self._price), make)
+        value, _ = await self._account.get(key, Hold(request.step, CallKind.SEARCH, money=self._price), make)
         return answers.results_from_json(value)
 
 
@@ -196,7 +196,7 @@ class AccountedPages:
             return _Made(answers.page_to_json(page))
 
         key = answers.key_of("pages", request)
-        value, _ = await self._account.get(key, Hold(request.step, Kind.PAGE), make)
+        value, _ = await self._account.get(key, Hold(request.step, CallKind.PAGE), make)
         if "absent" in value:
             return Absence(value["absent"], value["lasting"])
         return answers.page_from_json(value)
@@ -222,5 +222,5 @@ class AccountedRanker:
             return _Made({"scores": [float(each) for each in await self._inner.scores(request)]})
 
         key = answers.key_of(self._provider, request)
-        value, _ = await self._account.get(key, Hold(request.step, Kind.RANK), make)
+        value, _ = await self._account.get(key, Hold(request.step, CallKind.RANK), make)
         return list(value["scores"])

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from pipeline.clients.base import ChatAnswer, FetchedPage, SearchResult, Token, Usage
+from pipeline.clients.base import ChatAnswer, FetchedPage, ModelToken, SearchResult, Usage
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -55,7 +55,7 @@ def chat_from_json(value: Mapping[str, Any], *, cached: bool) -> ChatAnswer:
     prompt_tokens, answer_tokens, money = (0, 0, 0.0) if cached else value["usage"]
     return ChatAnswer(
         text=value["text"],
-        tokens=tuple(Token(text, logprob) for text, logprob in value["tokens"]),
+        tokens=tuple(ModelToken(text, logprob) for text, logprob in value["tokens"]),
         usage=Usage(prompt_tokens, answer_tokens, money),
         cut=value["cut"],
         model=value["model"],

@@ -18,7 +18,7 @@ import httpx
 
 from pipeline.clients.accounted import Account, AccountedChat, AccountedPages, AccountedRanker, AccountedSearch
 from pipeline.clients.addresses import Allowed, Resolver, resolve
-from pipeline.clients.base import Chat, FetchedPage, PageRequest, Ranker, Search
+from pipeline.clients.base import Chat, FetchedPage, PageRequest, Ranker, SearchClient
 from pipeline.clients.chat import OpenAIChat, Prices
 from pipeline.clients.cost_meter import Meter, Store
 from pipeline.clients.embeddings import EmbeddingsRanker
@@ -80,7 +80,7 @@ class Services:
     """What a strategy calls; None: not configured."""
 
     chat: Chat | None = None
-    search: Search | None = None
+    search: SearchClient | None = None
     pages: AccountedPages | None = None
     ranker: Ranker | None = None
 
@@ -201,7 +201,7 @@ def _search(
     limiter: Limiter,
     account: Account,
     index: PassageIndex | None,
-) -> Search | None:
+) -> SearchClient | None:
     name = settings.search_provider
     if name in _SEARCHES:
         inner = _SEARCHES[name](

@@ -49,7 +49,7 @@ class ChatRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class ModelToken:
     """One token of an answer with the natural logarithm of its probability."""
 
     text: str
@@ -71,7 +71,7 @@ class ChatAnswer:
     ``max_tokens``."""
 
     text: str
-    tokens: tuple[Token, ...] = ()
+    tokens: tuple[ModelToken, ...] = ()
     usage: Usage = field(default_factory=Usage)
     cut: bool = False
     model: str = ""
@@ -105,7 +105,7 @@ class SearchResult:
     published: dt.date | None = None
 
 
-class Search(Protocol):
+class SearchClient(Protocol):
     """A search service, or a local corpus."""
 
     async def search(self, request: SearchRequest) -> Sequence[SearchResult]:
@@ -134,7 +134,7 @@ class FetchedPage:
     published: dt.date | None = None
 
 
-class Pages(Protocol):
+class PageFetcher(Protocol):
     """Fetches pages and keeps their text."""
 
     async def fetch(self, request: PageRequest) -> FetchedPage | None:

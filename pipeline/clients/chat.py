@@ -20,8 +20,8 @@ import httpx
 
 from pipeline.clients import tokens
 from pipeline.clients.answers import clean
-from pipeline.clients.base import ChatAnswer, ChatRequest, Message, ServiceError, Token, Usage
-from pipeline.clients.http import Patience, RefusedError, Service, bearer, endpoint
+from pipeline.clients.base import ChatAnswer, ChatRequest, Message, ModelToken, ServiceError, Usage
+from pipeline.clients.http import Patience, RefusedError, ServiceClient, bearer, endpoint
 from pipeline.clients.limiter import Limiter
 
 logger = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class OpenAIChat:
     ) -> None:
         self.url = endpoint(url, "chat/completions")
         self.prices = prices or Prices()
-        self._service = Service(
+        self._service = ServiceClient(
             client=client,
             limiter=limiter,
             name="The language model",
@@ -236,7 +236,7 @@ def _text(message: Mapping[str, Any]) -> str:
     return clean(str(content or message.get("refusal") or ""))
 
 
-def _tokens(logprobs: Any) -> tuple[Token, ...]:
+def _tokens(logprobs: Any) -> tuple[ModelToken, ...]:
     """The tokens of an answer: of the chat form (``content``) or the older form of two lists."""
     if not isinstance(logprobs, Mapping):
         return ()
@@ -244,7 +244,7 @@ def _tokens(logprobs: Any) -> tuple[Token, ...]:
         pairs = [(each["token"], each["logprob"]) for each in logprobs["content"]]
     else:
         pairs = list(zip(logprobs.get("tokens") or (), logprobs.get("token_logprobs") or (), strict=False))
-    return tuple(Token(clean(str(text)), max(float(value), -9999.0)) for text, value in pairs if _is_number(value))
+    return tuple(ModelToken(clean(str(text)), max(float(value), -9999.0)) for text, value in pairs if _is_number(value))
 
 
 def _is_number(value: object) -> bool:

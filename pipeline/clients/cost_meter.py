@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from pipeline.clients.base import Usage
 
 
-class Kind(StrEnum):
+class CallKind(StrEnum):
     """What was asked for."""
 
     CHAT = "chat"
@@ -25,12 +25,12 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class KeptAnswer:
     """An answer to keep. ``key``: SHA-256 of the request, in hexadecimal; ``value``: what was answered, as JSON holds
     it, without NUL and lone surrogates (see ``answers.py``)."""
 
     key: str
-    kind: Kind
+    kind: CallKind
     value: Mapping[str, Any]
 
 
@@ -39,7 +39,7 @@ class Hold:
     """What is held back for a call under way: the most it can cost."""
 
     step: str
-    kind: Kind
+    kind: CallKind
     tokens: int = 0
     money: float = 0.0
 
@@ -58,12 +58,12 @@ class Meter(Protocol):
         """Hold that much back. Raises BudgetSpentError, and holds nothing, where spent, held back and this together
         would pass the budget; or where the run was stopped meanwhile."""
 
-    async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: Answer | None) -> None:
+    async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: KeptAnswer | None) -> None:
         """The call ended well: in one transaction, give the hold back, count the call and its usage, and keep the
         answer (None: one that should not be kept). An answer kept meanwhile under the same key stays as it is."""
 
     async def release(self, hold: Hold, seconds: float) -> None:
         """The call failed, or was cancelled, after so many seconds: give the hold back."""
 
-    async def count_cached(self, step: str, kind: Kind) -> None:
+    async def count_cached(self, step: str, kind: CallKind) -> None:
         """A request was answered from the store, or by the same request under way: count it, it costs nothing."""

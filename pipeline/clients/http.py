@@ -111,7 +111,7 @@ def bearer(key: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class ServiceClient:
     """One service: how it is called, for people (``name``) and over the wire. ``key`` is never shown; ``advice`` says
     what to do when it fails for good; ``seconds`` bounds one try."""
 
@@ -217,7 +217,7 @@ class Provider:
         patience: Patience | None = None,
     ) -> None:
         self.url = self.address(url)
-        self._service = Service(
+        self._service = ServiceClient(
             client=client,
             limiter=limiter,
             name=self.NAME,

@@ -15,7 +15,7 @@ ROBOT = "Touchstone"
 SIZE = 512 * 1024  # bytes that must be read at least (section 2.5)
 KEPT = 24 * 3600.0
 KEPT_AFTER_FAULT = 300.0
-MOST_SITES = 10_000
+MAX_SITES = 10_000
 
 # Fetches a robots.txt: its text; "" where there is none; None where the site could not say.
 FetchRules = Callable[[str], Awaitable[str | None]]
@@ -62,7 +62,7 @@ class Robots:
         else:
             rules = _Rules(Protego.parse(text), now + KEPT)
         with _known_lock:
-            if len(_known) >= MOST_SITES:
+            if len(_known) >= MAX_SITES:
                 _known.clear()
             _known[site] = rules
         return rules

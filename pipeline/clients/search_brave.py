@@ -10,9 +10,9 @@ from pipeline.clients.http import Provider
 from pipeline.clients.results import day_of, items, listed, result
 
 # Longer queries are refused.
-MOST_CHARACTERS = 400
-MOST_WORDS = 50
-MOST_RESULTS = 20
+MAX_CHARACTERS = 400
+MAX_WORDS = 50
+MAX_RESULTS = 20
 # The range of "freshness" needs a beginning; nothing on the web is older.
 _FIRST_DAY = dt.date(1990, 1, 1)
 
@@ -32,7 +32,7 @@ class BraveSearch(Provider):
         ServiceError."""
         parameters = {
             "q": shortened(request.query),
-            "count": str(min(request.count, MOST_RESULTS)),
+            "count": str(min(request.count, MAX_RESULTS)),
             "text_decorations": "false",
             "result_filter": "web",
         }
@@ -56,7 +56,7 @@ class BraveSearch(Provider):
 
 def shortened(query: str) -> str:
     """The query as far as Brave takes it, cut between words."""
-    words = query.split()[:MOST_WORDS]
-    while len(words) > 1 and len(" ".join(words)) > MOST_CHARACTERS:
+    words = query.split()[:MAX_WORDS]
+    while len(words) > 1 and len(" ".join(words)) > MAX_CHARACTERS:
         words.pop()
-    return " ".join(words)[:MOST_CHARACTERS]
+    return " ".join(words)[:MAX_CHARACTERS]

@@ -13,8 +13,8 @@ from pipeline.clients.base import SearchRequest, SearchResult
 from pipeline.clients.http import Provider
 from pipeline.clients.results import day_of, items, listed, result, text_of
 
-MOST_RESULTS = 50
-MOST_CHARACTERS = 300  # CirrusSearch refuses longer queries
+MAX_RESULTS = 50
+MAX_CHARACTERS = 300  # CirrusSearch refuses longer queries
 
 
 class MediaWikiSearch(Provider):
@@ -37,8 +37,8 @@ class MediaWikiSearch(Provider):
                 "format": "json",
                 "formatversion": "2",
                 "list": "search",
-                "srsearch": request.query[:MOST_CHARACTERS],
-                "srlimit": str(min(request.count, MOST_RESULTS)),
+                "srsearch": request.query[:MAX_CHARACTERS],
+                "srlimit": str(min(request.count, MAX_RESULTS)),
                 "srprop": "snippet",
                 "meta": "siteinfo",
             }

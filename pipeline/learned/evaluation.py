@@ -18,7 +18,7 @@ from pipeline.learned.examples import ExampleDocument
 from pipeline.learned.fitting import evening_shift, group_folds, macro_f1
 from pipeline.learned.linear import chosen
 from pipeline.learned.suggester import Examples, examples_of, train_on
-from pipeline.metrics.classification import Report, classify
+from pipeline.metrics.classification import ClassificationReport, classify
 
 FOLDS = 10
 # Merging complete and partial support gives the three-label space of Factcheck-Bench (Table 4).
@@ -48,7 +48,7 @@ class Quality:
 
     documents: int
     examples: int
-    reports: tuple[Report, ...]
+    reports: tuple[ClassificationReport, ...]
     calibration_error: Spread
     interval: tuple[float, float]
 

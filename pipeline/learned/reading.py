@@ -32,7 +32,7 @@ _NUMBER_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class ReadSentence:
     """A sentence taken apart. ``stems``: content words in order; ``all``: all words in order, case folded."""
 
     text: str
@@ -48,7 +48,7 @@ class Text:
     """A passage or a claim taken apart."""
 
     text: str
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[ReadSentence, ...]
     stems: tuple[str, ...]
     set: frozenset[str]
     names: frozenset[str]
@@ -72,7 +72,7 @@ def read(text: str) -> Text:
     )
 
 
-def _sentence(text: str) -> Sentence:
+def _sentence(text: str) -> ReadSentence:
     tokens = [token.replace("’", "'") for token in _TOKEN.findall(text)]
     folded = tuple(token.casefold() for token in tokens)
     stems = tuple(stem_of(word) for word in folded if word not in FUNCTION_WORDS)
@@ -81,7 +81,7 @@ def _sentence(text: str) -> Sentence:
         for position, (token, word) in enumerate(zip(tokens, folded, strict=True))
         if position > 0 and token[0].isupper() and word not in FUNCTION_WORDS and not word[0].isdigit()
     )
-    return Sentence(text, stems, folded, names, _numbers(folded), any(word in NEGATIONS for word in folded))
+    return ReadSentence(text, stems, folded, names, _numbers(folded), any(word in NEGATIONS for word in folded))
 
 
 def _numbers(folded: Iterable[str]) -> frozenset[str]:

@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from pipeline.claims.lexicon import MODALS, word_set
 from pipeline.learned.examples import ExampleClaim, ExampleDocument, ExamplePassage
-from pipeline.learned.reading import Rarity, Row, Sentence, Text, character_grams, read, stem_of
+from pipeline.learned.reading import Rarity, ReadSentence, Row, Text, character_grams, read, stem_of
 
 _CONTRAST = word_set("however but although though myth instead contrary unlike actually false incorrect rather whereas")
 _HEDGES = word_set("may might could perhaps possibly probably likely some sometimes suggests seems unclear unknown")
@@ -174,7 +174,7 @@ def _pair_row(claim: Text, passage: ExamplePassage, rank: int, prompt: Text, rar
     return row
 
 
-def _best_sentence(claim: Text, text: Text, rarity: Rarity) -> Sentence | None:
+def _best_sentence(claim: Text, text: Text, rarity: Rarity) -> ReadSentence | None:
     """The sentence that covers most of the claim; of equals the shorter one."""
     if not text.sentences:
         return None
@@ -231,7 +231,7 @@ def _nearness(claim: Text, text: Text) -> float:
     return wanted / best
 
 
-def _sentence_row(claim: Text, sentence: Sentence | None, text: Text, rarity: Rarity, focus: Weight) -> Row:
+def _sentence_row(claim: Text, sentence: ReadSentence | None, text: Text, rarity: Rarity, focus: Weight) -> Row:
     stems = set(sentence.stems) if sentence else set()
     words = sentence.all if sentence else ()
     claim_words = {word for each in claim.sentences for word in each.all}
@@ -271,7 +271,7 @@ def _longest_common(one: Sequence[str], other: Sequence[str]) -> int:
     return row[-1]
 
 
-def _names_and_numbers(claim: Text, text: Text, sentence: Sentence | None) -> Row:
+def _names_and_numbers(claim: Text, text: Text, sentence: ReadSentence | None) -> Row:
     numbers = sentence.numbers if sentence else frozenset[str]()
     years = {each for each in claim.numbers if _is_year(each)}
     other_years = {each for each in numbers if _is_year(each)} - years

@@ -59,7 +59,7 @@ SUBJECTS: dict[SuggesterKind, Subject] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Suggested:
+class LearnedLabel:
     """A label with its calibrated probability, 0 to 1."""
 
     label: str
@@ -81,13 +81,13 @@ class Suggester:
         rows = SUBJECTS[self.kind].rows(document, self.rarity.including(_passages([document])))
         return self.model.probabilities(as_matrix(rows, self.names))
 
-    def suggest(self, document: ExampleDocument) -> list[Suggested]:
+    def suggest(self, document: ExampleDocument) -> list[LearnedLabel]:
         """One label for each passage (sentence, claim) of the document, in order."""
         found = self.probabilities(document)
         if not len(found):
             return []
         return [
-            Suggested(self.labels[label], float(row[label]))
+            LearnedLabel(self.labels[label], float(row[label]))
             for label, row in zip(self.model.choose(found), found, strict=True)
         ]
 

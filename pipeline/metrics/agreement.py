@@ -30,7 +30,7 @@ _DRAWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class RatedItem:
     """One thing that people labelled, with the document (cluster) it is from and the label of each rater.
 
     Raters are numbers or names, the same ones throughout. (A mapping's key type cannot be widened, hence Any.)
@@ -81,7 +81,7 @@ class Agreement:
 
 
 def agreement(
-    items: Iterable[Item], *, scale: Sequence[str] = (), resamples: int = RESAMPLES, seed: int = 0
+    items: Iterable[RatedItem], *, scale: Sequence[str] = (), resamples: int = RESAMPLES, seed: int = 0
 ) -> Agreement:
     """Percent agreement, Cohen's kappa, Fleiss' kappa, Krippendorff's alpha and Gwet's AC1 of nominal labels.
 
@@ -239,7 +239,7 @@ class _Table:
     left_out: int
 
     @classmethod
-    def of(cls, items: Iterable[Item], scale: Sequence[str]) -> _Table:
+    def of(cls, items: Iterable[RatedItem], scale: Sequence[str]) -> _Table:
         given = list(items)
         counted = [item for item in given if len(item.labels) > 1]
         found = {label for item in counted for label in item.labels.values()}

@@ -16,7 +16,7 @@ THRESHOLD = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedClaimLabel:
     """A claim's label and its question-answer pairs, each as one text."""
 
     label: str
@@ -35,7 +35,7 @@ def evidence_score(gold: Sequence[str], found: Sequence[str]) -> float:
 
 
 def averitec_score(
-    gold: Sequence[Checked], predicted: Sequence[Checked], *, threshold: float = THRESHOLD
+    gold: Sequence[CheckedClaimLabel], predicted: Sequence[CheckedClaimLabel], *, threshold: float = THRESHOLD
 ) -> tuple[float, list[float]]:
     """Share of the claims whose label is right and whose evidence scores above the threshold, and each claim's evidence
     score; item i of the one is item i of the other.

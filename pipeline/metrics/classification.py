@@ -22,7 +22,7 @@ class LabelScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ClassificationReport:
     """Scores over all items. Macro averages weigh every label alike that occurs in the gold or in the predictions.
 
     ``confusion[gold][predicted]`` is a count; every label that occurs is present in both directions.
@@ -36,7 +36,7 @@ class Report:
     confusion: dict[str, dict[str, int]]
 
 
-def classify(gold: Sequence[str], predicted: Sequence[str]) -> Report:
+def classify(gold: Sequence[str], predicted: Sequence[str]) -> ClassificationReport:
     """Compares two equally long sequences of labels; item i of the one is item i of the other.
 
     Raises ValueError when they differ in length or are empty.
@@ -48,14 +48,14 @@ def classify(gold: Sequence[str], predicted: Sequence[str]) -> Report:
     return classify_counts(Counter(zip(gold, predicted, strict=True)))
 
 
-def classify_counts(pairs: Counter[tuple[str, str]]) -> Report:
+def classify_counts(pairs: Counter[tuple[str, str]]) -> ClassificationReport:
     """The same from how often each pair of gold and predicted label occurs. Raises ValueError without any."""
     total = pairs.total()
     if not total:
         raise ValueError("No labels to compare: scores of nothing are not defined.")
     names = sorted({name for pair, count in pairs.items() if count for name in pair})
     scores = {name: _label_score(name, pairs) for name in names}
-    return Report(
+    return ClassificationReport(
         accuracy=sum(pairs[name, name] for name in names) / total,
         precision=_mean([score.precision for score in scores.values()]),
         recall=_mean([score.recall for score in scores.values()]),

@@ -25,7 +25,7 @@ class Cluster:
     members: tuple[int | None, ...]
 
 
-class Group(NamedTuple):
+class ClaimGroup(NamedTuple):
     """Claims of two annotators that say the same, by index: one against one, or one against several.
 
     A side is empty where that annotator has nothing like the other's claim.
@@ -61,7 +61,7 @@ def cluster(sets: Sequence[Sequence[str]], *, threshold: float) -> list[Cluster]
     return placed
 
 
-def split_or_merge(first: Sequence[str], second: Sequence[str], clusters: Sequence[Cluster]) -> list[Group]:
+def split_or_merge(first: Sequence[str], second: Sequence[str], clusters: Sequence[Cluster]) -> list[ClaimGroup]:
     """The ``clusters`` of two annotators, where an unmatched claim joins a match that it completes.
 
     It does when most of its words stand in the other annotator's one claim, and that claim is more similar to what this
@@ -70,18 +70,18 @@ def split_or_merge(first: Sequence[str], second: Sequence[str], clusters: Sequen
     """
     texts = (first, second)
     groups = [
-        Group(*(() if index is None else (index,) for index in (one, other)))
+        ClaimGroup(*(() if index is None else (index,) for index in (one, other)))
         for one, other in (each.members for each in clusters)
     ]
     while found := _completion(texts, groups):
         alone, match = found
         sides = zip(groups[match], groups[alone], strict=True)
-        groups[match] = Group(*(tuple(sorted(matched + added)) for matched, added in sides))
+        groups[match] = ClaimGroup(*(tuple(sorted(matched + added)) for matched, added in sides))
         del groups[alone]
     return groups
 
 
-def _completion(texts: tuple[Sequence[str], Sequence[str]], groups: Sequence[Group]) -> tuple[int, int] | None:
+def _completion(texts: tuple[Sequence[str], Sequence[str]], groups: Sequence[ClaimGroup]) -> tuple[int, int] | None:
     """Of all unmatched claims the one that completes a match best: its position and that of the match."""
     best, found = _TINY, None
     for alone, part in enumerate(groups):

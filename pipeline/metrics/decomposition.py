@@ -15,7 +15,7 @@ from pipeline.metrics.text import edit_distance, word_overlap
 SAME = 0.5
 
 
-class Cut(Protocol):
+class SentenceCut(Protocol):
     """A sentence with its place in the response; ``start`` and ``end`` are None where it is no substring of it."""
 
     @property
@@ -26,7 +26,7 @@ class Cut(Protocol):
     def end(self) -> int | None: ...
 
 
-def same_cuts(found: Sequence[Cut], gold: Sequence[Cut]) -> PrecisionRecall:
+def same_cuts(found: Sequence[SentenceCut], gold: Sequence[SentenceCut]) -> PrecisionRecall:
     """Sentences with exactly the same start and end. Gold sentences that are no substring of the response are left
     out: nothing could be cut like them."""
     known = [(each.start, each.end) for each in gold if each.start is not None]
@@ -34,7 +34,7 @@ def same_cuts(found: Sequence[Cut], gold: Sequence[Cut]) -> PrecisionRecall:
     return PrecisionRecall(len(shared), len(found), len(known))
 
 
-def pair_sentences(gold: Sequence[Cut], found: Sequence[Cut]) -> list[int | None]:
+def pair_sentences(gold: Sequence[SentenceCut], found: Sequence[SentenceCut]) -> list[int | None]:
     """For each gold sentence the position of the suggested one, one to one: that of the same place in the response,
     else the best match of its text; None where there is none."""
     by_place: dict[tuple[int | None, int | None], int] = {

@@ -16,7 +16,7 @@ GAMMA = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class ClaimCounts:
     """The claims of one answer: ``supported`` of all ``claims``. Raises ValueError where that cannot be."""
 
     supported: int
@@ -27,13 +27,13 @@ class Counts:
             raise ValueError(f"{self.supported} supported of {self.claims} claims: not possible.")
 
 
-def precision(counts: Counts) -> float:
+def precision(counts: ClaimCounts) -> float:
     """Share of the claims that are supported, 0 to 1 (FActScore; VeriScore 2.4 and FastFact equation 2). An answer
     without a claim has 0: it holds no supported fact."""
     return counts.supported / counts.claims if counts.claims else 0.0
 
 
-def domain_k(answers: Sequence[Counts]) -> float:
+def domain_k(answers: Sequence[ClaimCounts]) -> float:
     """K of a domain: the median number of claims over all models' answers in it (VeriScore 2.4).
 
     Raises ValueError without an answer.
@@ -43,7 +43,7 @@ def domain_k(answers: Sequence[Counts]) -> float:
     return float(median(each.claims for each in answers))
 
 
-def f1_at_k(counts: Counts, k: float) -> float:
+def f1_at_k(counts: ClaimCounts, k: float) -> float:
     """Harmonic mean of precision and recall min(S / K, 1); 0 where nothing is supported (VeriScore 2.4).
 
     Raises ValueError unless K is greater than 0.
@@ -53,7 +53,7 @@ def f1_at_k(counts: Counts, k: float) -> float:
     return _harmonic(precision(counts), min(counts.supported / k, 1.0)) if counts.supported else 0.0
 
 
-def f1_at_k_prime(counts: Counts, k_prime: float, gamma: float = GAMMA) -> float:
+def f1_at_k_prime(counts: ClaimCounts, k_prime: float, gamma: float = GAMMA) -> float:
     """The same with a recall that falls alike for too few and too many supported claims,
     ``2 / (1 + exp(gamma |S - K'|))``.
 

@@ -14,7 +14,7 @@ _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledSpan:
     """One thing with its gold and its predicted label, and the document (cluster) it is from."""
 
     cluster: Hashable
@@ -34,7 +34,7 @@ class Labelling:
     confusion: dict[str, dict[str, int]]
 
 
-def labelling(items: Sequence[Labelled], *, resamples: int = RESAMPLES, seed: int = 0) -> Labelling:
+def labelling(items: Sequence[LabelledSpan], *, resamples: int = RESAMPLES, seed: int = 0) -> Labelling:
     """The scores of all items with 95% intervals by bootstrap over clusters.
 
     ``confusion[gold][predicted]`` is a count; every label that occurs is present in both directions. In a resample, as

@@ -15,13 +15,13 @@ _Floats = NDArray[np.float64]
 Cluster = TypeVar("Cluster", bound=Hashable)
 SHUFFLES = 2000
 # From so many items on McNemar's test goes by the normal distribution.
-MOST_EXACT = 2000
+MAX_EXACT = 2000
 # Random signs held in memory at once; about 30 MB.
 _SIGNS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PairedDifference:
     """First minus second, and the two-sided p-value of its being chance."""
 
     value: float
@@ -33,7 +33,7 @@ def mcnemar(first_only: int, second_only: int) -> float:
     binomial instead of chi-square, so that few items do no harm). 1 without such items."""
     number, fewer = first_only + second_only, min(first_only, second_only)
     # Whole numbers, so that many items lose nothing to rounding before the one division.
-    if number > MOST_EXACT:
+    if number > MAX_EXACT:
         return _normal(number, fewer)
     tail = sum(comb(number, each) for each in range(fewer + 1))
     return min(1.0, float(Fraction(2 * tail, 2**number)))
@@ -52,7 +52,7 @@ def randomisation(
     *,
     shuffles: int = SHUFFLES,
     seed: int = 0,
-) -> list[Difference | None]:
+) -> list[PairedDifference | None]:
     """Approximate randomisation (Noreen 1989; Yeh 2000): the sums of a cluster (a document) are given to the two
     systems at random, again and again; p is the share of differences at least as great as the one observed, the
     observed one counted in. Whole clusters change hands, since the items of one document hang together.
@@ -82,6 +82,6 @@ def randomisation(
             # A hair's breadth, since the same sum in another order is not the same float.
             beyond[place] += int((np.abs(np.nan_to_num(drawn)) >= abs(observed[place]) - 1e-12).sum())
     return [
-        None if np.isnan(value) else Difference(value, float((1 + count) / (1 + shuffles)))
+        None if np.isnan(value) else PairedDifference(value, float((1 + count) / (1 + shuffles)))
         for value, count in zip(observed, beyond, strict=True)
     ]

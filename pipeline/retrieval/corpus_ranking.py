@@ -41,7 +41,7 @@ class PassageIndex:
     def build(cls, pages: Iterable[Page]) -> Self:
         """Cuts pages into passages and indexes them; near-duplicates of an earlier passage are left out."""
         texts, sources = BytesIO(), BytesIO()
-        collected = _Collected(texts, sources)
+        collected = _CollectedHits(texts, sources)
         collected.read(pages)
         return cls(collected.found(texts.getvalue(), sources.getvalue()), collected.postings())
 
@@ -50,7 +50,7 @@ class PassageIndex:
         """As ``build``, into files of an empty folder: little more than the numbers of the words is held in memory
         meanwhile. Raises OSError."""
         with (folder / TEXTS).open("wb") as texts, (folder / SOURCES).open("wb") as sources:
-            collected = _Collected(texts, sources)
+            collected = _CollectedHits(texts, sources)
             collected.read(pages)
         found, postings = collected.found(b"", b""), collected.postings()
         if postings is not None:
@@ -95,7 +95,7 @@ class PassageIndex:
         return chosen
 
 
-class _Collected:
+class _CollectedHits:
     """Passages on their way into an index: texts and sources into files, the rest into arrays."""
 
     def __init__(self, texts: BinaryIO, sources: BinaryIO) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from pipeline.claims.lexicon import FUNCTION_WORDS
-from pipeline.claims.tagging import FINITE, Tag, Token, tag
+from pipeline.claims.tagging import FINITE, Tag, TaggedToken, tag
 from pipeline.sentences.boundaries import split_sentences
 
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
@@ -31,7 +31,7 @@ def named(text: str) -> str:
     return " ".join(found.values())
 
 
-def _is_name(tokens: list[Token], position: int, elsewhere: set[str]) -> bool:
+def _is_name(tokens: list[TaggedToken], position: int, elsewhere: set[str]) -> bool:
     token = tokens[position]
     if not _is_capitalised(token):
         return False
@@ -43,6 +43,6 @@ def _is_name(tokens: list[Token], position: int, elsewhere: set[str]) -> bool:
     return token.text in elsewhere or opens_a_name
 
 
-def _is_capitalised(token: Token) -> bool:
+def _is_capitalised(token: TaggedToken) -> bool:
     """Whether a word has a large letter where a name has one: "Utah", "iPhone", "COVID-19"; not "I"."""
     return any(letter.isupper() for letter in token.text) and token.text != "I"

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
 
-from pipeline.clients.base import FetchedPage, PageRequest, Pages, SearchRequest, SearchResult, ServiceError
+from pipeline.clients.base import FetchedPage, PageFetcher, PageRequest, SearchRequest, SearchResult, ServiceError
 from pipeline.clients.search_corpus import CorpusSearch
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.retrieval.corpus_ranking import PER_CLAIM, content_hash
 from pipeline.retrieval.passages import SENTENCE_LENGTH, STRIDE, WINDOW, passages, without_near_duplicates
 from pipeline.retrieval.ranking import Ranked, ranked
@@ -25,7 +25,7 @@ from pipeline.tools import Tools
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class SearchReach:
     """How much is looked at and how much is kept: pages a query, sentences of a passage, how far one passage begins
     behind the other, characters of a sentence, passages a page, passages a claim."""
 
@@ -56,7 +56,7 @@ class _Cut:
 
 
 async def evidence_for(
-    queries: Sequence[str], before: dt.date | None, reach: Reach, tools: Tools, tally: Tally
+    queries: Sequence[str], before: dt.date | None, reach: SearchReach, tools: Tools, tally: StepNotes
 ) -> list[RetrievedEvidence]:
     """The best passages over all queries, which take turns: the best of each, then the second of each.
 
@@ -79,7 +79,7 @@ async def evidence_for(
 class _Looking:
     """The search for one claim's evidence: its queries share the pages that they lead to."""
 
-    def __init__(self, before: dt.date | None, reach: Reach, tools: Tools, tally: Tally) -> None:
+    def __init__(self, before: dt.date | None, reach: SearchReach, tools: Tools, tally: StepNotes) -> None:
         self.before = before
         self.reach = reach
         self.tools = tools
@@ -139,7 +139,7 @@ class _Looking:
         read = await self.fetched[hit.url]
         return read if read.page else None
 
-    async def _fetched(self, pages: Pages, url: str) -> _Read:
+    async def _fetched(self, pages: PageFetcher, url: str) -> _Read:
         try:
             page = await pages.fetch(PageRequest("fetch", url))
         except ServiceError as error:

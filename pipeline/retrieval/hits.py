@@ -6,12 +6,12 @@ import datetime as dt
 from collections.abc import Sequence
 
 from pipeline.clients.base import SearchRequest, SearchResult
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.suggestions import DocumentText
 from pipeline.tools import Tools
 
 
-async def hits(query: str, count: int, document: DocumentText, tools: Tools, tally: Tally) -> list[SearchResult]:
+async def hits(query: str, count: int, document: DocumentText, tools: Tools, tally: StepNotes) -> list[SearchResult]:
     """At most ``count`` hits, best first, none of them known to be published on or after the document's reference date.
     Without a search service those of the benchmark's corpus, counted as ``local``: that is no call.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from pipeline.clients.base import FetchedPage, PageRequest, SearchResult, ServiceError
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.retrieval.corpus_ranking import content_hash
 from pipeline.retrieval.entities import named
 from pipeline.retrieval.hits import hits, is_early_enough
@@ -20,7 +20,7 @@ NOTHING_FOUND = "Nothing was found."
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class LookUpReach:
     """How far one question looks: hits of a search, sentences of a window, share of a snippet's words in it."""
 
     results: int
@@ -29,7 +29,7 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LookedUp:
     """What one question led to. ``evidence``: what the answer rests on, None where that is no single passage.
     ``failure``: the search service could not be asked."""
 
@@ -40,7 +40,7 @@ class Found:
     failure: ServiceError | None = None
 
 
-class Choice(BaseModel):
+class ChosenDocument(BaseModel):
     """The document that answers best, by its number; None: none does. ``answer`` is the answer all the same."""
 
     document: int | None = None
@@ -53,7 +53,9 @@ class Answered(BaseModel):
     answer: str = Field(min_length=1)
 
 
-async def look_up(question: str, claim: str, document: DocumentText, reach: Reach, tools: Tools, tally: Tally) -> Found:
+async def look_up(
+    question: str, claim: str, document: DocumentText, reach: LookUpReach, tools: Tools, tally: StepNotes
+) -> LookedUp:
     """Search for one question of a claim and answer it. A search that fails is noted and finds nothing; the caller
     decides what a claim without any is worth."""
     query = f"{question} {claim}"
@@ -61,27 +63,27 @@ async def look_up(question: str, claim: str, document: DocumentText, reach: Reac
         query, found = await _hits(query, document, reach.results, tools, tally)
     except ServiceError as error:
         tally.note("search", f"The search for “{question}” failed: {error}")
-        return Found(question, query, NOTHING_FOUND, failure=error)
+        return LookedUp(question, query, NOTHING_FOUND, failure=error)
     while found:
         tally.counts["lists"] += 1
         choice = await _choose(question, found, tools, tally)
         if choice.document is None:
             # The answer then rests on the list of hits as a whole, which is no passage that one could judge.
-            return Found(question, query, choice.answer.strip() or NOTHING_FOUND)
+            return LookedUp(question, query, choice.answer.strip() or NOTHING_FOUND)
         tally.counts["chosen"] += 1
         hit = found[choice.document - 1]
         page = await _page(hit, tools, tally)
         if page is None or is_early_enough(page.published, document):
             evidence = _evidence(hit, page, query, reach)
-            return Found(question, query, await _answer(question, evidence, tools, tally), evidence)
+            return LookedUp(question, query, await _answer(question, evidence, tools, tally), evidence)
         # The service did not know its date, the page does: it is as if it had not been found.
         tally.counts["too_late"] += 1
         found = [each for each in found if each is not hit]
-    return Found(question, query, NOTHING_FOUND)
+    return LookedUp(question, query, NOTHING_FOUND)
 
 
 async def _hits(
-    query: str, document: DocumentText, count: int, tools: Tools, tally: Tally
+    query: str, document: DocumentText, count: int, tools: Tools, tally: StepNotes
 ) -> tuple[str, list[SearchResult]]:
     """The hits of a query, of its names alone where it has none; with the query that was the last."""
     tally.counts["searched"] += 1
@@ -93,7 +95,7 @@ async def _hits(
     return names, await hits(names, count, document, tools, tally)
 
 
-async def _choose(question: str, found: Sequence[SearchResult], tools: Tools, tally: Tally) -> Choice:
+async def _choose(question: str, found: Sequence[SearchResult], tools: Tools, tally: StepNotes) -> ChosenDocument:
     choice = await tally.ask(
         tools,
         step="choose_document",
@@ -105,17 +107,17 @@ async def _choose(question: str, found: Sequence[SearchResult], tools: Tools, ta
                 for number, hit in enumerate(found, start=1)
             ),
         },
-        form=Choice,
+        form=ChosenDocument,
         instead="The first hit was read.",
         max_tokens=512,
     )
     if choice is None:
-        return Choice(document=1)
+        return ChosenDocument(document=1)
     known = choice.document is not None and 1 <= choice.document <= len(found)
-    return choice if known else Choice(document=None, answer=choice.answer)
+    return choice if known else ChosenDocument(document=None, answer=choice.answer)
 
 
-async def _page(hit: SearchResult, tools: Tools, tally: Tally) -> FetchedPage | None:
+async def _page(hit: SearchResult, tools: Tools, tally: StepNotes) -> FetchedPage | None:
     """The hit's page, None where it cannot be had. A passage of the local corpus has been read already."""
     if tools.pages is None or tools.search is None or not hit.url:
         return None
@@ -127,7 +129,7 @@ async def _page(hit: SearchResult, tools: Tools, tally: Tally) -> FetchedPage | 
         return None
 
 
-def _evidence(hit: SearchResult, page: FetchedPage | None, query: str, reach: Reach) -> RetrievedEvidence:
+def _evidence(hit: SearchResult, page: FetchedPage | None, query: str, reach: LookUpReach) -> RetrievedEvidence:
     """The window of the page around the snippet; the snippet where there is none; the page's opening without either."""
     window = page and window_of(page.text, hit.snippet, sentences=reach.sentences, share=reach.share)
     if page and not window and not hit.snippet.strip():
@@ -145,7 +147,7 @@ def _evidence(hit: SearchResult, page: FetchedPage | None, query: str, reach: Re
     )
 
 
-async def _answer(question: str, evidence: RetrievedEvidence, tools: Tools, tally: Tally) -> str:
+async def _answer(question: str, evidence: RetrievedEvidence, tools: Tools, tally: StepNotes) -> str:
     answered = await tally.ask(
         tools,
         step="answer",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.clients.base import FetchedPage, PageRequest, SearchResult, ServiceError
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.retrieval.corpus_ranking import content_hash
 from pipeline.retrieval.hits import is_early_enough
 from pipeline.retrieval.page_chunks import page_chunks
@@ -19,7 +19,7 @@ from pipeline.tools import Tools
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PageCut:
     """How pages are cut and how much of them is kept: words of a chunk, words that two share, chunks a claim."""
 
     length: int
@@ -28,14 +28,14 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chunk:
+class _PageChunk:
     text: str
     hit: SearchResult
     page: FetchedPage | None
 
 
 async def page_evidence(
-    claim: str, found: Sequence[SearchResult], cut: Cut, document: DocumentText, tools: Tools, tally: Tally
+    claim: str, found: Sequence[SearchResult], cut: PageCut, document: DocumentText, tools: Tools, tally: StepNotes
 ) -> list[RetrievedEvidence]:
     """The best chunks, best first; only such as share a word with the claim.
 
@@ -52,10 +52,10 @@ def _best(
     claim: str,
     found: Sequence[SearchResult],
     read: Sequence[tuple[SearchResult, FetchedPage | None]],
-    cut: Cut,
+    cut: PageCut,
     document: DocumentText,
 ) -> list[RetrievedEvidence]:
-    chunks: dict[str, _Chunk] = {}  # two addresses may show one text
+    chunks: dict[str, _PageChunk] = {}  # two addresses may show one text
     for hit, page in read:
         if page is None:
             # A corpus may have given several passages of one page.
@@ -68,14 +68,14 @@ def _best(
             texts = []
         for text in texts:
             if text:
-                chunks.setdefault(text, _Chunk(text, hit, page))
+                chunks.setdefault(text, _PageChunk(text, hit, page))
     listed = list(chunks.values())
     scores = lexical_scores(claim, [each.text for each in listed])
     best = sorted(range(len(listed)), key=lambda position: (-scores[position], position))[: cut.most]
     return [_evidence(listed[position], claim, scores[position]) for position in best if scores[position] > 0]
 
 
-async def _page(hit: SearchResult, tools: Tools, tally: Tally) -> FetchedPage | None:
+async def _page(hit: SearchResult, tools: Tools, tally: StepNotes) -> FetchedPage | None:
     if tools.pages is None or tools.search is None or not hit.url:
         return None
     tally.counts["pages"] += 1
@@ -86,7 +86,7 @@ async def _page(hit: SearchResult, tools: Tools, tally: Tally) -> FetchedPage | 
         return None
 
 
-def _evidence(chunk: _Chunk, claim: str, score: float) -> RetrievedEvidence:
+def _evidence(chunk: _PageChunk, claim: str, score: float) -> RetrievedEvidence:
     hit, page = chunk.hit, chunk.page
     return RetrievedEvidence(
         passage=chunk.text,

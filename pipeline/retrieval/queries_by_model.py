@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from pipeline.metrics.text import words
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.retrieval.corpus_ranking import stems
 from pipeline.retrieval.queries import query_for
 from pipeline.suggestions import ClaimText, DocumentText
@@ -24,7 +24,7 @@ class Queries(BaseModel):
 
 
 async def queries_by_model(
-    claim: ClaimText, document: DocumentText, *, most: int, similarity: float, tools: Tools, tally: Tally
+    claim: ClaimText, document: DocumentText, *, most: int, similarity: float, tools: Tools, tally: StepNotes
 ) -> list[str]:
     """At most ``most`` queries, each less than ``similarity`` like those before it; the claim itself where the model's
     cannot be read. Never empty."""

@@ -9,7 +9,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from pipeline.metrics.text import words
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.sentences.boundaries import split_sentences
 from pipeline.suggestions import DocumentText, QuestionAnswer
 from pipeline.tools import Tools
@@ -53,7 +53,7 @@ class Rephrasings(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class NextQuestion:
     """``question``: what to ask next, "" if nothing. ``settled``: whether the claim is seen to be true or false
     already; None: neither."""
 
@@ -81,7 +81,7 @@ def as_text(chain: Sequence[QuestionAnswer]) -> str:
     )
 
 
-async def first_question(claim: str, told: str, tools: Tools, tally: Tally) -> str:
+async def first_question(claim: str, told: str, tools: Tools, tally: StepNotes) -> str:
     """The question to begin with; where the model's cannot be read, whether the claim is so."""
     asked = await tally.ask(
         tools,
@@ -95,7 +95,9 @@ async def first_question(claim: str, told: str, tools: Tools, tally: Tally) -> s
     return one_question(asked.question) if asked else f"Is it correct that {claim.strip().rstrip('.')}?"
 
 
-async def next_question(claim: str, told: str, chain: Sequence[QuestionAnswer], tools: Tools, tally: Tally) -> Next:
+async def next_question(
+    claim: str, told: str, chain: Sequence[QuestionAnswer], tools: Tools, tally: StepNotes
+) -> NextQuestion:
     """What is still missing after these answers, as one question, or that nothing is."""
     asked = await tally.ask(
         tools,
@@ -107,15 +109,15 @@ async def next_question(claim: str, told: str, chain: Sequence[QuestionAnswer], 
         max_tokens=256,
     )
     if asked is None:
-        return Next()
+        return NextQuestion()
     if asked.settled != "no":
-        return Next(settled=asked.settled == "true")
+        return NextQuestion(settled=asked.settled == "true")
     question = one_question(asked.question)
     # The same question would find the same page.
-    return Next() if is_among(question, [link.question for link in chain]) else Next(question=question)
+    return NextQuestion() if is_among(question, [link.question for link in chain]) else NextQuestion(question=question)
 
 
-async def rephrasings(question: str, count: int, tools: Tools, tally: Tally) -> list[str]:
+async def rephrasings(question: str, count: int, tools: Tools, tally: StepNotes) -> list[str]:
     """At least ``count`` other ways to put a question, if the model finds so many; none equals it or another."""
     asked = await tally.ask(
         tools,

@@ -20,7 +20,7 @@ from pipeline.retrieval.corpus_ranking import stems
 _SATURATION, _LENGTH = 1.5, 0.75
 _MEANING = 0.5  # its share of the fused score
 # A long page has thousands of passages; so many, the best by words, are compared by meaning.
-MOST_BY_MEANING = 200
+MAX_BY_MEANING = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ async def ranked(query: str, passages: Sequence[str], ranker: Ranker | None, ste
     by_words = _ordered(await asyncio.to_thread(lexical_scores, query, passages))
     if ranker is None or len(passages) < 2:
         return by_words
-    compared = [each.position for each in by_words[:MOST_BY_MEANING]]
+    compared = [each.position for each in by_words[:MAX_BY_MEANING]]
     texts = tuple(passages[position] for position in compared)
     scores = await ranker.scores(RankRequest(step=step, query=query, texts=texts))
     by_meaning = [Ranked(compared[each.position], each.score) for each in _ordered(list(scores))]

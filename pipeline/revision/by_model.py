@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from annotator.core.vocabulary import Factuality
 from pipeline.claims.by_model import room_for
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.suggestions import CheckedClaim, DocumentText
 from pipeline.together import both
 from pipeline.tools import Tools
@@ -21,7 +21,7 @@ class Revised(BaseModel):
 
 
 async def revise_by_model(
-    document: DocumentText, claims: Sequence[CheckedClaim], tools: Tools, tally: Tally
+    document: DocumentText, claims: Sequence[CheckedClaim], tools: Tools, tally: StepNotes
 ) -> tuple[str, str]:
     """The response revised with and without the model knowing the question; as it is, without a call, where no claim
     was changed. Counts ``mended``: 1 if the model was asked."""
@@ -45,7 +45,7 @@ def _stands(claim: CheckedClaim) -> bool:
     return claim.factuality == Factuality.TRUE or claim.revised != claim.text
 
 
-async def _revised(step: str, response: str, fields: dict[str, str], tools: Tools, tally: Tally) -> str:
+async def _revised(step: str, response: str, fields: dict[str, str], tools: Tools, tally: StepNotes) -> str:
     said = await tally.ask(
         tools,
         step=step,

@@ -21,13 +21,13 @@ from annotator.core.models import CachedAnswer, PageSnapshot, PipelineRun, RunIt
 from annotator.core.vocabulary import OPEN_STATES, RunState
 from pipeline.clients import answers
 from pipeline.clients.base import BudgetSpentError, FetchedPage, Usage
-from pipeline.clients.cost_meter import Answer, Hold, Kind
+from pipeline.clients.cost_meter import CallKind, Hold, KeptAnswer
 from pipeline.runs.bridge import Bridge
 from pipeline.runs.db_retry import persistently
 
 # Seconds between two tries of a call that waits for others to give back what they hold.
 WAIT = 0.25
-_COLUMN = {Kind.CHAT: "chats", Kind.SEARCH: "searches", Kind.PAGE: "pages", Kind.RANK: "rankings"}
+_COLUMN = {CallKind.CHAT: "chats", CallKind.SEARCH: "searches", CallKind.PAGE: "pages", CallKind.RANK: "rankings"}
 
 
 class RunStoppedError(BudgetSpentError):
@@ -54,10 +54,10 @@ def kept_answer(key: str) -> Mapping[str, Any] | None:
     return None if text is None else {name: each for name, each in value.items() if name != "snapshot"} | {"text": text}
 
 
-def keep_answer(answer: Answer) -> None:
+def keep_answer(answer: KeptAnswer) -> None:
     """Keep an answer; one that is kept under its key stays. Inside the caller's transaction."""
     value = dict(answer.value)
-    if answer.kind == Kind.PAGE and "text" in value:
+    if answer.kind == CallKind.PAGE and "text" in value:
         snapshot = snapshot_of(answers.page_from_json(value))
         del value["text"]
         value["snapshot"] = snapshot.public_id
@@ -109,7 +109,7 @@ class RunMeter:
                 return
             await asyncio.sleep(WAIT)
 
-    async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: Answer | None) -> None:
+    async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: KeptAnswer | None) -> None:
         """The call ended well: count it, give back what was held, keep the answer, in one transaction."""
         await self._do(partial(self._settle, hold, usage, seconds, answer))
 
@@ -117,7 +117,7 @@ class RunMeter:
         """The call failed: give back what was held."""
         await self._do(partial(self._settle, hold, None, seconds, None))
 
-    async def count_cached(self, step: str, kind: Kind) -> None:
+    async def count_cached(self, step: str, kind: CallKind) -> None:
         """A call was answered from the store; written by ``flush``, since it costs nothing."""
         if self._stopped:
             raise RunStoppedError(self._stopped)
@@ -174,7 +174,7 @@ class RunMeter:
                 f"{run.budget_money:.4f} are spent."
             )
 
-    def _settle(self, hold: Hold, usage: Usage | None, seconds: float, answer: Answer | None) -> None:
+    def _settle(self, hold: Hold, usage: Usage | None, seconds: float, answer: KeptAnswer | None) -> None:
         used = usage or Usage()
         tokens = used.prompt_tokens + used.answer_tokens
         with transaction.atomic():

@@ -11,7 +11,7 @@ from annotator.core.models import Corpus, CorpusPage, PipelineRun
 from annotator.suggestions.queries.services import CORPUS, service_settings
 from pipeline.clients.assemble import ServiceSettings, open_services, problems
 from pipeline.clients.base import FetchedPage, PageRequest, Usage
-from pipeline.clients.cost_meter import Hold, Kind
+from pipeline.clients.cost_meter import CallKind, Hold
 from pipeline.prompts import Prompt
 from pipeline.retrieval.corpus_ranking import PassageIndex
 from pipeline.runs.bridge import Bridge
@@ -65,7 +65,7 @@ class CorpusPages:
 
     async def fetch(self, request: PageRequest) -> FetchedPage | None:
         """The page's text as it was imported; None for an address that the corpus does not have."""
-        hold = Hold(request.step, Kind.PAGE)
+        hold = Hold(request.step, CallKind.PAGE)
         await self._meter.reserve(hold)
         began = monotonic()
         page = await self._bridge.do(partial(persistently, partial(_corpus_page, self._corpus_id, request.url)))

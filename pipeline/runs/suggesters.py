@@ -28,7 +28,7 @@ from annotator.core.models import (
     Stance,
     StanceSuggestion,
 )
-from annotator.core.queries.gold import Scope
+from annotator.core.queries.gold import GoldScope
 from annotator.core.vocabulary import (
     AnnotationKind,
     AnnotationState,
@@ -78,7 +78,7 @@ def train_suggesters(benchmark_id: int) -> int:
     benchmark = Benchmark.objects.filter(pk=benchmark_id).first()
     if benchmark is None:
         return 0
-    ids = list(Scope(benchmark).documents().order_by("pk").values_list("pk", flat=True))
+    ids = list(GoldScope(benchmark).documents().order_by("pk").values_list("pk", flat=True))
     wanted = [
         (kind, readiness.learnable)
         for kind, readiness in readiness_of(benchmark).items()

@@ -48,7 +48,7 @@ _LONGEST_WORD = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SentenceSpan:
     """A piece of a text: ``text == response[start:end]``, without outer white space."""
 
     start: int
@@ -56,9 +56,9 @@ class Span:
     text: str
 
 
-def split_sentences(text: str) -> list[Span]:
+def split_sentences(text: str) -> list[SentenceSpan]:
     """The sentences of ``text`` in order, not overlapping. A list item keeps its marker; blank text has none."""
-    spans: list[Span] = []
+    spans: list[SentenceSpan] = []
     for block_start, block_end, is_code in _blocks(text):
         pieces = [(block_start, block_end)] if is_code else _sentences(text, block_start, block_end)
         for raw_start, raw_end in pieces:
@@ -69,11 +69,11 @@ def split_sentences(text: str) -> list[Span]:
             end = start + len(piece)
             if spans and _is_one(text, spans[-1], start, piece):
                 start = spans.pop().start
-            spans.append(Span(start, end, text[start:end]))
+            spans.append(SentenceSpan(start, end, text[start:end]))
     return spans
 
 
-def _is_one(text: str, before: Span, start: int, piece: str) -> bool:
+def _is_one(text: str, before: SentenceSpan, start: int, piece: str) -> bool:
     """Whether a piece goes with the one before it: closing signs, "(1969).", or what a number within a line opens."""
     if text[before.end : start].strip(" \t"):
         return False

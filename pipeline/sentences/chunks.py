@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.sentences.boundaries import Span
+from pipeline.sentences.boundaries import SentenceSpan
 
 WHOLE = 0  # the stride that takes the whole response at once
 
 
-def chunks(spans: Sequence[Span], stride: int) -> list[Sequence[Span]]:
+def chunks(spans: Sequence[SentenceSpan], stride: int) -> list[Sequence[SentenceSpan]]:
     """The sentences in runs of ``stride``, the last one shorter; in one run for ``WHOLE``. No sentences, no chunk."""
     if not spans:
         return []

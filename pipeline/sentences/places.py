@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.metrics.text import token_f1, words
-from pipeline.sentences.boundaries import LIST_MARKER, Span, split_sentences
+from pipeline.sentences.boundaries import LIST_MARKER, SentenceSpan, split_sentences
 
 # A reworded sentence is taken for one of the response if so much of their words is shared.
 LEAST_ALIKE = 0.6
@@ -22,13 +22,13 @@ LEAST_WITHIN = 0.8
 # Longer than this, and made of more sentences than that, is no sentence: the model did not split. A reference of many
 # abbreviations is many sentences by rules, but short.
 _LONGEST_JOINED = 400  # characters
-_MOST_JOINED = 4
-_MOST_REWORDED = 3
+_MAX_JOINED = 4
+_MAX_REWORDED = 3
 _WORD = re.compile(r"\w")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SentencePiece:
     """``text == response[start:end]``. ``said``: which of the model's sentences it is, from 0: one, none, or several
     where the model made more sentences of one."""
 
@@ -38,7 +38,7 @@ class Piece:
     said: tuple[int, ...] = ()
 
 
-def pieces_of(response: str, said: Sequence[str], spans: Sequence[Span] | None = None) -> list[Piece]:
+def pieces_of(response: str, said: Sequence[str], spans: Sequence[SentenceSpan] | None = None) -> list[SentencePiece]:
     """The response in pieces, in its order, without overlap. ``spans`` are its sentences by rules."""
     spans = split_sentences(response) if spans is None else spans
     taken: list[tuple[int, int, int]] = []  # start, end, which
@@ -48,7 +48,7 @@ def pieces_of(response: str, said: Sequence[str], spans: Sequence[Span] | None =
         place = _exact(response, sentence, cursor, taken)
         if place is None:
             reworded.append(which)
-        elif place[1] - place[0] <= _LONGEST_JOINED or _joined(place, spans) <= _MOST_JOINED:
+        elif place[1] - place[0] <= _LONGEST_JOINED or _joined(place, spans) <= _MAX_JOINED:
             taken.append((*_widened(response, place, spans, taken), which))
             cursor = place[1]
     unplaced: list[int] = []
@@ -57,14 +57,14 @@ def pieces_of(response: str, said: Sequence[str], spans: Sequence[Span] | None =
             taken.append((*place, which))
         else:
             unplaced.append(which)
-    pieces = [Piece(start, end, response[start:end], (which,)) for start, end, which in taken]
+    pieces = [SentencePiece(start, end, response[start:end], (which,)) for start, end, which in taken]
     for which in unplaced:
         _join(said[which], which, pieces)
-    pieces += [Piece(start, end, response[start:end]) for start, end in _left(response, spans, sorted(taken))]
+    pieces += [SentencePiece(start, end, response[start:end]) for start, end in _left(response, spans, sorted(taken))]
     return sorted(pieces, key=lambda piece: piece.start)
 
 
-def _join(sentence: str, which: int, pieces: list[Piece]) -> None:
+def _join(sentence: str, which: int, pieces: list[SentencePiece]) -> None:
     """Give a sentence to the piece that has nearly all its words, if one does."""
     wanted = set(words(sentence))
     best, at = LEAST_WITHIN, None
@@ -100,12 +100,12 @@ def _is_free(start: int, end: int, taken: Sequence[tuple[int, int, int]]) -> boo
     return all(end <= first or start >= last for first, last, _ in taken)
 
 
-def _joined(place: tuple[int, int], spans: Sequence[Span]) -> int:
+def _joined(place: tuple[int, int], spans: Sequence[SentenceSpan]) -> int:
     return sum(span.start < place[1] and span.end > place[0] for span in spans)
 
 
 def _widened(
-    response: str, place: tuple[int, int], spans: Sequence[Span], taken: Sequence[tuple[int, int, int]]
+    response: str, place: tuple[int, int], spans: Sequence[SentenceSpan], taken: Sequence[tuple[int, int, int]]
 ) -> tuple[int, int]:
     """The place with the list marker before it and the signs around it that the rules count to the sentence."""
     start, end = place
@@ -123,14 +123,14 @@ def _is_furniture(text: str) -> bool:
 
 
 def _alike(
-    response: str, sentence: str, spans: Sequence[Span], taken: Sequence[tuple[int, int, int]]
+    response: str, sentence: str, spans: Sequence[SentenceSpan], taken: Sequence[tuple[int, int, int]]
 ) -> tuple[int, int] | None:
     """The run of up to three pieces that nobody has yet which shares most words with a reworded sentence; None: none
     does."""
     left = _left(response, spans, sorted(taken))
     best, place = LEAST_ALIKE, None
     for first, (start, _) in enumerate(left):
-        for _, end in left[first : first + _MOST_REWORDED]:
+        for _, end in left[first : first + _MAX_REWORDED]:
             if not _is_free(start, end, taken):
                 break
             alike = token_f1(sentence, response[start:end])
@@ -139,7 +139,7 @@ def _alike(
     return place
 
 
-def _left(response: str, spans: Sequence[Span], taken: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
+def _left(response: str, spans: Sequence[SentenceSpan], taken: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
     """What no sentence of the model covers (``taken`` in its order): whole sentences by rules, and of those that were
     cut what is left, if it has words."""
     left: list[tuple[int, int]] = []

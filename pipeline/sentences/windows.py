@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pipeline.sentences.boundaries import Span
+from pipeline.sentences.boundaries import SentenceSpan
 
 BEFORE, AFTER = 3, 1
 # A paragraph of more sentences than this has its first one put before its windows.
@@ -19,7 +19,7 @@ _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 
 
 def windows(
-    response: str, spans: Sequence[Span], *, before: int = BEFORE, after: int = AFTER, lead: bool = False
+    response: str, spans: Sequence[SentenceSpan], *, before: int = BEFORE, after: int = AFTER, lead: bool = False
 ) -> list[str]:
     """One text for each sentence, in order: up to ``before`` sentences, the sentence in its marks, up to ``after``
     sentences. ``lead``: the first sentence of a paragraph of more than five comes first, unless it is there already."""
@@ -36,7 +36,7 @@ def windows(
     return found
 
 
-def _leads(response: str, spans: Sequence[Span]) -> dict[int, int]:
+def _leads(response: str, spans: Sequence[SentenceSpan]) -> dict[int, int]:
     """The position of the first sentence of its paragraph, for each sentence in a long one."""
     paragraphs: list[list[int]] = []
     for position, span in enumerate(spans):

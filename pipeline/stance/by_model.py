@@ -9,26 +9,26 @@ from pydantic import BaseModel, BeforeValidator
 
 from annotator.core.vocabulary import StanceLabel
 from pipeline.checkworthiness.by_model import as_word
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.suggestions import RetrievedEvidence
 from pipeline.tools import Tools
 
 
-class Stance(BaseModel):
+class ModelStance(BaseModel):
     """What a passage says of a claim, and why."""
 
     reason: str
     stance: Annotated[StanceLabel, BeforeValidator(as_word)]
 
 
-async def with_stance(claim: str, evidence: RetrievedEvidence, tools: Tools, tally: Tally) -> RetrievedEvidence:
+async def with_stance(claim: str, evidence: RetrievedEvidence, tools: Tools, tally: StepNotes) -> RetrievedEvidence:
     """The evidence with its stance and the reason for it; with none where the model's answer cannot be read."""
     said = await tally.ask(
         tools,
         step="stance",
         prompt="factcheck_gpt/stance",
         fields={"claim": claim, "title": " ".join(evidence.title.split()) or "unknown", "passage": evidence.passage},
-        form=Stance,
+        form=ModelStance,
         instead="This stance is left to people.",
         max_tokens=512,
     )

@@ -14,9 +14,9 @@ from annotator.core.vocabulary import Factuality, SentenceType, Stage
 from pipeline.checkworthiness.by_model import Labeller
 from pipeline.claims.by_model import decompose_by_model
 from pipeline.claims.fallback import Rules
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.retrieval.corpus_ranking import PER_CLAIM
-from pipeline.retrieval.evidence import Reach, evidence_for
+from pipeline.retrieval.evidence import SearchReach, evidence_for
 from pipeline.retrieval.passages import SENTENCE_LENGTH, STRIDE, WINDOW
 from pipeline.retrieval.queries_by_model import queries_by_model
 from pipeline.revision.by_model import revise_by_model
@@ -95,7 +95,7 @@ class FactcheckGpt(Strategy):
     parameters: FactcheckGptParameters
 
     async def decompose(self, document: DocumentText, tools: Tools) -> Decomposition:
-        tally, rules = Tally(), Rules(document)
+        tally, rules = StepNotes(), Rules(document)
         splits = await decompose_by_model(document, rules, tools, tally)
         labeller = Labeller(document, rules, self.parameters.at_once, tools, tally)
         alone, types = await both(labeller.standing_alone(splits), labeller.sentence_types(splits))
@@ -126,12 +126,12 @@ class FactcheckGpt(Strategy):
         return Decomposition(sentences, tuple(tally.notes), dict(tally.counts))
 
     async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
-        set_to, tally = self.parameters, Tally()
+        set_to, tally = self.parameters, StepNotes()
         tally.counts["claims"] += 1
         queries = await queries_by_model(
             claim, document, most=set_to.queries, similarity=set_to.query_similarity, tools=tools, tally=tally
         )
-        reach = Reach(
+        reach = SearchReach(
             pages=set_to.pages,
             window=set_to.window,
             stride=set_to.stride,
@@ -156,7 +156,7 @@ class FactcheckGpt(Strategy):
     async def revise(
         self, document: DocumentText, claims: Sequence[CheckedClaim], tools: Tools
     ) -> SuggestedRevision | None:
-        tally = Tally()
+        tally = StepNotes()
         with_prompt, without_prompt = await revise_by_model(document, claims, tools, tally)
         return SuggestedRevision(with_prompt, without_prompt, tuple(tally.notes), dict(tally.counts))
 

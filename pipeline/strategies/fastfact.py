@@ -12,10 +12,10 @@ from pipeline.claims.decompose import decompose
 from pipeline.claims.judged import judged_claims
 from pipeline.claims.on_sentences import Extracted, with_claims
 from pipeline.claims.places import places_of
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.retrieval.hits import hits
 from pipeline.retrieval.page_chunks import LENGTH, OVERLAP
-from pipeline.retrieval.page_evidence import Cut, page_evidence
+from pipeline.retrieval.page_evidence import PageCut, page_evidence
 from pipeline.sentences.boundaries import split_sentences
 from pipeline.sentences.chunks import WHOLE, chunks, number_of_chunks
 from pipeline.strategies.base import Parameters, Service, Strategy
@@ -69,7 +69,7 @@ class FastFact(Strategy):
 
     async def decompose(self, document: DocumentText, tools: Tools) -> Decomposition:
         set_to = self.parameters
-        tally = Tally()
+        tally = StepNotes()
         by_rules = decompose(document.prompt, document.response).sentences
         spans = split_sentences(document.response)
         tally.counts["sentences"] += len(spans)
@@ -85,13 +85,13 @@ class FastFact(Strategy):
 
     async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
         set_to = self.parameters
-        tally = Tally()
+        tally = StepNotes()
         tally.counts["claims"] += 1
         if claim.prejudgement is not None and claim.prejudgement.settled:
             tally.counts["settled"] += 1
             return Verification(verdict=known_verdict(claim.prejudgement), counts=dict(tally.counts))
         found = await hits(claim.text, set_to.pages, document, tools, tally)
-        cut = Cut(set_to.length, set_to.overlap, set_to.passages)
+        cut = PageCut(set_to.length, set_to.overlap, set_to.passages)
         evidence = await page_evidence(claim.text, found, cut, document, tools, tally)
         verdict = await evidence_verdict(claim.text, evidence, tools, tally)
         return Verification(tuple(evidence), verdict, tuple(tally.notes), dict(tally.counts))

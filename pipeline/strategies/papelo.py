@@ -9,8 +9,8 @@ from pydantic import Field
 
 from annotator.core.vocabulary import Stage
 from pipeline.claims.decompose import decompose
-from pipeline.notes import Tally
-from pipeline.retrieval.look_up import Found, Reach, look_up
+from pipeline.notes import StepNotes
+from pipeline.retrieval.look_up import LookedUp, LookUpReach, look_up
 from pipeline.retrieval.questions import about, first_question, is_among, next_question, rephrasings
 from pipeline.retrieval.snippet_window import SENTENCES, SHARE
 from pipeline.strategies.base import Parameters, Service, Strategy
@@ -84,14 +84,14 @@ class Papelo(Strategy):
 
     async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
         set_to = self.parameters
-        tally = Tally()
+        tally = StepNotes()
         tally.counts.update(claims=1)
         told = about(document)
         chain = _Chain()
         early: bool | None = None
 
-        async def find(question: str) -> Found:
-            reach = Reach(set_to.results, set_to.sentences, set_to.share)
+        async def find(question: str) -> LookedUp:
+            reach = LookUpReach(set_to.results, set_to.sentences, set_to.share)
             return await look_up(question, claim.text, document, reach, tools, tally)
 
         question = await first_question(claim.text, told, tools, tally)
@@ -140,9 +140,9 @@ class _Chain:
     def __init__(self) -> None:
         self.links: list[QuestionAnswer] = []
         self.evidence: list[RetrievedEvidence] = []
-        self._failures: list[Found] = []
+        self._failures: list[LookedUp] = []
 
-    def add(self, found: Found) -> None:
+    def add(self, found: LookedUp) -> None:
         if found.failure is not None:
             self._failures.append(found)
         self.links.append(QuestionAnswer(found.question, found.query, found.answer, self._position(found.evidence)))
@@ -162,7 +162,7 @@ class _Chain:
         return len(self.evidence) - 1
 
 
-async def _rephrased(asked: Sequence[str], missing: int, tools: Tools, tally: Tally) -> list[str]:
+async def _rephrased(asked: Sequence[str], missing: int, tools: Tools, tally: StepNotes) -> list[str]:
     """At most ``missing`` other ways to put the questions asked, one of each question in turn."""
     each_needs = -(-missing // len(asked))
     sources = asked[:missing]

@@ -11,7 +11,7 @@ from annotator.core.vocabulary import Stage
 from pipeline.claims.decompose import decompose
 from pipeline.claims.on_sentences import Extracted, with_claims
 from pipeline.claims.verifiable import verifiable_claims
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.retrieval.corpus_ranking import content_hash
 from pipeline.retrieval.hits import hits
 from pipeline.sentences.boundaries import split_sentences
@@ -64,7 +64,7 @@ class VeriScore(Strategy):
 
     async def decompose(self, document: DocumentText, tools: Tools) -> Decomposition:
         set_to = self.parameters
-        tally = Tally()
+        tally = StepNotes()
         by_rules = decompose(document.prompt, document.response).sentences
         spans = split_sentences(document.response)
         tally.counts["sentences"] += len(spans)
@@ -76,7 +76,7 @@ class VeriScore(Strategy):
         return Decomposition(sentences, tuple(tally.notes), dict(tally.counts))
 
     async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
-        tally = Tally()
+        tally = StepNotes()
         tally.counts["claims"] += 1
         evidence = [
             RetrievedEvidence(

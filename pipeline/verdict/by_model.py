@@ -10,12 +10,12 @@ from pydantic import BaseModel, BeforeValidator
 
 from annotator.core.vocabulary import Factuality, StanceLabel
 from pipeline.checkworthiness.by_model import as_word
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.suggestions import RetrievedEvidence, SuggestedVerdict
 from pipeline.tools import Tools
 
 
-class Verdict(BaseModel):
+class ModelVerdict(BaseModel):
     """The verdict on a claim. ``correction`` is the claim put right, with as few changes as can be."""
 
     reasoning: str
@@ -24,7 +24,7 @@ class Verdict(BaseModel):
 
 
 async def verdict_by_model(
-    claim: str, evidence: Sequence[RetrievedEvidence], tools: Tools, tally: Tally
+    claim: str, evidence: Sequence[RetrievedEvidence], tools: Tools, tally: StepNotes
 ) -> SuggestedVerdict | None:
     """The verdict with its reason, and a correction where the claim is false; None where the model's answer cannot be
     read. Needs at least one piece of evidence."""
@@ -33,7 +33,7 @@ async def verdict_by_model(
         step="verdict",
         prompt="factcheck_gpt/verdict",
         fields={"claim": claim, "evidence": as_list(evidence)},
-        form=Verdict,
+        form=ModelVerdict,
         instead="The verdict follows from the stances, by rule.",
         max_tokens=1024,
     )

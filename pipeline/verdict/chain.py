@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from annotator.core.vocabulary import Factuality
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.retrieval.questions import as_text
 from pipeline.suggestions import QuestionAnswer, SuggestedVerdict
 from pipeline.tools import Tools
@@ -55,7 +55,7 @@ async def chain_verdict(
     *,
     four: bool,
     tools: Tools,
-    tally: Tally,
+    tally: StepNotes,
 ) -> SuggestedVerdict:
     """The claim's verdict with its chain. Where the model's cannot be read it is what ended the questions (``early``:
     true, false or neither); a label of "" then says that there is none."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator
 from annotator.core.vocabulary import Factuality
 from pipeline.claims.judged import IRRELEVANT, NON_SUPPORTED
 from pipeline.claims.judged import SUPPORTED as KNOWN_SUPPORTED
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.suggestions import Prejudgement, RetrievedEvidence, SuggestedVerdict
 from pipeline.tools import Tools
 
@@ -53,7 +53,7 @@ class FiveLabels(BaseModel):
 
 
 async def evidence_verdict(
-    claim: str, evidence: Sequence[RetrievedEvidence], tools: Tools, tally: Tally
+    claim: str, evidence: Sequence[RetrievedEvidence], tools: Tools, tally: StepNotes
 ) -> SuggestedVerdict | None:
     """The claim's verdict; None where the model's answer could not be read. Without evidence there is not enough: no
     model is asked, counted as ``unfound``."""

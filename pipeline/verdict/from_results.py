@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator
 
 from annotator.core.vocabulary import Factuality
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.suggestions import RetrievedEvidence, SuggestedVerdict
 from pipeline.tools import Tools
 
@@ -47,7 +47,7 @@ class ThreeLabels(BaseModel):
 
 
 async def results_verdict(
-    claim: str, results: Sequence[RetrievedEvidence], *, three: bool, tools: Tools, tally: Tally
+    claim: str, results: Sequence[RetrievedEvidence], *, three: bool, tools: Tools, tally: StepNotes
 ) -> SuggestedVerdict | None:
     """The claim's verdict; None where the model's answer could not be read. Without a result it follows from the
     definitions: no model is asked, counted as ``unfound``."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
 
-from pipeline.clients.base import Token
+from pipeline.clients.base import ModelToken
 
 _THOUGHT = "</think>"  # models that think aloud end their draft so
 _QUOTE = "[\"'“”‘’]"
@@ -25,7 +25,7 @@ class WrittenLabel:
     probability: float
 
 
-def written_labels(tokens: Sequence[Token], key: str) -> list[WrittenLabel]:
+def written_labels(tokens: Sequence[ModelToken], key: str) -> list[WrittenLabel]:
     """The values of ``key`` in an answer, in the order in which they were written; none without log-probabilities.
 
     The probability is exp of the sum of the log-probabilities of all tokens that hold a character of the value.

@@ -18,7 +18,7 @@ from pytest_django.live_server_helper import LiveServer
 from annotator.core.models import Benchmark, Document, Invitation, PipelineRun, User
 from annotator.core.vocabulary import Role, Task
 from annotator.exchange.actions.making_releases import make_release
-from annotator.exchange.actions.releases import Wish, start_release
+from annotator.exchange.actions.releases import ReleaseRequest, start_release
 from annotator.exchange.models import Release
 from annotator.exchange.releases.splits import Shares
 from annotator.leaderboard.actions.evaluations import Wanted, score_upload
@@ -97,7 +97,9 @@ def demo(settings: Any, tmp_path: Path) -> Iterator[str]:
     found = re.search(r"^\s*admin\s+(\S+)", printed.getvalue(), re.MULTILINE)
     assert found
     invite(Benchmark.objects.get(slug="demo"), by=User.objects.get(username="admin"), role=Role.OWNER)
-    wish = Wish(version="1.0", title="First steps", licence="CC-BY-4.0", authors=["Ada"], shares=Shares(50, 0, 50))
+    wish = ReleaseRequest(
+        version="1.0", title="First steps", licence="CC-BY-4.0", authors=["Ada"], shares=Shares(50, 0, 50)
+    )
     make_release(start_release(benchmark=Benchmark.objects.get(slug="demo"), wish=wish, by=None, here=True).pk)
     yield found[1]
 

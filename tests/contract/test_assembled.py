@@ -21,7 +21,7 @@ from pipeline.clients.base import (
     RankRequest,
     SearchRequest,
 )
-from pipeline.clients.cost_meter import Kind
+from pipeline.clients.cost_meter import CallKind
 from pipeline.clients.pages import Absence
 from tests.fakes.chat import FakeChat, FakeEmbeddings
 from tests.fakes.search import FakeSerper, Hit
@@ -109,10 +109,10 @@ def test_a_repeated_run_costs_nothing_and_gives_the_same(world: World) -> None:
     assert first.spent_money == pytest.approx(0.5 + first.steps["stance"].prompt_tokens + 2)
     assert second.spent_money == 0
     assert {step: dict(count.calls) for step, count in first.steps.items()} == {
-        "search": {Kind.SEARCH: 1},
-        "fetch": {Kind.PAGE: 2},
-        "rank": {Kind.RANK: 1},
-        "stance": {Kind.CHAT: 1},
+        "search": {CallKind.SEARCH: 1},
+        "fetch": {CallKind.PAGE: 2},
+        "rank": {CallKind.RANK: 1},
+        "stance": {CallKind.CHAT: 1},
     }
     assert {step: count.cached for step, count in second.steps.items()} == {
         "search": 1,

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pipeline.clients.base import Search, SearchRequest, SearchResult, ServiceError
+from pipeline.clients.base import SearchClient, SearchRequest, SearchResult, ServiceError
 from pipeline.clients.http import Patience, open_client
 from pipeline.clients.limiter import Limiter
 from pipeline.clients.search_brave import BraveSearch
@@ -37,7 +37,7 @@ QUERY = "When was the fort of Ema built?"
 def search(provider: str, url: str, key: str, **request: Any) -> list[SearchResult]:
     async def main() -> list[SearchResult]:
         async with open_client() as client:
-            service: Search = KINDS[provider][0](client, Limiter(8), url=url, key=key, patience=QUICK)
+            service: SearchClient = KINDS[provider][0](client, Limiter(8), url=url, key=key, patience=QUICK)
             return list(await service.search(SearchRequest(step="test", **{"query": QUERY, **request})))
 
     return asyncio.run(main())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.core.texts.edits import EditError, Operation, Piece, apply, check, delete_words, from_texts, pieces
+from annotator.core.texts.edits import EditError, EditPiece, Operation, apply, check, delete_words, from_texts, pieces
 from annotator.core.vocabulary import EditKind
 
 CLAIM = "The oldest justice in 1980 was William O. Douglas."
@@ -32,17 +32,17 @@ def test_operations_are_literal_and_may_come_in_any_order() -> None:
 def test_pieces_are_exactly_the_operations() -> None:
     operations = [Operation(REPLACE, 4, 7, "dog"), Operation(DELETE, 0, 4)]
     assert pieces("the cat sat", operations) == [
-        Piece("del", "the "),
-        Piece("del", "cat"),
-        Piece("ins", "dog"),
-        Piece("same", " sat"),
+        EditPiece("del", "the "),
+        EditPiece("del", "cat"),
+        EditPiece("ins", "dog"),
+        EditPiece("same", " sat"),
     ]
-    assert pieces("the cat", [Operation(DELETE_CLAIM, 0, 7)]) == [Piece("del", "the cat")]
+    assert pieces("the cat", [Operation(DELETE_CLAIM, 0, 7)]) == [EditPiece("del", "the cat")]
     assert pieces("the cat sat", [Operation(REPLACE, 4, 7, "dog")]) == [
-        Piece("same", "the "),
-        Piece("del", "cat"),
-        Piece("ins", "dog"),
-        Piece("same", " sat"),
+        EditPiece("same", "the "),
+        EditPiece("del", "cat"),
+        EditPiece("ins", "dog"),
+        EditPiece("same", " sat"),
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.core.texts.highlight import COLLAPSE_OVER, Piece, mark, shortened
+from annotator.core.texts.highlight import COLLAPSE_OVER, HighlightPiece, mark, shortened
 
 
 def marked(claim: str, passage: str) -> list[str]:
@@ -58,7 +58,7 @@ def test_a_long_passage_keeps_every_mark_and_some_words_around_it() -> None:
 def test_a_long_passage_without_a_mark_shows_its_beginning() -> None:
     short = shortened(mark("house", "far away " * 200))
     assert short is not None
-    assert short == [Piece(short[0].text, False)]
+    assert short == [HighlightPiece(short[0].text, False)]
     assert short[0].text.startswith("far away")
     assert len(short[0].text) < COLLAPSE_OVER
 

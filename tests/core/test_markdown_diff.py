@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.core.texts.edits import Piece
+from annotator.core.texts.edits import EditPiece
 from annotator.core.texts.markdown_diff import Block, compare, paragraphs, stretches, words
 
 OLD = "# Guide\n\nOne claim says one thing.\n\n## Stance\n\nRead the passage alone.\n\n- First item.\n- Second item.\n"
@@ -68,10 +68,10 @@ def test_code_keeps_its_lines_and_its_number_signs() -> None:
 
 def test_words_between_two_changes_keep_phrases_whole() -> None:
     assert words("the old dam", "the very new dam") == (
-        Piece("same", "the "),
-        Piece("del", "old"),
-        Piece("ins", "very new"),
-        Piece("same", " dam"),
+        EditPiece("same", "the "),
+        EditPiece("del", "old"),
+        EditPiece("ins", "very new"),
+        EditPiece("same", " dam"),
     )
 
 

@@ -265,7 +265,7 @@ def test_an_import_whose_worker_was_killed_starts_over_and_adds_nothing_twice(
         def die(self: Any, report: Any) -> None:
             raise WorkerDiedError
 
-        dying.setattr(import_jobs._Progress, "__call__", die)
+        dying.setattr(import_jobs._ImportProgress, "__call__", die)
         with pytest.raises(WorkerDiedError):
             import_jobs.run_import(job.pk)
     assert benchmark.documents.count() == 2
@@ -290,14 +290,14 @@ def test_an_import_can_be_cancelled_between_two_batches(
 ) -> None:
     monkeypatch.setattr(imports, "BATCH_ROWS", 2)
     job = press_import(client, benchmark, soup_of(upload(client, benchmark, "a.jsonl", rows_of(6))))
-    honest, url = import_jobs._Progress.__call__, reverse("import-job", args=[benchmark.slug, job.public_id])
+    honest, url = import_jobs._ImportProgress.__call__, reverse("import-job", args=[benchmark.slug, job.public_id])
 
     def cancel_after_two(self: Any, report: Any) -> None:
         honest(self, report)
         if report.read == 4:
             client.post(url, {"what": "cancel"})
 
-    monkeypatch.setattr(import_jobs._Progress, "__call__", cancel_after_two)
+    monkeypatch.setattr(import_jobs._ImportProgress, "__call__", cancel_after_two)
     done(job)
     assert (job.state, job.imported, benchmark.documents.count()) == (RunState.CANCELLED, 4, 6)
     assert "Cancelled." in soup_of(client.get(url)).text
@@ -312,7 +312,7 @@ def test_progress_is_written_after_each_batch_and_the_page_follows(
     url = reverse("import-job", args=[benchmark.slug, job.public_id])
     first = soup_of(client.get(url))
     assert "Waiting for a worker" in first.text
-    honest = import_jobs._Progress.__call__
+    honest = import_jobs._ImportProgress.__call__
     seen: list[tuple[int, str, str]] = []
 
     def look(self: Any, report: Any) -> None:
@@ -323,7 +323,7 @@ def test_progress_is_written_after_each_batch_and_the_page_follows(
         counts = [each.text for each in part.select("dd")]
         seen.append((int(part.select_one("progress")["value"]), counts[0], counts[1]))  # type: ignore[index, arg-type]
 
-    monkeypatch.setattr(import_jobs._Progress, "__call__", look)
+    monkeypatch.setattr(import_jobs._ImportProgress, "__call__", look)
     done(job)
     # The first pass checks and is half of the work; nothing is in yet.
     assert [(read, imported) for _, read, imported in seen[:3]] == [("2", "0"), ("4", "0"), ("5", "0")]

@@ -19,7 +19,13 @@ from annotator.exchange.exports.release_texts import (
 )
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 from annotator.exchange.models import Release
-from annotator.exchange.releases.differences import Difference, Fingerprint, compare, difference_from, fingerprint
+from annotator.exchange.releases.differences import (
+    Fingerprint,
+    ReleaseDifference,
+    compare,
+    difference_from,
+    fingerprint,
+)
 
 
 def release(**fields: Any) -> Release:
@@ -62,7 +68,7 @@ def test_citations():
 
 def test_a_changelog_without_words_tells_what_the_data_says():
     first = release()
-    second = release(version="1.1", difference=Difference(added=2).as_json(), mends=first)
+    second = release(version="1.1", difference=ReleaseDifference(added=2).as_json(), mends=first)
     assert changes_of(first) == "The first release."
     assert changes_of(second) == "- 2 documents came in."
     told = changelog([second, first])
@@ -82,7 +88,7 @@ def document(**fields: Any) -> GoldDocument:
     return GoldDocument(sentences=[GoldSentence("A sentence.", claims=[claim], public_id="s1")], **given)
 
 
-def changed(**fields: Any) -> Difference:
+def changed(**fields: Any) -> ReleaseDifference:
     """From the document to the same with these fields of its claim."""
     after = document()
     for name, value in fields.items():
@@ -92,7 +98,7 @@ def changed(**fields: Any) -> Difference:
 
 def test_the_same_document_has_the_same_fingerprint():
     assert fingerprint(document()) == fingerprint(document())
-    assert compare({"d1": fingerprint(document())}, {"d1": fingerprint(document())}) == Difference(same=1)
+    assert compare({"d1": fingerprint(document())}, {"d1": fingerprint(document())}) == ReleaseDifference(same=1)
 
 
 @pytest.mark.parametrize(
@@ -110,12 +116,12 @@ def test_the_same_document_has_the_same_fingerprint():
     ],
 )
 def test_what_changed_in_a_claim_is_counted(fields, counted):
-    assert changed(**fields) == Difference(changed=1, **counted)
+    assert changed(**fields) == ReleaseDifference(changed=1, **counted)
 
 
 def test_texts_of_the_document_are_counted():
     after = document(prompt="q", revised_response="s")
-    assert compare({"d1": fingerprint(document())}, {"d1": fingerprint(after)}) == Difference(
+    assert compare({"d1": fingerprint(document())}, {"d1": fingerprint(after)}) == ReleaseDifference(
         changed=1, answers=1, revised=1
     )
 
@@ -126,15 +132,15 @@ def test_documents_that_came_went_and_moved():
 
     before = {"a": held("1", "train"), "b": held("2", "dev"), "c": held("3", "test")}
     after = {"a": held("1", "test"), "b": held("2", ""), "d": held("4", "train")}
-    assert compare(before, after) == Difference(added=1, removed=1, same=2, moved=1)
+    assert compare(before, after) == ReleaseDifference(added=1, removed=1, same=2, moved=1)
 
 
 def test_a_difference_is_told_in_sentences_and_survives_json():
-    found = Difference(added=1, changed=1200, labels={"true > false": 2, "false > ": 1, "true > opinion": 1})
+    found = ReleaseDifference(added=1, changed=1200, labels={"true > false": 2, "false > ": 1, "true > opinion": 1})
     assert found.lines() == [
         "1 document came in.",
         "1,200 documents changed.",
         "4 claims changed label: 2 from true to false, 1 from false to without a label, 1 from true to opinion.",
     ]
     assert difference_from(json.loads(json.dumps(found.as_json()))) == found
-    assert Difference(same=3).lines() == ["Nothing changed in the data."]
+    assert ReleaseDifference(same=3).lines() == ["Nothing changed in the data."]

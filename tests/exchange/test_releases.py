@@ -29,7 +29,13 @@ from annotator.core.vocabulary import AnnotationKind, GroupedBy, ReleaseState, R
 from annotator.exchange.actions import making_releases
 from annotator.exchange.actions.imports import import_gold
 from annotator.exchange.actions.making_releases import make_release, resume_releases
-from annotator.exchange.actions.releases import ReleaseDamagedError, Wish, cancel_release, start_release, take_release
+from annotator.exchange.actions.releases import (
+    ReleaseDamagedError,
+    ReleaseRequest,
+    cancel_release,
+    start_release,
+    take_release,
+)
 from annotator.exchange.exports import release_files
 from annotator.exchange.models import FrozenReleaseError, Release, ReleaseDocument
 from annotator.exchange.queries.releases import changes_since
@@ -44,7 +50,7 @@ from tests.teams import at_once
 
 pytestmark = pytest.mark.django_db
 
-WISH = Wish(
+WISH = ReleaseRequest(
     version="1.0", title="Trial", licence="CC-BY-4.0", authors=["Lovelace, Ada", "The Trial team"],
     shares=Shares(50, 25, 25), seed=7,
 )  # fmt: skip

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.core.vocabulary import GroupedBy, Split
-from annotator.exchange.releases.splits import DocumentRow, Shares, SplitError, groups_of, split_documents
+from annotator.exchange.releases.splits import Shares, SplitDocument, SplitError, groups_of, split_documents
 
 SEEDS = st.integers(0, 2**31 - 1)
 NAMES = st.sampled_from([f"source: {name}" for name in "abcdefgh"])
@@ -113,10 +113,10 @@ def test_shares_that_do_not_add_up_are_refused(parts, words):
 
 def test_grouping():
     rows = [
-        DocumentRow("a", source="bing", prompt="Who  was Ada?"),
-        DocumentRow("b", source="bing", prompt="who was ada?"),
-        DocumentRow("c"),
-        DocumentRow("d"),
+        SplitDocument("a", source="bing", prompt="Who  was Ada?"),
+        SplitDocument("b", source="bing", prompt="who was ada?"),
+        SplitDocument("c"),
+        SplitDocument("d"),
     ]
     assert len(set(groups_of(rows, GroupedBy.NOTHING).values())) == 4
     by_source = groups_of(rows, GroupedBy.SOURCE)

@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotator.core.models import Activity, Benchmark, Document, Flag, User
-from annotator.core.queries.documents import Filter, page_of
+from annotator.core.queries.documents import DocumentFilter, page_of
 from annotator.core.queries.history import lines_of, visible_activities, visible_annotations
 from annotator.core.vocabulary import Phase, Role, RunState, Stage
 from annotator.stages.actions import documents as actions
@@ -423,14 +423,14 @@ def test_a_filter_that_nothing_fits_says_how_to_get_out(client: Client, document
 
 def test_pages_forth_and_back_show_every_document_once(benchmark: Benchmark) -> None:
     made = [document.pk for document in documents(7, benchmark=benchmark)]
-    first = page_of(benchmark, Filter(), size=3)
-    second = page_of(benchmark, Filter(), size=3, after=first.after)
-    third = page_of(benchmark, Filter(), size=3, after=second.after)
+    first = page_of(benchmark, DocumentFilter(), size=3)
+    second = page_of(benchmark, DocumentFilter(), size=3, after=first.after)
+    third = page_of(benchmark, DocumentFilter(), size=3, after=second.after)
     assert [row.pk for page in (first, second, third) for row in page.rows] == made
     assert (first.before, third.after) == (0, 0)
-    back = page_of(benchmark, Filter(), size=3, before=third.before)
+    back = page_of(benchmark, DocumentFilter(), size=3, before=third.before)
     assert [row.pk for row in back.rows] == made[3:6]
-    again = page_of(benchmark, Filter(), size=3, before=back.before)
+    again = page_of(benchmark, DocumentFilter(), size=3, before=back.before)
     assert [row.pk for row in again.rows] == made[:3]
     assert again.before == 0 and again.after == first.after
 

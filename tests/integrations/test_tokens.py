@@ -149,7 +149,7 @@ def test_a_token_holds_ninety_days_unless_said_otherwise(ada: User) -> None:
 
 
 def test_tokens_in_use_are_bounded(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "MOST_TOKENS", 2)
+    monkeypatch.setattr(tokens, "MAX_TOKENS", 2)
     first, _ = made(ada), made(ada)
     with pytest.raises(BadValueError, match="2 tokens in use"):
         made(ada)

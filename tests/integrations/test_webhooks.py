@@ -30,11 +30,11 @@ from annotator.core.vocabulary import DeliveryState, NoticeKind, Role, Stage, We
 from annotator.exchange.actions.import_jobs import keep_upload, start_import
 from annotator.exchange.actions.imports import import_gold
 from annotator.exchange.actions.making_releases import make_release
-from annotator.exchange.actions.releases import Wish, start_release
+from annotator.exchange.actions.releases import ReleaseRequest, start_release
 from annotator.exchange.releases.splits import Shares
 from annotator.integrations.actions import webhooks as actions
 from annotator.integrations.actions.webhooks import (
-    MOST_ATTEMPTS,
+    MAX_ATTEMPTS,
     add_webhook,
     forget_old,
     note_delivered,
@@ -261,7 +261,7 @@ def test_a_release_is_told_when_it_is_ready(webhook: Webhook, owner: User, setti
     lines = "\n".join(json.dumps(numbered(number)) for number in range(4))
     import_gold(benchmark=webhook.benchmark, source=io.BytesIO(lines.encode()))
     assert events(webhook.benchmark) == []  # an import of gold is no thousand events
-    wish = Wish(version="1.0", title="T", licence="CC0-1.0", authors=["A"], shares=Shares(50, 25, 25), seed=1)
+    wish = ReleaseRequest(version="1.0", title="T", licence="CC0-1.0", authors=["A"], shares=Shares(50, 25, 25), seed=1)
     release = start_release(benchmark=webhook.benchmark, wish=wish, by=owner, here=True)
     make_release(release.pk)
     release.refresh_from_db()
@@ -382,10 +382,10 @@ def test_given_up_after_the_last_attempt_and_the_managers_are_told_once(
     admin = member(webhook.benchmark, Role.ADMIN)
     first, second = waiting(webhook), waiting(webhook)
     for delivery in (first, second):
-        receiver.first(*[broken(503)] * MOST_ATTEMPTS)
-        for _ in range(MOST_ATTEMPTS):
+        receiver.first(*[broken(503)] * MAX_ATTEMPTS)
+        for _ in range(MAX_ATTEMPTS):
             attempt(delivery)
-        assert (delivery.state, delivery.attempts) == (DeliveryState.GIVEN_UP, MOST_ATTEMPTS)
+        assert (delivery.state, delivery.attempts) == (DeliveryState.GIVEN_UP, MAX_ATTEMPTS)
     told = Notice.objects.filter(kind=NoticeKind.WEBHOOK)
     assert {notice.to for notice in told} == {owner, admin}
     assert told.count() == 2  # once for each manager, not for each event
@@ -422,11 +422,11 @@ def test_switched_off_after_days_without_a_success(webhook: Webhook, receiver: F
 
 
 def test_pauses_grow_and_scatter() -> None:
-    for attempts in range(1, MOST_ATTEMPTS):
+    for attempts in range(1, MAX_ATTEMPTS):
         pauses = {pause_after(attempts).total_seconds() for _ in range(50)}
         middle = 10 * 4 ** (attempts - 1)
         assert middle * 0.75 <= min(pauses) < max(pauses) <= middle * 1.25
-    assert 14 * 3600 < sum(10 * 4 ** (n - 1) for n in range(1, MOST_ATTEMPTS)) < 16 * 3600  # as the constant says
+    assert 14 * 3600 < sum(10 * 4 ** (n - 1) for n in range(1, MAX_ATTEMPTS)) < 16 * 3600  # as the constant says
 
 
 # --- lost and found -------------------------------------------------------------------------------
@@ -571,7 +571,7 @@ def test_events_are_words_of_the_list(benchmark: Benchmark, owner: User, monkeyp
     for wrong in ([], ["document.read"], ["test"]):
         with pytest.raises(BadValueError):
             add_webhook(benchmark, by=owner, url="https://hooks.example/", events=wrong)
-    monkeypatch.setattr(actions, "MOST_WEBHOOKS", 1)
+    monkeypatch.setattr(actions, "MAX_WEBHOOKS", 1)
     add_webhook(benchmark, by=owner, url="https://hooks.example/", events=ALL)
     with pytest.raises(BadValueError, match="at most 1"):
         add_webhook(benchmark, by=owner, url="https://hooks.example/", events=ALL)

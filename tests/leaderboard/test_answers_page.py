@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.core.models import Benchmark, Claim, Document, PipelineRun, RunItem, User, VerdictSuggestion
-from annotator.core.queries.gold import Scope, checked
+from annotator.core.queries.gold import GoldScope, checked
 from annotator.core.vocabulary import Phase, Role, RunState, Stage
 from annotator.exchange.actions.imports import import_gold
 from annotator.leaderboard.queries.answers import gold_answers, judging_runs, run_answers
@@ -50,9 +50,9 @@ def run(pilot: Benchmark) -> PipelineRun:
     """A run that finds all claims of model two true, and of model one's all false but one irrelevant; the documents of
     model two are not gold (any more)."""
     run = PipelineRun.objects.create(benchmark=pilot, stage=Stage.VERIFY, strategy="veriscore", state=RunState.FINISHED)
-    for document in Scope(pilot).documents():
+    for document in GoldScope(pilot).documents():
         RunItem.objects.create(run=run, document=document, state=RunState.FINISHED)
-    for claim in Scope(pilot).claims().filter(checked("")).select_related("sentence__annotation__document"):
+    for claim in GoldScope(pilot).claims().filter(checked("")).select_related("sentence__annotation__document"):
         document = claim.sentence.annotation.document
         label = "true" if document.model == "two" else "" if claim.order == 1 and claim.sentence.order == 1 else "false"
         VerdictSuggestion.objects.create(run=run, claim=claim, label=label or "irrelevant", factuality=label)

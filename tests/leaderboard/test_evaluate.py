@@ -20,7 +20,7 @@ from annotator.core.models import Benchmark, Claim, Document, Sentence
 from annotator.core.vocabulary import Removal, Role
 from annotator.exchange.actions.imports import import_gold
 from annotator.leaderboard.queries.gold_items import gold_items
-from annotator.leaderboard.scoring.items import Passage
+from annotator.leaderboard.scoring.items import GoldPassage
 from annotator.leaderboard.scoring.tasks import Level, Options, Task
 from annotator.stages.actions.documents import discard
 from tests.factories import BenchmarkFactory, member
@@ -158,7 +158,7 @@ def test_items_and_positions_of_one_document(pilot: Benchmark) -> None:
         ("irrelevant", False),
         ("", True),
     ]
-    assert all(isinstance(each, Passage) for each in evidence["1.2"])
+    assert all(isinstance(each, GoldPassage) for each in evidence["1.2"])
     [(_, verdicts)] = items(pilot, Task.END_TO_END)
     assert (verdicts.label, len(verdicts.claims)) == ("false", 4)
     assert items(pilot, Task.REVISION) == [("", "Ada Lovelace wrote notes on an engine in 1843.\n")]

@@ -18,12 +18,12 @@ from annotator.core.file_problems import RowError
 from annotator.leaderboard.predictions import predictions
 from annotator.leaderboard.predictions.predictions import PredictionRow
 from annotator.leaderboard.scoring import label_sets
-from annotator.leaderboard.scoring.items import Gold, Item, Passage, Verdicts, fingerprint
+from annotator.leaderboard.scoring.items import Gold, GoldPassage, TaskItem, Verdicts, fingerprint
 from annotator.leaderboard.scoring.joining import KEPT, Joined, join
 from annotator.leaderboard.scoring.label_sets import Undetermined
 from annotator.leaderboard.scoring.labels import Labels
 from annotator.leaderboard.scoring.measure import MOST, Unanswered
-from annotator.leaderboard.scoring.passages import Evidence, address_of
+from annotator.leaderboard.scoring.passages import EvidenceMeasure, address_of
 from annotator.leaderboard.scoring.report import Scorer
 from annotator.leaderboard.scoring.tasks import Options, Task, factuality, measure_of
 
@@ -32,7 +32,7 @@ def gold_of(*golds: Any, texts: tuple[str, ...] = ()) -> Gold:
     """Items k1, k2 … of documents d1, d2 … (external ids e1, e2 …), one each, at position 1."""
     words = texts or tuple(f"Text {number}." for number in range(1, len(golds) + 1))
     return Gold.of(
-        Item(f"k{number}", f"d{number}", f"e{number}", "1", gold, text)
+        TaskItem(f"k{number}", f"d{number}", f"e{number}", "1", gold, text)
         for number, (gold, text) in enumerate(zip(golds, words, strict=True), start=1)
     )
 
@@ -221,9 +221,9 @@ def test_answers_that_cannot_be_scored(task: Task, row: dict[str, Any], said: st
 # --- passages and responses -----------------------------------------------------------------------
 
 
-def passages() -> tuple[Passage, ...]:
-    def one(key: str, text: str, url: str, stance: str, added: bool = False) -> Passage:
-        return Passage(key, fingerprint(text), address_of(url), stance, added)
+def passages() -> tuple[GoldPassage, ...]:
+    def one(key: str, text: str, url: str, stance: str, added: bool = False) -> GoldPassage:
+        return GoldPassage(key, fingerprint(text), address_of(url), stance, added)
 
     return (
         one("p1", "Ada was born in 1815.", "https://a.example/ada", "completely-support"),
@@ -256,7 +256,7 @@ def test_evidence_by_address() -> None:
     found = scores(gold_of(passages()), Task.EVIDENCE, {"id": "k1", "evidence": urls}, by_address=True)
     assert (found["recall"], found["precision"]) == (1.0, pytest.approx(2 / 3))
     with pytest.raises(RowError, match="has no url"):
-        Evidence(by_address=True).read({"evidence": ["a text"]})
+        EvidenceMeasure(by_address=True).read({"evidence": ["a text"]})
 
 
 def test_nothing_found_is_a_recall_of_nothing() -> None:

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings as configured
 from django.core.management import call_command
 
-from annotator.core.queries.gold import Scope, checked
+from annotator.core.queries.gold import GoldScope, checked
 from annotator.home import demo
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -46,7 +46,7 @@ def test_the_commands_of_the_readme_score_the_demo(
     template, scores = said
     benchmark = demo.demo_benchmark()
     assert benchmark is not None
-    claims = Scope(benchmark).claims().filter(checked("")).count()
+    claims = GoldScope(benchmark).claims().filter(checked("")).count()
     assert template.startswith(f"{claims} rows written to todo.jsonl")
     rows = {line.split()[0]: line.split()[1:] for line in scores.splitlines() if line.strip()}
     # Who believes everything scores what the constant answer scores.

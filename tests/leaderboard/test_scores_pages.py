@@ -227,7 +227,7 @@ def test_what_cannot_be_read_at_all_is_refused_in_the_form(
 def test_a_file_that_is_too_large_is_refused_with_what_to_do(
     client: Client, pilot: Benchmark, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(actions, "MOST_BYTES", 100)
+    monkeypatch.setattr(actions, "MAX_BYTES", 100)
     answer = send(client, owner, file_of(pilot))
     assert answer.status_code == 422 and "leave the texts out" in answer.content.decode()
 

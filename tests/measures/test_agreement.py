@@ -20,7 +20,7 @@ from annotator.core.models import Annotation, Batch, Benchmark, Claim, Document,
 from annotator.core.vocabulary import Role, Stage
 from annotator.measures.queries import agreement as queries
 from annotator.measures.queries.agreement import (
-    Filter,
+    AgreementFilter,
     Kept,
     agreement_of,
     newest_settled,
@@ -336,7 +336,7 @@ def test_queries_do_not_depend_on_how_much_there_is(benchmark, owner, ada, ben):
         cache.clear()
         with CaptureQueriesContext(connection) as queries_made:
             agreement_of(benchmark)
-            settled_of(benchmark, Filter())
+            settled_of(benchmark, AgreementFilter())
             own_agreement(ada, benchmark)
             own_settled(ada, benchmark)
             newest_settled(ada, benchmark)
@@ -383,7 +383,7 @@ def test_what_is_not_agreed_yet_is_not_counted_as_settled(benchmark, ada, ben):
     third = constructed(benchmark, ada, ben)[2]
     row = next(row for row in board_of(third, Stage.DECOMPOSE).comparison.rows if row.is_open)
     adjudicate.decide(third, Stage.DECOMPOSE, row.key, by=ada, choice=0, reason="slip")
-    assert settled_of(benchmark, Filter()).total == 0
+    assert settled_of(benchmark, AgreementFilter()).total == 0
 
 
 def test_each_sees_how_their_own_work_fared_by_field_and_reason(benchmark, ada, ben):

@@ -17,7 +17,7 @@ from annotator.core.models import Benchmark, Document, Evidence, Sentence, User,
 from annotator.core.vocabulary import Removal, Role, Stage
 from annotator.exchange.actions.imports import import_gold
 from annotator.measures.queries.statistics import sources_of, statistics_of
-from annotator.measures.statistics.report import Report
+from annotator.measures.statistics.report import StatisticsReport
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.documents import discard
 from annotator.stages.actions.submit import submit
@@ -98,7 +98,7 @@ def figures(**options: Any) -> dict[str, Any]:
     return found
 
 
-def report(benchmark: Benchmark) -> Report:
+def report(benchmark: Benchmark) -> StatisticsReport:
     return statistics_of(benchmark, sources_of(benchmark))
 
 

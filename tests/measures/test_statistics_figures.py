@@ -8,32 +8,32 @@ import pytest
 
 from annotator.core.charts import MAX_COLUMNS, NUMBERED_COLUMNS
 from annotator.measures.screens.statistics import chart_of, stance_stacks, truth_stacks
-from annotator.measures.statistics.figures import Figures, Rule, count
+from annotator.measures.statistics.figures import GoldFigures, Rule, count
 from annotator.measures.statistics.irregular import IRREGULARITIES
-from annotator.measures.statistics.report import Report, SourceCount, as_json
-from annotator.measures.statistics.rows import ClaimRow, DocumentRow, SentenceRow
+from annotator.measures.statistics.report import SourceCount, StatisticsReport, as_json
+from annotator.measures.statistics.rows import GoldClaimRow, GoldDocumentRow, GoldSentenceRow
 from annotator.measures.statistics.tables import TABLES, table_of
 
-TRUE = ClaimRow(
+TRUE = GoldClaimRow(
     importance="most", sufficient=True, factuality="true", stances={"completely_support": 3, "irrelevant": 2}
 )
-FOUND_BY_HAND = ClaimRow(sufficient=False, factuality="true", stances={"irrelevant": 5}, added=2)
-FALSE = ClaimRow(sufficient=False, factuality="false", stances={"refute": 1, "irrelevant": 3})
-UNDETERMINED = ClaimRow(sufficient=False, factuality="not_enough_evidence")
-OPINION = ClaimRow(type="opinion", worth_checking=None)
-COMMONSENSE = ClaimRow(worth_checking=False)
+FOUND_BY_HAND = GoldClaimRow(sufficient=False, factuality="true", stances={"irrelevant": 5}, added=2)
+FALSE = GoldClaimRow(sufficient=False, factuality="false", stances={"refute": 1, "irrelevant": 3})
+UNDETERMINED = GoldClaimRow(sufficient=False, factuality="not_enough_evidence")
+OPINION = GoldClaimRow(type="opinion", worth_checking=None)
+COMMONSENSE = GoldClaimRow(worth_checking=False)
 
 
-def document(*sentences: SentenceRow, **fields: Any) -> DocumentRow:
-    return DocumentRow(sentences=sentences, **fields)
+def document(*sentences: GoldSentenceRow, **fields: Any) -> GoldDocumentRow:
+    return GoldDocumentRow(sentences=sentences, **fields)
 
 
-def sentence(*claims: ClaimRow, type: str = "checkworthy", **fields: Any) -> SentenceRow:
-    return SentenceRow(type=type, claims=claims, **fields)
+def sentence(*claims: GoldClaimRow, type: str = "checkworthy", **fields: Any) -> GoldSentenceRow:
+    return GoldSentenceRow(type=type, claims=claims, **fields)
 
 
-def report_of(*documents: DocumentRow, **fields: Any) -> Report:
-    return Report(figures=count(documents), **fields)
+def report_of(*documents: GoldDocumentRow, **fields: Any) -> StatisticsReport:
+    return StatisticsReport(figures=count(documents), **fields)
 
 
 # --- what is true and false -----------------------------------------------------------------------
@@ -51,7 +51,7 @@ def report_of(*documents: DocumentRow, **fields: Any) -> Report:
         ([], None, None),
     ],
 )
-def test_the_two_rules_for_a_document(claims: list[ClaimRow], paper: bool | None, released: bool | None) -> None:
+def test_the_two_rules_for_a_document(claims: list[GoldClaimRow], paper: bool | None, released: bool | None) -> None:
     figures = count([document(sentence(*claims))])
     assert figures.truth[Rule.PAPER] == {paper: 1}
     assert figures.truth[Rule.RELEASED] == {released: 1}
@@ -73,7 +73,7 @@ def test_false_and_undetermined_claims_are_counted_by_document() -> None:
 
 
 def test_a_verdict_on_a_claim_that_is_not_checked_does_not_count() -> None:
-    stray = ClaimRow(type="opinion", factuality="false", sufficient=False, stances={"refute": 1})
+    stray = GoldClaimRow(type="opinion", factuality="false", sufficient=False, stances={"refute": 1})
     found = as_json(report_of(document(sentence(stray))))
     assert found["documents"]["with_false_claim"] == 0
     assert found["claims"]["needs_edit"] == {"NA": 1}
@@ -105,7 +105,7 @@ def test_sentences_and_the_claims_in_them() -> None:
     [([UNDETERMINED], 1), ([UNDETERMINED, TRUE], 1), ([UNDETERMINED, FALSE], 0), ([FALSE], 0), ([], 0)],
 )
 def test_a_deleted_sentence_lacked_evidence_unless_it_was_false(
-    claims: list[ClaimRow], for_lack_of_evidence: int
+    claims: list[GoldClaimRow], for_lack_of_evidence: int
 ) -> None:
     figures = count([document(sentence(*claims, deleted=True), sentence(UNDETERMINED))])
     assert (figures.deleted, figures.deleted_undetermined) == (1, for_lack_of_evidence)
@@ -173,7 +173,7 @@ def test_constant_answers() -> None:
 
 
 def test_without_gold_there_is_nothing_and_no_division_by_it() -> None:
-    report = Report(figures=Figures())
+    report = StatisticsReport(figures=GoldFigures())
     found = as_json(report)
     assert found["documents"]["mean_response_words"] is None
     assert found["revision_false_docs"] == {"n": 0, "norm_edit": None, "word_overlap": None}

@@ -32,7 +32,7 @@ from annotator.core.models import (
 from annotator.core.vocabulary import EditKind, Factuality, Origin, Phase, Role, Stage, StanceLabel, SuggesterKind
 from annotator.exchange.actions.imports import import_gold
 from annotator.measures.queries.suggestion_quality import documents_of, quality_of
-from annotator.measures.suggestion_quality.handling import Done
+from annotator.measures.suggestion_quality.handling import HandledSuggestions
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.decompose import add_claim, remove_claim, take_over_sentence
 from annotator.stages.actions.revise import confirm_sentence
@@ -152,22 +152,27 @@ def test_what_became_of_suggestions_agrees_with_their_origins(benchmark: Benchma
     assert (offline.maker.strategy, papelo.maker[:2]) == ("offline", ("papelo", "gpt"))
     own = Claim.objects.filter(sentence__annotation__person=ada)
     by_origin = {
-        Done.REMOVED: own.filter(suggestion__isnull=False).exclude(removed="").count(),
-        Done.ADDED: own.filter(removed="", suggestion__isnull=True, text_origin=Origin.HUMAN).count(),
-        Done.REVISED: own.filter(removed="", text_origin=Origin.EDITED).count(),
-        Done.UNCHANGED: own.filter(removed="", text_origin=Origin.ACCEPTED).count(),
+        HandledSuggestions.REMOVED: own.filter(suggestion__isnull=False).exclude(removed="").count(),
+        HandledSuggestions.ADDED: own.filter(removed="", suggestion__isnull=True, text_origin=Origin.HUMAN).count(),
+        HandledSuggestions.REVISED: own.filter(removed="", text_origin=Origin.EDITED).count(),
+        HandledSuggestions.UNCHANGED: own.filter(removed="", text_origin=Origin.ACCEPTED).count(),
     }
-    assert by_origin[Done.REMOVED] == by_origin[Done.ADDED] == by_origin[Done.REVISED] == 1
+    assert (
+        by_origin[HandledSuggestions.REMOVED]
+        == by_origin[HandledSuggestions.ADDED]
+        == by_origin[HandledSuggestions.REVISED]
+        == 1
+    )
     for handled in (offline.handled.agreed, offline.handled.people[ada.pk]):
-        assert {done: handled.counts["claims"][done] for done in Done} == by_origin
-        assert handled.counts["evidence"][Done.REMOVED] == 1
+        assert {done: handled.counts["claims"][done] for done in HandledSuggestions} == by_origin
+        assert handled.counts["evidence"][HandledSuggestions.REMOVED] == 1
     stances = papelo.handled.agreed.counts["stance"]
-    assert (stances[Done.REVISED], stances[Done.UNCHANGED]) == (
+    assert (stances[HandledSuggestions.REVISED], stances[HandledSuggestions.UNCHANGED]) == (
         1,
         Evidence.objects.filter(annotation=None).count() - 1,
     )
-    assert papelo.handled.agreed.counts["correction"] == {Done.REMOVED: 1}
-    assert papelo.handled.agreed.counts["revision"] == {Done.REMOVED: 1}
+    assert papelo.handled.agreed.counts["correction"] == {HandledSuggestions.REMOVED: 1}
+    assert papelo.handled.agreed.counts["revision"] == {HandledSuggestions.REMOVED: 1}
 
 
 def test_suggestions_against_the_gold(benchmark: Benchmark, ada: User) -> None:

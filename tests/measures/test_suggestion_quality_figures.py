@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 
 from annotator.measures.suggestion_quality.accuracy import observe
-from annotator.measures.suggestion_quality.handling import Done, handled
+from annotator.measures.suggestion_quality.handling import HandledSuggestions, handled
 from annotator.measures.suggestion_quality.measures import STEPS, THRESHOLD
 from annotator.measures.suggestion_quality.report import as_json, report_of
 from annotator.measures.suggestion_quality.rows import (
-    ClaimRow,
-    DocumentRow,
+    ComparedClaim,
+    ComparedDocument,
+    ComparedSentence,
+    ComparedVerdict,
     Maker,
-    SentenceRow,
+    PersonsWork,
     StanceRow,
-    Suggested,
     SuggestedAnswer,
+    SuggestedLabels,
     SuggestedStance,
-    SuggestedVerdict,
     VerdictRow,
-    Work,
 )
 
 RULES = Maker("offline")
@@ -34,21 +34,21 @@ BEFORE, SUBMITTED, AFTER = (dt.datetime(2026, 11, day, tzinfo=dt.UTC) for day in
 STAGES = dict.fromkeys(("decompose", "verify", "revise"), SUBMITTED)
 
 
-def claim(key: int, text: str, **fields: Any) -> ClaimRow:
+def claim(key: int, text: str, **fields: Any) -> ComparedClaim:
     labels: dict[str, Any] = {"type": "factual", "worth_checking": True, "importance": "most"}
-    return ClaimRow(key, text, **labels | fields)
+    return ComparedClaim(key, text, **labels | fields)
 
 
-def sentence(key: int, text: str, *claims: ClaimRow, start: int | None = 0, **fields: Any) -> SentenceRow:
+def sentence(key: int, text: str, *claims: ComparedClaim, start: int | None = 0, **fields: Any) -> ComparedSentence:
     end = None if start is None else start + len(text)
     labels = {"decontext": text, "type": "checkworthy", "importance": "most"} | fields
-    return SentenceRow(key, text, start, end, claims=claims, **labels)
+    return ComparedSentence(key, text, start, end, claims=claims, **labels)
 
 
-def document(key: int, gold: Work, *people: Work, **suggested: Any) -> DocumentRow:
+def document(key: int, gold: PersonsWork, *people: PersonsWork, **suggested: Any) -> ComparedDocument:
     fields: dict[str, Any] = {"blind_first": False, "response": "The old answer.", "barred": frozenset()} | suggested
     makers = fields.pop("makers")
-    return DocumentRow(key=key, gold=gold, people=people, suggested=makers, **fields)
+    return ComparedDocument(key=key, gold=gold, people=people, suggested=makers, **fields)
 
 
 def value(found: dict[str, Any], name: str) -> float:
@@ -66,13 +66,15 @@ SHOWN = [
 
 
 def test_a_decomposition_against_the_gold() -> None:
-    gold = Work(
+    gold = PersonsWork(
         sentences=(
             sentence(5, "Ada wrote notes.", claim(51, "Ada wrote notes."), claim(52, "They sell.", type="opinion")),
             sentence(6, "Nice! Bye.", start=20, type="not_a_claim", decontext=""),
         )
     )
-    found = observe([document(1, gold, makers={RULES: Suggested({7: SHOWN})})], threshold=THRESHOLD)[RULES].figures()
+    found = observe([document(1, gold, makers={RULES: SuggestedLabels({7: SHOWN})})], threshold=THRESHOLD)[
+        RULES
+    ].figures()
     assert value(found, "cut_f1") == pytest.approx(1 / 2)
     assert value(found, "claim_precision") == pytest.approx(1 / 3)
     assert value(found, "claim_recall") == pytest.approx(1 / 2)
@@ -85,22 +87,22 @@ def test_a_decomposition_against_the_gold() -> None:
 
 
 def test_the_threshold_says_which_claims_are_the_same() -> None:
-    gold = Work(sentences=(sentence(5, "x", claim(51, "Ada wrote many notes in Paris.")),))
-    documents = [document(1, gold, makers={RULES: Suggested({7: [sentence(1, "x", SHOWN[0].claims[1])]})})]
+    gold = PersonsWork(sentences=(sentence(5, "x", claim(51, "Ada wrote many notes in Paris.")),))
+    documents = [document(1, gold, makers={RULES: SuggestedLabels({7: [sentence(1, "x", SHOWN[0].claims[1])]})})]
     strict, lax = (observe(documents, threshold=each)[RULES].figures() for each in (0.9, 0.8))
     assert (value(strict, "claim_f1"), value(lax, "claim_f1")) == (0, 1)
 
 
 def test_the_newest_run_of_a_strategy_counts() -> None:
-    gold = Work(sentences=(sentence(5, "Ada wrote notes.", claim(51, "Ada wrote notes.")),))
+    gold = PersonsWork(sentences=(sentence(5, "Ada wrote notes.", claim(51, "Ada wrote notes.")),))
     old, new = [sentence(1, "Bad.")], [sentence(2, "Ada wrote notes.", claim(21, "Ada wrote notes."))]
-    found = observe([document(1, gold, makers={RULES: Suggested({3: old, 4: new})})], threshold=THRESHOLD)
+    found = observe([document(1, gold, makers={RULES: SuggestedLabels({3: old, 4: new})})], threshold=THRESHOLD)
     assert value(found[RULES].figures(), "claim_f1") == 1
 
 
-def at_verify(**changed: Any) -> DocumentRow:
+def at_verify(**changed: Any) -> ComparedDocument:
     """Two claims: for the first both strategies found passages, for the second the rules alone."""
-    gold = Work(
+    gold = PersonsWork(
         stances={
             1: StanceRow("completely_support", 101),
             2: StanceRow("irrelevant", 102),
@@ -115,16 +117,16 @@ def at_verify(**changed: Any) -> DocumentRow:
         added={52: 2},
         response="The new answer.",
     )
-    rules = Suggested(
+    rules = SuggestedLabels(
         passages={1: 51, 2: 52, 4: 52},
         stances={1: SuggestedStance(101, "partially_support", ""), 2: SuggestedStance(102, "irrelevant", LEARNED.by)},
         verdicts={
-            51: SuggestedVerdict(201, "true", None, BEFORE),
-            52: SuggestedVerdict(202, "", "It is blue.", BEFORE),
+            51: ComparedVerdict(201, "true", None, BEFORE),
+            52: ComparedVerdict(202, "", "It is blue.", BEFORE),
         },
         answer=SuggestedAnswer(301, "The new answer.", "The answer.", BEFORE),
     )
-    other = Suggested(passages={3: 51}, verdicts={52: SuggestedVerdict(203, "true", None, AFTER)})
+    other = SuggestedLabels(passages={3: 51}, verdicts={52: ComparedVerdict(203, "true", None, AFTER)})
     return document(2, gold, **{"makers": {RULES: rules, OTHER: other}} | changed)
 
 
@@ -156,8 +158,8 @@ def test_a_learned_suggester_is_not_scored_on_what_it_learned_from() -> None:
 # --- what people did ------------------------------------------------------------------------------
 
 
-def mine(**fields: Any) -> Work:
-    return Work(
+def mine(**fields: Any) -> PersonsWork:
+    return PersonsWork(
         sentences=(
             sentence(
                 5,
@@ -175,11 +177,15 @@ def mine(**fields: Any) -> Work:
 
 
 def counts(found: Any, thing: str) -> dict[str, int]:
-    return {done.value: found.counts[thing][done] for done in Done if found.counts[thing][done]}
+    return {done.value: found.counts[thing][done] for done in HandledSuggestions if found.counts[thing][done]}
 
 
 def test_claims_are_removed_added_revised_and_unchanged() -> None:
-    documents = [document(1, mine(), mine(person=9), makers={RULES: Suggested({7: SHOWN}), OTHER: Suggested({8: []})})]
+    documents = [
+        document(
+            1, mine(), mine(person=9), makers={RULES: SuggestedLabels({7: SHOWN}), OTHER: SuggestedLabels({8: []})}
+        )
+    ]
     found = handled(documents)
     for each in (found[RULES].agreed, found[RULES].people[9]):
         # The third was folded away with its sentence.
@@ -193,17 +199,21 @@ def test_claims_are_removed_added_revised_and_unchanged() -> None:
 
 
 def test_what_nobody_was_shown_was_not_handled() -> None:
-    unaided = Work(sentences=(sentence(5, "Ada wrote notes.", claim(51, "Ada wrote notes.")),), submitted=STAGES)
-    assert handled([document(1, unaided, makers={RULES: Suggested({7: SHOWN})})]) == {}
+    unaided = PersonsWork(sentences=(sentence(5, "Ada wrote notes.", claim(51, "Ada wrote notes.")),), submitted=STAGES)
+    assert handled([document(1, unaided, makers={RULES: SuggestedLabels({7: SHOWN})})]) == {}
 
 
 def test_blind_first_is_counted_apart_by_what_is_alike() -> None:
-    unaided = Work(
+    unaided = PersonsWork(
         sentences=(sentence(5, "Ada wrote notes.", claim(51, "Ada wrote notes."), claim(52, "London is big.")),),
         submitted=STAGES,
     )
     [found] = handled(
-        [document(1, unaided, replace(unaided, person=9), makers={RULES: Suggested({7: SHOWN})}, blind_first=True)]
+        [
+            document(
+                1, unaided, replace(unaided, person=9), makers={RULES: SuggestedLabels({7: SHOWN})}, blind_first=True
+            )
+        ]
     ).values()
     assert counts(found.blind_first, "claims") == {"removed": 2, "added": 1, "unchanged": 1}
     assert (found.agreed.works.total(), found.people) == (0, {})
@@ -232,15 +242,15 @@ def test_the_agreed_version_has_the_link_of_whose_text_it_has(person: dict[str, 
     base = at_verify()
     text = {"text": "It is red.", "factuality": "false", "sufficient": None} | person
     agreed = VerdictRow(**text | {"suggestion": None})
-    gold = Work(verdicts={52: agreed}, submitted=STAGES)
-    whose = Work(person=9, verdicts={52: VerdictRow(**text)}, submitted=STAGES)
+    gold = PersonsWork(verdicts={52: agreed}, submitted=STAGES)
+    whose = PersonsWork(person=9, verdicts={52: VerdictRow(**text)}, submitted=STAGES)
     found = handled([document(2, gold, whose, makers=base.suggested)])[RULES]
     assert counts(found.agreed, "correction") == counts(found.people[9], "correction") == {became: 1}
 
 
 def test_an_edit_without_an_offer_is_added() -> None:
     base = at_verify()
-    offered = Suggested(verdicts={52: SuggestedVerdict(203, "false", None, BEFORE)})
+    offered = SuggestedLabels(verdicts={52: ComparedVerdict(203, "false", None, BEFORE)})
     found = handled([document(2, base.gold, makers={OTHER: offered})])[OTHER]
     assert counts(found.agreed, "correction") == {"added": 1}
 
@@ -249,8 +259,8 @@ def test_an_edit_without_an_offer_is_added() -> None:
 
 
 def test_the_report_keeps_blind_first_and_learned_apart_and_names_only_whom_it_may() -> None:
-    shown = document(1, mine(), mine(person=9), makers={RULES: Suggested({7: SHOWN})})
-    blind = document(3, mine(), makers={RULES: Suggested({8: SHOWN})}, blind_first=True)
+    shown = document(1, mine(), mine(person=9), makers={RULES: SuggestedLabels({7: SHOWN})})
+    blind = document(3, mine(), makers={RULES: SuggestedLabels({8: SHOWN})}, blind_first=True)
     report = report_of([shown, at_verify(), blind], gold=5)
     assert (report.documents, report.gold, report.blind_first) == (3, 5, 1)
     assert [each.maker for each in report.columns] == [RULES, OTHER]

@@ -19,19 +19,19 @@ from pipeline.clients.base import (
     ChatRequest,
     FetchedPage,
     Message,
+    ModelToken,
     PageRequest,
     RankRequest,
     SearchRequest,
     SearchResult,
     ServiceError,
-    Token,
     Usage,
 )
-from pipeline.clients.cost_meter import Kind
+from pipeline.clients.cost_meter import CallKind
 from pipeline.clients.pages import Absence
 from tests.memory_ledger import MemoryMeter, MemoryStore
 
-ANSWER = ChatAnswer("Yes.", (Token("Yes", -0.5), Token(".", 0.0)), Usage(60, 40, 0.01), cut=True, model="m-1")
+ANSWER = ChatAnswer("Yes.", (ModelToken("Yes", -0.5), ModelToken(".", 0.0)), Usage(60, 40, 0.01), cut=True, model="m-1")
 
 
 class Model:
@@ -80,7 +80,7 @@ def test_the_same_request_is_paid_once_whatever_its_step() -> None:
     assert kept == replace(ANSWER, usage=Usage())  # it has cost nothing now
     assert model.calls == 1
     assert (meter.spent_tokens, meter.spent_money) == (100, 0.01)
-    assert meter.steps["stance"].calls == {Kind.CHAT: 1}
+    assert meter.steps["stance"].calls == {CallKind.CHAT: 1}
     assert (later.spent_tokens, later.spent_money) == (0, 0)
     assert (later.steps["verify"].cached, later.steps["verify"].calls) == (1, {})
 
@@ -152,7 +152,7 @@ def test_searches_pages_and_scores_come_back_as_they_were() -> None:
     asyncio.run(twice())
     assert sorted(calls) == ["gone", "https://a.example/", "rank", "search", "slow", "slow"]
     assert meter.spent_money == 0.001
-    assert meter.steps["fetch"].calls == {Kind.PAGE: 4}
+    assert meter.steps["fetch"].calls == {CallKind.PAGE: 4}
     assert meter.steps["fetch"].cached == 2
 
 

@@ -16,7 +16,7 @@ from nltk.metrics.agreement import AnnotationTask
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
 from pipeline.metrics import agreement as module
-from pipeline.metrics.agreement import Agreement, Estimate, Item, agreement, mean_estimate, ratio_estimate
+from pipeline.metrics.agreement import Agreement, Estimate, RatedItem, agreement, mean_estimate, ratio_estimate
 
 COEFFICIENTS = ("percent", "cohen", "fleiss", "alpha", "ac1")
 
@@ -29,26 +29,26 @@ FLEISS = """
 """.split()
 
 
-def from_rows(rows: Sequence[str]) -> list[Item]:
+def from_rows(rows: Sequence[str]) -> list[RatedItem]:
     """One row a rater, one character an item, a dot where the rater said nothing. Each item is a document."""
     return [
-        Item(number, {f"rater {rater}": label for rater, label in enumerate(column) if label != "."})
+        RatedItem(number, {f"rater {rater}": label for rater, label in enumerate(column) if label != "."})
         for number, column in enumerate(zip(*rows, strict=True))
     ]
 
 
-def from_counts(rows: Sequence[Sequence[int]]) -> list[Item]:
+def from_counts(rows: Sequence[Sequence[int]]) -> list[RatedItem]:
     """One row an item: how many raters gave each label. Who gave it does not matter to the coefficients used."""
     return [
-        Item(number, dict(enumerate(str(label) for label, count in enumerate(row) for _ in range(count))))
+        RatedItem(number, dict(enumerate(str(label) for label, count in enumerate(row) for _ in range(count))))
         for number, row in enumerate(rows)
     ]
 
 
-def two_by_two(both: int, first_only: int, second_only: int, neither: int) -> list[Item]:
+def two_by_two(both: int, first_only: int, second_only: int, neither: int) -> list[RatedItem]:
     said = [("yes", "yes")] * both + [("yes", "no")] * first_only + [("no", "yes")] * second_only
     pairs = said + [("no", "no")] * neither
-    return [Item(number, {"a": one, "b": other}) for number, (one, other) in enumerate(pairs)]
+    return [RatedItem(number, {"a": one, "b": other}) for number, (one, other) in enumerate(pairs)]
 
 
 def values(found: Agreement) -> dict[str, float | None]:
@@ -56,23 +56,25 @@ def values(found: Agreement) -> dict[str, float | None]:
     return {name: estimate.value if estimate else None for name, estimate in estimates.items()}
 
 
-def plain(items: Sequence[Item], **options: Any) -> dict[str, float | None]:
+def plain(items: Sequence[RatedItem], **options: Any) -> dict[str, float | None]:
     return values(agreement(items, resamples=0, **options))
 
 
-def triples(items: Sequence[Item]) -> list[tuple[Any, int, str]]:
+def triples(items: Sequence[RatedItem]) -> list[tuple[Any, int, str]]:
     return [(rater, number, label) for number, item in enumerate(items) for rater, label in item.labels.items()]
 
 
 # Items of two to four of five raters, with labels of which some are common.
 LABELS = st.sampled_from(["true", "true", "true", "false", "not enough evidence"])
 ITEMS = st.lists(
-    st.builds(Item, st.integers(0, 3), st.dictionaries(st.integers(1, 5), LABELS, min_size=2, max_size=4)),
+    st.builds(RatedItem, st.integers(0, 3), st.dictionaries(st.integers(1, 5), LABELS, min_size=2, max_size=4)),
     min_size=1,
     max_size=12,
 )
 PAIRS = st.lists(
-    st.builds(Item, st.integers(0, 3), st.fixed_dictionaries({"ann": LABELS, "ben": LABELS})), min_size=1, max_size=12
+    st.builds(RatedItem, st.integers(0, 3), st.fixed_dictionaries({"ann": LABELS, "ben": LABELS})),
+    min_size=1,
+    max_size=12,
 )
 
 
@@ -116,9 +118,9 @@ def test_ac1_stays_high_where_kappa_collapses_on_skewed_labels() -> None:
 def test_three_raters_of_unequal_industry_by_hand() -> None:
     """Pairs agree by 1/3, 1 and 0, so 4/9. Shares: x (2/3 + 1 + 1/2) / 3 = 13/18, y 5/18; squared 194/324."""
     items = [
-        Item("d", {"a": "x", "b": "x", "c": "y"}),
-        Item("d", {"a": "x", "b": "x"}),
-        Item("e", {"b": "x", "c": "y"}),
+        RatedItem("d", {"a": "x", "b": "x", "c": "y"}),
+        RatedItem("d", {"a": "x", "b": "x"}),
+        RatedItem("e", {"b": "x", "c": "y"}),
     ]
     found = plain(items)
     assert found["percent"] == pytest.approx(4 / 9)
@@ -140,14 +142,14 @@ def test_figures_that_irrcac_gives() -> None:
 
 
 @given(ITEMS)
-def test_alpha_is_that_of_nltk(items: list[Item]) -> None:
+def test_alpha_is_that_of_nltk(items: list[RatedItem]) -> None:
     alpha = plain(items)["alpha"]
     assume(alpha is not None)
     assert alpha == pytest.approx(AnnotationTask(triples(items)).alpha(), abs=1e-9)
 
 
 @given(PAIRS)
-def test_two_raters_kappas_are_those_of_nltk_and_statsmodels(items: list[Item]) -> None:
+def test_two_raters_kappas_are_those_of_nltk_and_statsmodels(items: list[RatedItem]) -> None:
     found = agreement(items, resamples=0)
     assume(found.cohen is not None and found.fleiss is not None)
     figures, task = values(found), AnnotationTask(triples(items))
@@ -160,14 +162,14 @@ def test_two_raters_kappas_are_those_of_nltk_and_statsmodels(items: list[Item]) 
 
 @given(st.lists(st.lists(LABELS, min_size=4, max_size=4), min_size=1, max_size=12))
 def test_fleiss_kappa_is_that_of_statsmodels(rows: list[list[str]]) -> None:
-    fleiss = plain([Item(0, dict(enumerate(row))) for row in rows])["fleiss"]
+    fleiss = plain([RatedItem(0, dict(enumerate(row))) for row in rows])["fleiss"]
     assume(fleiss is not None)
     names = sorted({label for row in rows for label in row})
     assert fleiss == pytest.approx(fleiss_kappa(np.array([[row.count(name) for name in names] for row in rows])))
 
 
 @given(ITEMS)
-def test_the_others_follow_their_definitions_slowly(items: list[Item]) -> None:
+def test_the_others_follow_their_definitions_slowly(items: list[RatedItem]) -> None:
     """Percent, Fleiss and AC1 written down as Gwet defines them: pair by pair, label by label."""
     rows = [list(item.labels.values()) for item in items]
     names = {label for row in rows for label in row}
@@ -191,11 +193,12 @@ def test_the_others_follow_their_definitions_slowly(items: list[Item]) -> None:
 
 @given(ITEMS, st.permutations([1, 2, 3, 4, 5]), st.permutations(["true", "false", "not enough evidence"]))
 def test_other_names_for_raters_and_labels_change_no_figure(
-    items: list[Item], raters: list[int], labels: list[str]
+    items: list[RatedItem], raters: list[int], labels: list[str]
 ) -> None:
     named = dict(zip(["true", "false", "not enough evidence"], labels, strict=True))
     renamed = [
-        Item(item.cluster, {raters[rater - 1]: named[label] for rater, label in item.labels.items()}) for item in items
+        RatedItem(item.cluster, {raters[rater - 1]: named[label] for rater, label in item.labels.items()})
+        for item in items
     ]
     before, after = agreement(items, resamples=20), agreement(renamed, resamples=20)
     for name in COEFFICIENTS:
@@ -207,18 +210,20 @@ def test_other_names_for_raters_and_labels_change_no_figure(
 @given(st.lists(LABELS, min_size=2, max_size=12))
 def test_perfect_agreement_is_one(said: list[str]) -> None:
     assume(len(set(said)) > 1)
-    found = agreement([Item(number, {"ann": label, "ben": label}) for number, label in enumerate(said)], resamples=20)
+    found = agreement(
+        [RatedItem(number, {"ann": label, "ben": label}) for number, label in enumerate(said)], resamples=20
+    )
     assert all(getattr(found, name) == Estimate(1.0, 1.0, 1.0) for name in COEFFICIENTS)
 
 
 def test_one_label_alone_leaves_what_corrects_for_chance_undefined() -> None:
-    found = agreement([Item(number, {"ann": "true", "ben": "true"}) for number in range(3)])
+    found = agreement([RatedItem(number, {"ann": "true", "ben": "true"}) for number in range(3)])
     assert found.percent == found.ac1 == Estimate(1.0, 1.0, 1.0)
     assert found.cohen is found.fleiss is found.alpha is None
 
 
-@pytest.mark.parametrize("items", [[], [Item(1, {}), Item(1, {"ann": "true"})]])
-def test_without_a_second_label_there_is_no_figure(items: list[Item]) -> None:
+@pytest.mark.parametrize("items", [[], [RatedItem(1, {}), RatedItem(1, {"ann": "true"})]])
+def test_without_a_second_label_there_is_no_figure(items: list[RatedItem]) -> None:
     found = agreement(items)
     assert (found.items, found.left_out, found.clusters, found.raters) == (0, len(items), 0, ())
     assert (found.labels, found.confusion) == ({}, {})
@@ -227,20 +232,20 @@ def test_without_a_second_label_there_is_no_figure(items: list[Item]) -> None:
 
 def test_an_item_with_one_label_counts_nowhere_else() -> None:
     items = two_by_two(20, 5, 10, 15)
-    alone = [Item("another", {"c": "maybe"})]
+    alone = [RatedItem("another", {"c": "maybe"})]
     with_it, without = agreement(items + alone), agreement(items)
     assert with_it.left_out == 1
     assert asdict(with_it) == {**asdict(without), "left_out": 1}
 
 
 def test_cohens_kappa_needs_exactly_two_raters() -> None:
-    items = [*two_by_two(20, 5, 10, 15), Item("another", {"a": "yes", "c": "yes"})]
+    items = [*two_by_two(20, 5, 10, 15), RatedItem("another", {"a": "yes", "c": "yes"})]
     assert agreement(items).cohen is None
     assert agreement(items[:-1]).cohen is not None
 
 
 def test_two_raters_who_never_agree_have_defined_figures() -> None:
-    found = plain([Item(number, {"ann": "true", "ben": "false"}) for number in range(4)])
+    found = plain([RatedItem(number, {"ann": "true", "ben": "false"}) for number in range(4)])
     assert found == pytest.approx({"percent": 0, "cohen": 0, "fleiss": -1, "alpha": 1 - 7 * 8 / 32, "ac1": -1})
 
 
@@ -253,12 +258,12 @@ def test_labels_that_nobody_chose_count_for_ac1_alone() -> None:
 
 
 def test_the_confusion_of_several_raters_counts_each_pair_in_both_directions() -> None:
-    found = agreement([Item(1, {"a": "x", "b": "x", "c": "y"}), Item(1, {"b": "y", "c": "y"})], resamples=0)
+    found = agreement([RatedItem(1, {"a": "x", "b": "x", "c": "y"}), RatedItem(1, {"b": "y", "c": "y"})], resamples=0)
     assert found.confusion == {"x": {"x": 1, "y": 2}, "y": {"x": 2, "y": 1}}
 
 
 def test_raters_stand_in_order_numbers_before_names() -> None:
-    found = agreement([Item(1, {"ben": "x", 10: "x"}), Item(1, {9: "x", "ann": "y"})], resamples=0)
+    found = agreement([RatedItem(1, {"ben": "x", 10: "x"}), RatedItem(1, {9: "x", "ann": "y"})], resamples=0)
     assert found.raters == (9, 10, "ann", "ben")
 
 
@@ -278,7 +283,7 @@ def test_intervals_are_those_of_drawing_whole_documents_by_hand() -> None:
     """The same documents drawn, their items put together, and each resample computed for itself."""
     shape = [("d", 20, 5), ("e", 7, 2), ("f", 9, 0), ("g", 4, 0), ("h", 13, 0)]
     items = [
-        Item(document, {"ann": "true", "ben": "true" if number < agree else "false"})
+        RatedItem(document, {"ann": "true", "ben": "true" if number < agree else "false"})
         for document, agree, differ in shape
         for number in range(agree + differ)
     ]
@@ -307,14 +312,14 @@ def test_many_labels_of_few_documents_do_not_narrow_the_interval() -> None:
     """Ten times the items within each document say no more about other documents."""
     items = two_by_two(20, 5, 10, 15)
     again = [item for item in items for _ in range(10)]
-    apart = [Item(number, item.labels) for number, item in enumerate(again)]
+    apart = [RatedItem(number, item.labels) for number, item in enumerate(again)]
     once, repeated, independent = (agreement(each).as_json()["cohen"] for each in (items, again, apart))
     assert repeated == pytest.approx(once)
     assert independent["high"] - independent["low"] < (once["high"] - once["low"]) / 2
 
 
 def test_a_single_document_has_no_interval() -> None:
-    found = agreement([Item("d", item.labels) for item in two_by_two(20, 5, 10, 15)])
+    found = agreement([RatedItem("d", item.labels) for item in two_by_two(20, 5, 10, 15)])
     assert found.cohen is not None
     assert (found.cohen.low, found.cohen.high) == (None, None)
     assert mean_estimate([("d", 0.5), ("d", 1.0)]) == Estimate(0.75, None, None)
@@ -342,8 +347,8 @@ def to_12_digits(figure: str) -> float:
 def test_an_item_that_stands_for_several_counts_like_as_many_of_them():
     said = [("yes", "yes"), ("yes", "no"), ("no", "no"), ("yes",)]
     for raters in (said, [(*each, "yes") for each in said]):
-        once = [Item(number % 2, dict(enumerate(labels)), 1 + number) for number, labels in enumerate(raters)]
-        each = [Item(item.cluster, item.labels) for item in once for _ in range(item.times)]
+        once = [RatedItem(number % 2, dict(enumerate(labels)), 1 + number) for number, labels in enumerate(raters)]
+        each = [RatedItem(item.cluster, item.labels) for item in once for _ in range(item.times)]
         found, expected = (
             json.loads(json.dumps(agreement(items, scale=["yes", "no", "other"]).as_json()), parse_float=to_12_digits)
             for items in (once, each)

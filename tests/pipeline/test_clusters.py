@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.metrics.alignment import align
-from pipeline.metrics.clusters import Cluster, Group, cluster, split_or_merge
+from pipeline.metrics.clusters import ClaimGroup, Cluster, cluster, split_or_merge
 
 ANN = [
     "Marie Curie was born in Warsaw in 1867.",
@@ -37,7 +37,7 @@ def members(sets: Sequence[Sequence[str]], threshold: float = 0.5) -> list[tuple
     return [each.members for each in cluster(sets, threshold=threshold)]
 
 
-def groups(first: Sequence[str], second: Sequence[str], threshold: float = 0.5) -> list[Group]:
+def groups(first: Sequence[str], second: Sequence[str], threshold: float = 0.5) -> list[ClaimGroup]:
     return split_or_merge(first, second, cluster([first, second], threshold=threshold))
 
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from annotator.core.vocabulary import Factuality, StanceLabel
 from pipeline.clients.base import SearchResult
 from pipeline.clients.search_corpus import CorpusSearch
-from pipeline.notes import Tally
+from pipeline.notes import StepNotes
 from pipeline.retrieval.corpus_ranking import PassageIndex
-from pipeline.retrieval.evidence import Reach, evidence_for
+from pipeline.retrieval.evidence import SearchReach, evidence_for
 from pipeline.retrieval.passages import passages
 from pipeline.retrieval.queries_by_model import distinct, likeness
-from pipeline.retrieval.ranking import MOST_BY_MEANING, Ranked, fused, lexical_scores, ranked
+from pipeline.retrieval.ranking import MAX_BY_MEANING, Ranked, fused, lexical_scores, ranked
 from pipeline.suggestions import Page, RetrievedEvidence
 from pipeline.together import both, together
 from pipeline.tools import Tools
@@ -24,8 +24,8 @@ from pipeline.verdict.by_model import verdict_by_stances
 from tests.scripted import ScriptedPages, ScriptedRanker, ScriptedSearch, run
 
 
-def looked_up(queries: list[str], reach: Reach, **services: object) -> list[RetrievedEvidence]:
-    return run(evidence_for(queries, None, reach, Tools(**services), Tally()))  # type: ignore[arg-type]
+def looked_up(queries: list[str], reach: SearchReach, **services: object) -> list[RetrievedEvidence]:
+    return run(evidence_for(queries, None, reach, Tools(**services), StepNotes()))  # type: ignore[arg-type]
 
 
 def long_page(about: str, sentences: int = 40) -> str:
@@ -41,10 +41,10 @@ def hits(*urls: str) -> list[SearchResult]:
 def test_queries_take_turns_and_a_page_gives_at_most_so_many_passages() -> None:
     search = ScriptedSearch({"bridge": hits("u:1", "u:2"), "fort": hits("u:3")})
     pages = ScriptedPages({"u:1": long_page("bridge"), "u:2": "A bridge.", "u:3": long_page("fort")})
-    found = looked_up(["bridge", "fort"], Reach(passages_a_claim=6), search=search, pages=pages)
+    found = looked_up(["bridge", "fort"], SearchReach(passages_a_claim=6), search=search, pages=pages)
     assert [each.query for each in found] == ["bridge", "fort", "bridge", "fort", "bridge", "fort"]
     assert max([each.url for each in found].count(url) for url in ("u:1", "u:3")) == 3
-    found = looked_up(["bridge", "fort"], Reach(passages_a_page=1), search=search, pages=pages)
+    found = looked_up(["bridge", "fort"], SearchReach(passages_a_page=1), search=search, pages=pages)
     assert sorted(each.url for each in found) == ["u:1", "u:2", "u:3"]
     assert len(pages.requests) == 6  # each page once a claim
 
@@ -52,7 +52,9 @@ def test_queries_take_turns_and_a_page_gives_at_most_so_many_passages() -> None:
 def test_no_two_passages_of_a_page_are_neighbours() -> None:
     text = long_page("bridge")
     search, pages = ScriptedSearch(hits("u:1")), ScriptedPages({"u:1": text})
-    found = looked_up(["bridge", "more"], Reach(passages_a_page=20, passages_a_claim=20), search=search, pages=pages)
+    found = looked_up(
+        ["bridge", "more"], SearchReach(passages_a_page=20, passages_a_claim=20), search=search, pages=pages
+    )
     windows = passages(text)
     positions = sorted(windows.index(each.passage) for each in found)
     assert len(positions) > 3
@@ -61,7 +63,7 @@ def test_no_two_passages_of_a_page_are_neighbours() -> None:
 
 def test_window_stride_and_length_can_be_set() -> None:
     search, pages = ScriptedSearch(hits("u:1")), ScriptedPages({"u:1": long_page("bridge", 60)})
-    reach = Reach(window=2, stride=2, longest=50, passages_a_page=20, passages_a_claim=20)
+    reach = SearchReach(window=2, stride=2, longest=50, passages_a_page=20, passages_a_claim=20)
     for each in looked_up(["bridge"], reach, search=search, pages=pages):
         assert each.passage.count("The bridge") <= 2
         assert len(each.passage) <= 101
@@ -70,17 +72,17 @@ def test_window_stride_and_length_can_be_set() -> None:
 def test_a_mirror_of_a_page_is_quoted_once() -> None:
     text = "Ema Dahl built the old stone fort at the mouth of the river in the year 1820."
     search, pages = ScriptedSearch(hits("u:1", "u:2")), ScriptedPages({"u:1": text, "u:2": text})
-    assert [each.url for each in looked_up(["fort"], Reach(), search=search, pages=pages)] == ["u:1"]
+    assert [each.url for each in looked_up(["fort"], SearchReach(), search=search, pages=pages)] == ["u:1"]
 
 
 def test_passages_of_a_corpus_come_as_they_are_and_a_page_of_it_is_cut_once() -> None:
     page = Page(url="u:1", title="Bridges", text=long_page("bridge"))
     index = PassageIndex.build([page])
-    found = looked_up(["bridge"], Reach(), index=index)
+    found = looked_up(["bridge"], SearchReach(), index=index)
     assert len(found) == 3  # of one page
     assert {each.passage for each in found} <= set(passages(page.text))
     pages = ScriptedPages({"u:1": page.text})
-    found = looked_up(["bridge"], Reach(), search=CorpusSearch(index), pages=pages)
+    found = looked_up(["bridge"], SearchReach(), search=CorpusSearch(index), pages=pages)
     assert len({each.passage for each in found}) == len(found) == 3
     assert len(pages.requests) == 1
 
@@ -112,10 +114,10 @@ def test_meaning_lifts_what_words_do_not_see() -> None:
 
 
 def test_only_the_best_by_words_are_compared_by_meaning() -> None:
-    texts = [f"text {number}" for number in range(MOST_BY_MEANING + 50)]
+    texts = [f"text {number}" for number in range(MAX_BY_MEANING + 50)]
     ranker = ScriptedRanker(lambda query, text: float(len(text)))
     found = run(ranked("fort", texts, ranker, "rank"))
-    assert len(ranker.requests[0].texts) == MOST_BY_MEANING
+    assert len(ranker.requests[0].texts) == MAX_BY_MEANING
     assert sorted(each.position for each in found) == list(range(len(texts)))
 
 

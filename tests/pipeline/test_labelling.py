@@ -6,15 +6,15 @@ import random
 
 import pytest
 
-from annotator.measures.suggestion_quality.rows import SentenceRow
+from annotator.measures.suggestion_quality.rows import ComparedSentence
 from pipeline.metrics.classification import classify
 from pipeline.metrics.decomposition import apart_in_order, pair_sentences, same_cuts
-from pipeline.metrics.labelling import Labelled, labelling
+from pipeline.metrics.labelling import LabelledSpan, labelling
 
 
 def test_scores_are_those_of_classify() -> None:
     draw = random.Random(1)
-    items = [Labelled(number % 13, draw.choice("abc"), draw.choice("abcd")) for number in range(200)]
+    items = [LabelledSpan(number % 13, draw.choice("abc"), draw.choice("abcd")) for number in range(200)]
     ours = labelling(items)
     theirs = classify([each.gold for each in items], [each.predicted for each in items])
     for name in ("accuracy", "precision", "recall", "f1"):
@@ -25,7 +25,7 @@ def test_scores_are_those_of_classify() -> None:
 
 
 def test_one_document_has_no_interval_and_none_no_scores() -> None:
-    alone = labelling([Labelled(1, "a", "a"), Labelled(1, "a", "b")])
+    alone = labelling([LabelledSpan(1, "a", "a"), LabelledSpan(1, "a", "b")])
     assert alone.accuracy is not None and alone.f1 is not None
     assert (alone.accuracy.value, alone.accuracy.low, alone.accuracy.high) == (0.5, None, None)
     assert alone.f1.value == pytest.approx(1 / 3)  # "a": 2/3, "b": 0
@@ -35,7 +35,7 @@ def test_one_document_has_no_interval_and_none_no_scores() -> None:
 
 def test_a_resample_without_a_label_does_not_average_over_it() -> None:
     """Always right, but "b" is in one document only: every resample scores 1, also those that miss it."""
-    found = labelling([Labelled(1, "a", "a"), Labelled(2, "a", "a"), Labelled(3, "b", "b")]).f1
+    found = labelling([LabelledSpan(1, "a", "a"), LabelledSpan(2, "a", "a"), LabelledSpan(3, "b", "b")]).f1
     assert found is not None
     assert (found.value, found.low, found.high) == (1, 1, 1)
 
@@ -43,8 +43,8 @@ def test_a_resample_without_a_label_does_not_average_over_it() -> None:
 # --- decompositions -------------------------------------------------------------------------------
 
 
-def cut(text: str, start: int | None) -> SentenceRow:
-    return SentenceRow(0, text, start, None if start is None else start + len(text), text, "", "", ())
+def cut(text: str, start: int | None) -> ComparedSentence:
+    return ComparedSentence(0, text, start, None if start is None else start + len(text), text, "", "", ())
 
 
 def test_cuts_are_the_same_where_start_and_end_are() -> None:

@@ -28,11 +28,11 @@ from annotator.core.queries.documents import prefilling_of
 from annotator.core.queries.notices import place_of
 from annotator.core.vocabulary import NoticeKind, Phase, Role, RunState, Stage
 from annotator.suggestions.actions import runs as actions
-from annotator.suggestions.actions.plans import Wish
+from annotator.suggestions.actions.plans import RunRequest
 from annotator.suggestions.actions.runs import cancel_run, pause_run, resume_run, retry_failed, start_run
 from pipeline import tasks
 from pipeline.clients.base import BudgetSpentError, Usage
-from pipeline.clients.cost_meter import Answer, Hold, Kind
+from pipeline.clients.cost_meter import CallKind, Hold, KeptAnswer
 from pipeline.runs import coordinator
 from pipeline.runs.bridge import Bridge
 from pipeline.runs.run_budget import RunMeter, RunStoppedError, kept_answer
@@ -73,7 +73,7 @@ def counting(benchmark: Benchmark, documents: int, *, calls: int = 3, **wish: An
         stage=Stage.DECOMPOSE,
         documents=[each.pk for each in made],
         by=None,
-        wish=Wish(parameters={"calls": calls}, **wish),
+        wish=RunRequest(parameters={"calls": calls}, **wish),
     )
     assert run is not None
     return run
@@ -132,7 +132,7 @@ def test_a_run_done_again_costs_nothing_and_gives_the_same(benchmark: Benchmark,
         stage=Stage.DECOMPOSE,
         documents=[document.pk],
         by=None,
-        wish=Wish(parameters={"calls": 3}, budget_tokens=0),
+        wish=RunRequest(parameters={"calls": 3}, budget_tokens=0),
     )
     assert again is not None
     work(again)
@@ -248,7 +248,7 @@ def test_many_workers_together_never_pass_the_budget(benchmark: Benchmark, chat:
 
     def one(meter: RunMeter) -> None:
         bridge = meter._bridge
-        hold = Hold("count", Kind.CHAT, tokens=90)
+        hold = Hold("count", CallKind.CHAT, tokens=90)
 
         async def main() -> None:
             while True:
@@ -281,7 +281,7 @@ def test_what_a_killed_worker_had_reserved_is_given_back(benchmark: Benchmark, c
     assert item is not None
     bridge = Bridge()
     meter = RunMeter(item, bridge)
-    bridge.run(lambda: meter.reserve(Hold("count", Kind.CHAT, tokens=900)))
+    bridge.run(lambda: meter.reserve(Hold("count", CallKind.CHAT, tokens=900)))
     run.refresh_from_db()
     assert run.spent_tokens == 900
     RunItem.objects.filter(pk=item.pk).update(seen_at=timezone.now() - 2 * coordinator.LOST_AFTER)
@@ -290,10 +290,10 @@ def test_what_a_killed_worker_had_reserved_is_given_back(benchmark: Benchmark, c
     run.refresh_from_db()
     assert run.spent_tokens == 0
     # The first one was not dead but slow: its call is paid and kept, and nothing is given back twice.
-    answer = Answer("k" * 64, Kind.CHAT, {"text": "late"})
+    answer = KeptAnswer("k" * 64, CallKind.CHAT, {"text": "late"})
     bridge = Bridge()
     meter._bridge = bridge
-    bridge.run(lambda: meter.settle(Hold("count", Kind.CHAT, tokens=900), Usage(5, 5, 0.1), 1.0, answer))
+    bridge.run(lambda: meter.settle(Hold("count", CallKind.CHAT, tokens=900), Usage(5, 5, 0.1), 1.0, answer))
     run.refresh_from_db()
     assert run.spent_tokens == 10
     assert run.spent_money == pytest.approx(0.1)
@@ -301,7 +301,7 @@ def test_what_a_killed_worker_had_reserved_is_given_back(benchmark: Benchmark, c
     with pytest.raises(RunStoppedError):
         bridge = Bridge()
         meter._bridge = bridge
-        bridge.run(lambda: meter.reserve(Hold("count", Kind.CHAT, tokens=1)))
+        bridge.run(lambda: meter.reserve(Hold("count", CallKind.CHAT, tokens=1)))
     run.refresh_from_db()
     assert run.spent_tokens == 10
 
@@ -494,7 +494,7 @@ def test_a_document_that_fails_gives_back_what_it_holds(
 ) -> None:
     """An answer that cannot be written leaves its hold; kept with a failed document it would be waited for for ever."""
 
-    def refuse(answer: Answer) -> None:
+    def refuse(answer: KeptAnswer) -> None:
         raise ValueError("cannot be stored")
 
     monkeypatch.setattr("pipeline.runs.run_budget.keep_answer", refuse)

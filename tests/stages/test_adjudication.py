@@ -21,8 +21,8 @@ from annotator.stages.actions.documents import reopen, send_back
 from annotator.stages.actions.search_again import search_again
 from annotator.stages.actions.submit import submit
 from annotator.stages.actions.verify import add_evidence
-from annotator.stages.comparison.comparison import Item
-from annotator.stages.queries.adjudication import Board, board_of
+from annotator.stages.comparison.comparison import ComparedItem
+from annotator.stages.queries.adjudication import AdjudicationBoard, board_of
 from annotator.stages.queries.decomposition import sentences_of
 from annotator.stages.queries.verification import claims_to_verify
 from tests.agreeing import begun, claims_of, signed_by, submitted
@@ -39,7 +39,7 @@ from tests.factories import (
 pytestmark = pytest.mark.django_db
 
 
-def differing(board: Board) -> list[Item]:
+def differing(board: AdjudicationBoard) -> list[ComparedItem]:
     return [item for item in board.comparison.items if item.differs]
 
 

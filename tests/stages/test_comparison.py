@@ -11,9 +11,9 @@ from annotator.core.models import Claim, Decision
 from annotator.core.vocabulary import Importance
 from annotator.stages.comparison.comparison import (
     ABSENT,
+    ComparedItem,
     Comparison,
     FieldRow,
-    Item,
     Option,
     key_for,
     label_row,
@@ -142,8 +142,8 @@ def test_a_comparison_counts_what_two_people_answered_and_what_needs_a_hand() ->
     hidden = importance("less", "most")
     hidden.is_active = False
     hidden.key = "hidden"
-    first = Item("one", "claim", "1", [["a"], ["b"]], [alone, same, hidden])
-    second = Item("two", "claim", "2", [["a"], ["b"]], [split, settled])
+    first = ComparedItem("one", "claim", "1", [["a"], ["b"]], [alone, same, hidden])
+    second = ComparedItem("two", "claim", "2", [["a"], ["b"]], [split, settled])
     board = Comparison(2, [first, second])
     assert board.rows == [same, split, settled]
     assert (board.total, board.agreeing, board.decided, board.open) == (3, 1, 1, 1)

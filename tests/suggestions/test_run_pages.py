@@ -19,13 +19,13 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Activity, Benchmark, Document, PipelineRun, PromptVersion, RunItem, User
 from annotator.core.vocabulary import Role, RunState, Stage
 from annotator.suggestions.actions import runs as actions
-from annotator.suggestions.actions.plans import Wish
+from annotator.suggestions.actions.plans import RunRequest
 from annotator.suggestions.actions.runs import pause_run, start_run
 from annotator.suggestions.actions.suggestions import StaleWordingError, choose_strategy, write_wording
 from annotator.suggestions.queries.costs import compared, costs_of, with_formula
 from annotator.suggestions.queries.forecast import forecast
 from annotator.suggestions.queries.prompts import prompts_in_use
-from annotator.suggestions.queries.run_scope import MISSING, WAITING, Scope, scope_of
+from annotator.suggestions.queries.run_scope import MISSING, WAITING, RunScope, scope_of
 from pipeline.catalogue import choice, shipped
 from pipeline.runs import coordinator
 from tests.counting_strategy import Counting
@@ -74,7 +74,7 @@ def work(run: PipelineRun) -> PipelineRun:
 def counted(benchmark: Benchmark, number: int, calls: int = 3) -> PipelineRun:
     ids = [DocumentFactory(benchmark=benchmark, response=f"Answer {n} of {calls} is here.").pk for n in range(number)]
     run = start_run(
-        benchmark=benchmark, stage=Stage.DECOMPOSE, documents=ids, by=None, wish=Wish(parameters={"calls": calls})
+        benchmark=benchmark, stage=Stage.DECOMPOSE, documents=ids, by=None, wish=RunRequest(parameters={"calls": calls})
     )
     assert run is not None
     return work(run)
@@ -166,7 +166,7 @@ def test_a_change_of_strategy_swaps_the_choices_and_any_other_the_forecast_alone
 # --- the forecast ---------------------------------------------------------------------------------
 
 
-def told(benchmark: Benchmark, stage: Stage, scope: Scope, **parameters: object) -> Any:
+def told(benchmark: Benchmark, stage: Stage, scope: RunScope, **parameters: object) -> Any:
     strategy = choice("counting")
     assert strategy is not None
     return forecast(benchmark, strategy, parameters, stage, scope, {})
@@ -174,19 +174,19 @@ def told(benchmark: Benchmark, stage: Stage, scope: Scope, **parameters: object)
 
 def test_before_anything_was_measured_the_formula_tells(benchmark: Benchmark, chat: FakeChat, settings: Any) -> None:
     made = documents(4, benchmark=benchmark)
-    found = told(benchmark, Stage.DECOMPOSE, Scope([each.pk for each in made]))
+    found = told(benchmark, Stage.DECOMPOSE, RunScope([each.pk for each in made]))
     # Three questions a document; later two claims, each a question and a "look": the typical quantities.
     assert (found.documents, found.chats + found.searches, found.measured) == (4, 4 * 3, 0)
     assert found.tokens > found.chats * 250
     assert found.money == pytest.approx((found.tokens - found.chats * 250) * 1e-6 + found.chats * 250 * 2e-6)
     claims = {each.pk: [1, 2, 3, 4] for each in made}
-    verify = told(benchmark, Stage.VERIFY, Scope(list(claims), claims))
+    verify = told(benchmark, Stage.VERIFY, RunScope(list(claims), claims))
     assert verify.calls == 4 * 2 * (2 + 2), "four claims, where two are typical"
 
 
 def test_what_was_measured_here_tells_better(benchmark: Benchmark, chat: FakeChat) -> None:
     run = counted(benchmark, 2, calls=5)
-    found = told(benchmark, Stage.DECOMPOSE, Scope([1, 2, 3, 4]))
+    found = told(benchmark, Stage.DECOMPOSE, RunScope([1, 2, 3, 4]))
     assert (found.measured, found.chats) == (2, 20)
     assert found.tokens == pytest.approx(2 * run.spent_tokens)
     assert found.money == pytest.approx(2 * run.spent_money)
@@ -196,11 +196,11 @@ def test_what_was_measured_here_tells_better(benchmark: Benchmark, chat: FakeCha
         stage=Stage.DECOMPOSE,
         documents=list(run.items.values_list("document", flat=True)),
         by=None,
-        wish=Wish(parameters={"calls": 5}),
+        wish=RunRequest(parameters={"calls": 5}),
     )
     assert again is not None
     work(again)
-    found = told(benchmark, Stage.DECOMPOSE, Scope([1, 2, 3, 4]))
+    found = told(benchmark, Stage.DECOMPOSE, RunScope([1, 2, 3, 4]))
     assert (found.measured, found.chats) == (4, 20)
     assert found.tokens == pytest.approx(2 * run.spent_tokens)
 
@@ -253,7 +253,11 @@ def test_a_halted_run_says_why_and_is_resumed_with_what_is_typed(
 ) -> None:
     ids = [each.pk for each in documents(2, benchmark=benchmark)]
     run = start_run(
-        benchmark=benchmark, stage=Stage.DECOMPOSE, documents=ids, by=owner, wish=Wish(parameters={}, budget_tokens=60)
+        benchmark=benchmark,
+        stage=Stage.DECOMPOSE,
+        documents=ids,
+        by=owner,
+        wish=RunRequest(parameters={}, budget_tokens=60),
     )
     assert run is not None
     assert work(run).state == RunState.PAUSED
@@ -316,7 +320,7 @@ def test_strategies_are_compared_by_document(client: Client, benchmark: Benchmar
         stage=Stage.DECOMPOSE,
         documents=[DocumentFactory(benchmark=benchmark).pk],
         by=None,
-        wish=Wish(strategy="offline"),
+        wish=RunRequest(strategy="offline"),
     )
     assert run is not None
     work(run)
@@ -392,7 +396,7 @@ def test_the_benchmark_keeps_a_choice_for_runs_that_begin_by_themselves(
         stage=Stage.DECOMPOSE,
         documents=[DocumentFactory(benchmark=benchmark).pk],
         by=None,
-        wish=Wish(strategy="offline"),
+        wish=RunRequest(strategy="offline"),
     )
     assert other is not None and other.plan["parameters"] == {"passages": 5}
     choose_strategy(benchmark, strategy="", parameters={}, budget_tokens=None, budget_money=None, by=owner)
@@ -467,7 +471,7 @@ def test_a_run_freezes_the_wordings_that_stand_when_it_is_asked_for(
         stage=Stage.DECOMPOSE,
         documents=[DocumentFactory(benchmark=benchmark).pk],
         by=None,
-        wish=Wish(strategy="papelo"),
+        wish=RunRequest(strategy="papelo"),
     )
     assert run is not None
     frozen = run.plan["prompts"]

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, Group, Notice, User
-from annotator.core.queries.documents import Filter
+from annotator.core.queries.documents import DocumentFilter
 from annotator.core.rules import NotAllowedError
 from annotator.core.vocabulary import AnnotationState, NoticeKind, Phase, Role, Seat, Stage
 from annotator.stages.actions import documents as document_actions
@@ -97,14 +97,14 @@ def test_a_filter_narrows_what_is_cut(benchmark: Benchmark, owner: User) -> None
     DocumentFactory(benchmark=benchmark, identity="book", source="book", model="two", prompt="Who was Bea?")
     DocumentFactory(benchmark=benchmark, identity="later", stage=Stage.VERIFY, prompt="Where?")
     for narrowed, expected in (
-        (Filter(source="web"), "web"),
-        (Filter(model="two"), "book"),
-        (Filter(stage=Stage.VERIFY), "later"),
+        (DocumentFilter(source="web"), "web"),
+        (DocumentFilter(model="two"), "book"),
+        (DocumentFilter(stage=Stage.VERIFY), "later"),
     ):
         batch = cut(benchmark, owner, How(narrowed=narrowed))
         assert names(batch) == [expected]
         batches.dissolve(batch, by=owner)
-    batch = cut(benchmark, owner, How(narrowed=Filter(search="was bea")))
+    batch = cut(benchmark, owner, How(narrowed=DocumentFilter(search="was bea")))
     assert names(batch) == ["book"]
     assert batch.cut["filter"] == {"search": "was bea"}
 

@@ -18,7 +18,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.gold_copies import check_see_document
 from annotator.core.models import Activity, Annotation, Batch, Benchmark, Claim, Document, Notice, Tally, User
 from annotator.core.queries import standing as queries_standing
-from annotator.core.queries.documents import Filter, counts_of, matching, page_of, shelf_for
+from annotator.core.queries.documents import DocumentFilter, counts_of, matching, page_of, shelf_for
 from annotator.core.vocabulary import AnnotationKind, Phase, Role, Stage
 from annotator.exchange.queries.export import count_documents
 from annotator.home.queries import overview
@@ -441,14 +441,14 @@ def test_pages_of_the_list_lead_on_where_a_copy_stands_among_them(benchmark, mix
     seen: list[Document] = []
     after = 0
     while True:
-        found = page_of(benchmark, Filter(), shelf, after=after, size=2)
+        found = page_of(benchmark, DocumentFilter(), shelf, after=after, size=2)
         seen += found.rows
         if not found.after:
             break
         after = found.after
     assert mixed in seen and mixed.twin_of not in seen
     assert [each.pk for each in seen] == list(shelf.documents.order_by(shelf.key).values_list("pk", flat=True))
-    back = page_of(benchmark, Filter(), shelf, before=getattr(seen[-1], "place"), size=2)  # noqa: B009
+    back = page_of(benchmark, DocumentFilter(), shelf, before=getattr(seen[-1], "place"), size=2)  # noqa: B009
     assert [each.pk for each in back.rows] == [each.pk for each in seen[-3:-1]]
 
 
@@ -600,7 +600,7 @@ def figures(benchmark: Benchmark) -> dict[str, object]:
         "shares": overview.suggestion_shares(benchmark),
         "flags": overview.open_flags(benchmark),
         "listed": (getattr(listed, "documents_count"), getattr(listed, "gold_count")),  # noqa: B009
-        "matching": matching(benchmark, Filter()).count(),
+        "matching": matching(benchmark, DocumentFilter()).count(),
         "prefill": documents_to_prefill(benchmark).count(),
         "evidence": claims_without_evidence(benchmark),
         "tallies": list(Tally.objects.values_list("pk", flat=True)),

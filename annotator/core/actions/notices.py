@@ -34,7 +34,7 @@ from annotator.core.vocabulary import NoticeKind
 MAIL_NOTICES = "annotator.mail_notices"
 WAIT = 120  # seconds between the first notice and its mail: what follows meanwhile goes into the same one
 LEFT_BEHIND = dt.timedelta(hours=1)  # longer than a mail is tried again by itself
-MOST_IN_A_MAIL = 50
+MAX_IN_A_MAIL = 50
 
 
 def tell(
@@ -126,9 +126,9 @@ def mail_notices(person_id: int) -> None:
     words = {
         "lines": [
             {"text": " ".join(row.text.split()), "link": settings.SITE_URL + place_of(row)}
-            for row in rows[:MOST_IN_A_MAIL]
+            for row in rows[:MAX_IN_A_MAIL]
         ],
-        "more": len(rows[MOST_IN_A_MAIL:]),
+        "more": len(rows[MAX_IN_A_MAIL:]),
         "all": settings.SITE_URL + reverse("notices"),
     }
     subject = "A notice from Touchstone" if len(rows) == 1 else f"{len(rows)} notices from Touchstone"

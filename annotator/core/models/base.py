@@ -61,7 +61,7 @@ def where_given(field: str, *, name: str) -> models.Index:
     return models.Index(fields=[field], condition=Q(**{f"{field}__isnull": False}), name=name)
 
 
-def one_of(field: str, words: type[Labelled], *, may_be_blank: bool = False) -> models.CheckConstraint:
+def choice_constraint(field: str, words: type[Labelled], *, may_be_blank: bool = False) -> models.CheckConstraint:
     """The field holds a word of the vocabulary (or nothing, where that is allowed)."""
     values = [word.value for word in words] + ([""] if may_be_blank else [])
     return models.CheckConstraint(
@@ -111,7 +111,11 @@ def label_of(record: str, name: str) -> LabelField:
 
 def constraints_of(record: str) -> list[models.BaseConstraint]:
     """What holds the columns of all declared fields of a record: words of their vocabularies, values with origins."""
-    with_origin = {Kind.TEXT: text_with_origin, Kind.LABEL: label_with_origin, Kind.YES_NO: answer_with_origin}
+    with_origin = {
+        Kind.TEXT: text_with_origin,
+        Kind.LABEL: label_with_origin,
+        Kind.YES_NO: answer_with_origin,
+    }
     fields = fields_of(record)
     return [with_origin[each.kind](each.name) for each in fields if each.has_origin] + words_of(record)
 
@@ -119,7 +123,7 @@ def constraints_of(record: str) -> list[models.BaseConstraint]:
 def words_of(record: str, *, suggested: bool = False) -> list[models.BaseConstraint]:
     """The labels of a record hold words of their vocabularies. ``suggested``: those that its suggestion has."""
     return [
-        one_of(each.name, each.words, may_be_blank=each.may_be_blank)
+        choice_constraint(each.name, each.words, may_be_blank=each.may_be_blank)
         for each in fields_of(record)
         if each.words is not None and (each.is_suggested or not suggested)
     ]

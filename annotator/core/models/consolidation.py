@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from annotator.core.models.base import LabelField, Record, new_public_id, one_of, public_id_once
+from annotator.core.models.base import LabelField, Record, choice_constraint, new_public_id, public_id_once
 from annotator.core.vocabulary import DisagreementReason
 
 
@@ -34,7 +34,7 @@ class Decision(Record):
         constraints: ClassVar = [
             public_id_once(),
             models.UniqueConstraint(fields=["annotation", "key"], name="annotator_decision_once"),
-            one_of("reason", DisagreementReason, may_be_blank=True),
+            choice_constraint("reason", DisagreementReason, may_be_blank=True),
         ]
 
     def __str__(self) -> str:

@@ -10,10 +10,10 @@ from django.db.models import F, Q
 from annotator.core import labels
 from annotator.core.models.base import (
     Record,
+    choice_constraint,
     choices,
     constraints_of,
     label_of,
-    one_of,
     origin_field,
     public_id_once,
     where_given,
@@ -21,7 +21,7 @@ from annotator.core.models.base import (
 from annotator.core.vocabulary import Removal
 
 
-class SentenceLabels(models.Model):
+class SentenceLabelFields(models.Model):
     """What the pipeline suggests of a sentence and a person decides."""
 
     decontext = models.TextField(blank=True)
@@ -32,7 +32,7 @@ class SentenceLabels(models.Model):
         abstract = True
 
 
-class ClaimLabels(models.Model):
+class ClaimLabelFields(models.Model):
     """What the pipeline suggests of a claim, beside its text, and a person decides. Its type and whether it is worth
     checking are two questions (appendix C.3)."""
 
@@ -45,7 +45,7 @@ class ClaimLabels(models.Model):
         abstract = True
 
 
-class Sentence(SentenceLabels, Record):
+class Sentence(SentenceLabelFields, Record):
     """A piece of the response within one annotation. Offsets count code points; null if it is no substring.
 
     ``suggestion`` is what was shown; ``sources`` are the rows that an agreed row was made from.
@@ -78,14 +78,14 @@ class Sentence(SentenceLabels, Record):
                 name="annotator_sentence_offsets_together",
             ),
             *constraints_of("sentence"),
-            one_of("removed", Removal, may_be_blank=True),
+            choice_constraint("removed", Removal, may_be_blank=True),
         ]
 
     def __str__(self) -> str:
         return f"{self.order}. {self.text[:60]}"
 
 
-class Claim(ClaimLabels, Record):
+class Claim(ClaimLabelFields, Record):
     """One atomic, context-independent statement."""
 
     sentence = models.ForeignKey(Sentence, models.CASCADE, related_name="claims")
@@ -109,7 +109,7 @@ class Claim(ClaimLabels, Record):
         constraints: ClassVar = [
             public_id_once(),
             *constraints_of("claim"),
-            one_of("removed", Removal, may_be_blank=True),
+            choice_constraint("removed", Removal, may_be_blank=True),
             models.CheckConstraint(
                 condition=Q(not_worth_reason="") | Q(worth_checking=False),
                 name="annotator_claim_reason_only_if_not_worth",

@@ -10,7 +10,7 @@ from django.db.models import (
     Q,
 )
 
-from annotator.core.models.base import Record, choices, one_of, public_id_once
+from annotator.core.models.base import Record, choice_constraint, choices, public_id_once
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, FlagReason, Phase, Stage
 
 
@@ -83,8 +83,8 @@ class Document(Record):
         constraints: ClassVar = [
             public_id_once(),
             models.UniqueConstraint(fields=["benchmark", "identity"], name="annotator_document_identity_once"),
-            one_of("stage", Stage),
-            one_of("phase", Phase),
+            choice_constraint("stage", Stage),
+            choice_constraint("phase", Phase),
             models.CheckConstraint(
                 condition=Q(phase=Phase.DISCARDED) | Q(discard_reason=""),
                 name="annotator_document_reason_only_if_discarded",
@@ -183,9 +183,9 @@ class Annotation(Record):
                 | (~Q(state=AnnotationState.SUBMITTED) & Q(submitted_at__isnull=True)),
                 name="annotator_annotation_submitted_at",
             ),
-            one_of("stage", Stage),
-            one_of("kind", AnnotationKind),
-            one_of("state", AnnotationState),
+            choice_constraint("stage", Stage),
+            choice_constraint("kind", AnnotationKind),
+            choice_constraint("state", AnnotationState),
         ]
 
     def __str__(self) -> str:
@@ -213,7 +213,7 @@ class Flag(models.Model):
                 condition=Q(cleared_at__isnull=True),
                 name="annotator_flag_once_open",
             ),
-            one_of("reason", FlagReason),
+            choice_constraint("reason", FlagReason),
         ]
 
     def __str__(self) -> str:

@@ -8,11 +8,11 @@ from django.db import models
 
 from annotator.core.models.base import (
     Record,
+    choice_constraint,
     choices,
     constraints_of,
     label_of,
     new_public_id,
-    one_of,
     origin_field,
     public_id_once,
     where_given,
@@ -79,7 +79,7 @@ class Evidence(Record):
             where_given("run", name="annotator_evidence_run"),
             where_given("snapshot", name="annotator_evidence_snapshot"),
         ]
-        constraints: ClassVar = [public_id_once(), one_of("removed", Removal, may_be_blank=True)]
+        constraints: ClassVar = [public_id_once(), choice_constraint("removed", Removal, may_be_blank=True)]
 
     def __str__(self) -> str:
         return self.title or self.url or self.passage[:60]

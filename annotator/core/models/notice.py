@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from annotator.core.models.base import choices, new_public_id, one_of
+from annotator.core.models.base import choice_constraint, choices, new_public_id
 from annotator.core.vocabulary import NoticeKind, Stage
 
 
@@ -32,7 +32,10 @@ class Notice(models.Model):
             models.Index(fields=["to", "-id"], condition=Q(read_at__isnull=True), name="annotator_notice_unread"),
             models.Index(fields=["to", "-id"], name="annotator_notice_list"),
         ]
-        constraints: ClassVar = [one_of("kind", NoticeKind), one_of("stage", Stage, may_be_blank=True)]
+        constraints: ClassVar = [
+            choice_constraint("kind", NoticeKind),
+            choice_constraint("stage", Stage, may_be_blank=True),
+        ]
 
     def __str__(self) -> str:
         return self.text[:80]

@@ -10,7 +10,7 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
 
-from annotator.core.models.base import choices, new_public_id, one_of
+from annotator.core.models.base import choice_constraint, choices, new_public_id
 from annotator.core.vocabulary import Role, Seat
 
 
@@ -42,7 +42,7 @@ class Membership(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["benchmark", "user"], name="annotator_membership_once"),
-            one_of("role", Role),
+            choice_constraint("role", Role),
         ]
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class GroupMember(models.Model):
                 condition=Q(seat=Seat.THIRD_RATER, active=True),
                 name="annotator_groupmember_one_third_rater",
             ),
-            one_of("seat", Seat),
+            choice_constraint("seat", Seat),
         ]
 
     def __str__(self) -> str:
@@ -120,7 +120,7 @@ class Invitation(models.Model):
     class Meta:
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
-            one_of("role", Role),
+            choice_constraint("role", Role),
             models.CheckConstraint(
                 condition=Q(accepted_by__isnull=True, accepted_at__isnull=True)
                 | (Q(accepted_by__isnull=False, accepted_at__isnull=False) & ~Q(email="")),

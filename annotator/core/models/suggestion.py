@@ -7,8 +7,8 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from annotator.core.models.base import choices, label_of, new_public_id, one_of, words_of
-from annotator.core.models.decomposition import ClaimLabels, SentenceLabels
+from annotator.core.models.base import choice_constraint, choices, label_of, new_public_id, words_of
+from annotator.core.models.decomposition import ClaimLabelFields, SentenceLabelFields
 from annotator.core.vocabulary import Factuality, RunState, Stage, StanceLabel
 
 
@@ -36,7 +36,7 @@ class PipelineRun(models.Model):
 
     class Meta:
         ordering: ClassVar = ["-id"]
-        constraints: ClassVar = [one_of("stage", Stage), one_of("state", RunState)]
+        constraints: ClassVar = [choice_constraint("stage", Stage), choice_constraint("state", RunState)]
 
     def __str__(self) -> str:
         return f"{self.strategy}, {self.stage}, {self.state}"
@@ -65,7 +65,7 @@ class RunItem(models.Model):
         indexes: ClassVar = [models.Index(fields=["run", "state"], name="annotator_runitem_progress")]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["run", "document"], name="annotator_runitem_once"),
-            one_of("state", RunState),
+            choice_constraint("state", RunState),
         ]
 
     def __str__(self) -> str:
@@ -132,7 +132,7 @@ class PromptVersion(models.Model):
         return f"{self.name}, wording {self.number}"
 
 
-class SentenceSuggestion(SentenceLabels):
+class SentenceSuggestion(SentenceLabelFields):
     """A sentence as the pipeline split and labelled it."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -155,7 +155,7 @@ class SentenceSuggestion(SentenceLabels):
         return self.text[:80]
 
 
-class ClaimSuggestion(ClaimLabels):
+class ClaimSuggestion(ClaimLabelFields):
     """A claim as the pipeline decomposed and labelled it."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -192,7 +192,7 @@ class StanceSuggestion(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["run", "evidence"], name="annotator_stancesuggestion_once"),
-            one_of("label", StanceLabel),
+            choice_constraint("label", StanceLabel),
         ]
 
     def __str__(self) -> str:
@@ -218,7 +218,7 @@ class VerdictSuggestion(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["run", "claim"], name="annotator_verdictsuggestion_once"),
-            one_of("factuality", Factuality, may_be_blank=True),
+            choice_constraint("factuality", Factuality, may_be_blank=True),
         ]
 
     def __str__(self) -> str:

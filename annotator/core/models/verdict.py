@@ -9,11 +9,11 @@ from django.db.models import F, Q
 
 from annotator.core.models.base import (
     Record,
+    choice_constraint,
     choices,
     constraints_of,
     label_of,
     new_public_id,
-    one_of,
     origin_field,
     public_id_once,
     where_given,
@@ -110,7 +110,7 @@ class EditOperation(models.Model):
         constraints: ClassVar = [
             public_id_once(),
             models.UniqueConstraint(fields=["verdict", "order"], name="annotator_editoperation_order_once"),
-            one_of("kind", EditKind),
+            choice_constraint("kind", EditKind),
             models.CheckConstraint(
                 condition=Q(kind=EditKind.REPLACE) | Q(replacement=""),
                 name="annotator_editoperation_text_only_if_replace",

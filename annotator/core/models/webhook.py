@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from annotator.core.models.base import choices, new_public_id, one_of
+from annotator.core.models.base import choice_constraint, choices, new_public_id
 from annotator.core.vocabulary import DeliveryState, WebhookEvent
 
 
@@ -81,8 +81,8 @@ class WebhookDelivery(models.Model):
             ),
         ]
         constraints: ClassVar = [
-            one_of("event", WebhookEvent),
-            one_of("state", DeliveryState),
+            choice_constraint("event", WebhookEvent),
+            choice_constraint("state", DeliveryState),
             models.CheckConstraint(
                 condition=Q(state=DeliveryState.DELIVERED, delivered_at__isnull=False)
                 | (~Q(state=DeliveryState.DELIVERED) & Q(delivered_at__isnull=True)),

@@ -30,7 +30,7 @@ WORDS = 160  # characters of the prompt that a row shows
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class DocumentFilter:
     """What a list is narrowed to; blank: everything."""
 
     stage: str = ""
@@ -79,7 +79,7 @@ class DocumentPage:
 
 
 @dataclass(slots=True)
-class Counts:
+class DocumentCounts:
     """How many documents stand where: ``grouped`` by stage and phase, the rest summed from it."""
 
     grouped: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -107,11 +107,11 @@ class Counts:
         return self.in_phase(Phase.DISCARDED)
 
 
-def counts_of(benchmark: Benchmark, shelf: Shelf | None = None) -> Counts:
+def counts_of(benchmark: Benchmark, shelf: Shelf | None = None) -> DocumentCounts:
     """Documents by stage and phase: of the benchmark, or those that a person finds in it (one query)."""
     documents = shelf.documents if shelf else benchmark.documents.filter(twin_of__isnull=True)
     rows = documents.order_by().values_list("stage", "phase").annotate(number=Count("*"))
-    return Counts({(stage, phase): number for stage, phase, number in rows})
+    return DocumentCounts({(stage, phase): number for stage, phase, number in rows})
 
 
 def _flagged() -> Exists:
@@ -125,7 +125,7 @@ def _begun() -> Exists:
     )
 
 
-def matching(benchmark: Benchmark, narrowed: Filter, shelf: Shelf | None = None) -> QuerySet[Document]:
+def matching(benchmark: Benchmark, narrowed: DocumentFilter, shelf: Shelf | None = None) -> QuerySet[Document]:
     """The documents that a filter leaves: of the benchmark, or of those that a person finds in it. The search reads
     prompt, response and id, never anybody's work."""
     documents = shelf.documents if shelf else Document.objects.filter(benchmark=benchmark, twin_of__isnull=True)
@@ -151,7 +151,7 @@ def matching(benchmark: Benchmark, narrowed: Filter, shelf: Shelf | None = None)
 
 def page_of(
     benchmark: Benchmark,
-    narrowed: Filter,
+    narrowed: DocumentFilter,
     shelf: Shelf | None = None,
     *,
     after: int = 0,
@@ -190,7 +190,7 @@ def page_of(
 
 
 @dataclass(frozen=True, slots=True)
-class AgreedClaim:
+class ShownClaim:
     """An agreed claim and, once verify is agreed, its verdict."""
 
     number: str
@@ -211,10 +211,10 @@ class AgreedClaim:
 
 
 @dataclass(slots=True)
-class AgreedSentence:
+class ShownSentence:
     number: int
     sentence: Sentence
-    claims: list[AgreedClaim] = field(default_factory=list)
+    claims: list[ShownClaim] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -222,7 +222,7 @@ class Agreed:
     """What is agreed of a document so far, to be read."""
 
     stages: frozenset[Stage] = frozenset()
-    sentences: list[AgreedSentence] = field(default_factory=list)
+    sentences: list[ShownSentence] = field(default_factory=list)
     revised_response: str | None = None
 
     def count(self, factuality: str) -> int:
@@ -254,11 +254,11 @@ def agreed_of(annotations: Iterable[Annotation]) -> Agreed:
         present = Prefetch("claims", Claim.objects.filter(removed="").order_by("order", "pk"))
         sentences = decomposition.sentences.filter(removed="").prefetch_related(present).order_by("order", "pk")
         found.sentences = [
-            AgreedSentence(
+            ShownSentence(
                 number,
                 sentence,
                 [
-                    AgreedClaim(f"{number}.{position}", claim, verdicts.get(claim.pk))
+                    ShownClaim(f"{number}.{position}", claim, verdicts.get(claim.pk))
                     for position, claim in enumerate(sentence.claims.all(), start=1)
                 ],
             )

@@ -31,7 +31,7 @@ def _all(path: str, **conditions: Any) -> Q:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class GoldScope:
     """The gold of a benchmark, or that from one source."""
 
     benchmark: Benchmark

@@ -16,7 +16,7 @@ READ = "guidelines_read"
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class GuidelinesVersion:
     """One version (without its text) and what its author said about the change."""
 
     guidelines: Guidelines
@@ -41,7 +41,7 @@ def newest_of(benchmark: Benchmark) -> Guidelines | None:
     return Guidelines.objects.filter(benchmark=benchmark).select_related("created_by").order_by("-number").first()
 
 
-def versions_of(benchmark: Benchmark) -> list[Version]:
+def versions_of(benchmark: Benchmark) -> list[GuidelinesVersion]:
     """All versions, the newest first. Two queries."""
     notes: dict[int, str] = {}
     published = Activity.objects.filter(benchmark=benchmark, action="publish-guidelines")
@@ -50,7 +50,7 @@ def versions_of(benchmark: Benchmark) -> list[Version]:
         if said:
             notes[int(said[1])] = said[2]
     rows = Guidelines.objects.filter(benchmark=benchmark).select_related("created_by").defer("text").order_by("-number")
-    return [Version(row, notes.get(row.number, "")) for row in rows]
+    return [GuidelinesVersion(row, notes.get(row.number, "")) for row in rows]
 
 
 def news_for(user: User, benchmark: Benchmark | None = None) -> list[News]:

@@ -18,7 +18,7 @@ from annotator.core.vocabulary import AnnotationKind, AnnotationState, Disagreem
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class FieldVersion:
     """One state of a field: the value after an activity. ``first``: what stood there before any change."""
 
     activity: Activity
@@ -26,11 +26,11 @@ class Version:
     before: Any
 
 
-def versions_of(record: Record, annotation: Annotation, field: str) -> list[Version]:
+def versions_of(record: Record, annotation: Annotation, field: str) -> list[FieldVersion]:
     """Every version of one field, newest first."""
     activities = annotation.activities.select_related("by").order_by("-id")
     return [
-        Version(activity, change["after"], change["before"])
+        FieldVersion(activity, change["after"], change["before"])
         for activity, change in changes_of(activities, key_of(record), field)
     ]
 
@@ -155,7 +155,7 @@ LONGEST_VALUE = 90  # characters of a text that a line of the history shows
 
 
 @dataclass(slots=True)
-class Line:
+class HistoryLine:
     """One line of a document's history; neighbouring changes of one person are folded into one line."""
 
     at: dt.datetime
@@ -166,11 +166,11 @@ class Line:
     independent: bool = True
 
 
-def lines_of(activities: Iterable[Activity]) -> list[Line]:
+def lines_of(activities: Iterable[Activity]) -> list[HistoryLine]:
     """A page of activities in words. Two queries for the texts that the changes are about, however many there are."""
     rows = list(activities)
     subjects = _subjects(rows)
-    lines: list[Line] = []
+    lines: list[HistoryLine] = []
     before: Activity | None = None
     for row in rows:
         details = _details(row, subjects)
@@ -180,7 +180,7 @@ def lines_of(activities: Iterable[Activity]) -> list[Line]:
         else:
             stage = Stage(row.annotation.stage).label.lower() if row.annotation else ""
             lines.append(
-                Line(
+                HistoryLine(
                     at=row.at,
                     who=str(row.by) if row.by else "Touchstone",
                     what=_what(row, stage),

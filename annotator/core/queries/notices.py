@@ -15,7 +15,7 @@ from annotator.core.models.document import LONG_TEXTS
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, NoticeKind, Phase, Stage
 
 SHOWN = 30  # notices on a page
-MOST_COUNTED = 100  # beyond it the figure in the bar says 99+
+MAX_COUNTED = 100  # beyond it the figure in the bar says 99+
 MAIL = "mail"  # in User.preferences: false for who wants no mail
 MAILED_WITHIN = dt.timedelta(days=1)  # what is older is read in the application, if at all
 
@@ -33,26 +33,26 @@ def notices_of(user: User) -> QuerySet[Notice]:
 
 
 def unread_count(user: User) -> int:
-    """How many notices the person has not read, counted up to ``MOST_COUNTED``. One query."""
-    return notices_of(user).filter(read_at__isnull=True)[:MOST_COUNTED].count()
+    """How many notices the person has not read, counted up to ``MAX_COUNTED``. One query."""
+    return notices_of(user).filter(read_at__isnull=True)[:MAX_COUNTED].count()
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class NoticePage:
     """Some notices of a person; ``older`` is the public id after which the next page begins, "" at the end."""
 
     rows: list[Notice]
     older: str
 
 
-def page_of(user: User, *, before: str = "") -> Page:
+def page_of(user: User, *, before: str = "") -> NoticePage:
     """The notices older than the one with this public id, or the newest. At most two queries."""
     rows = with_places(notices_of(user))
     if before:
         rows = rows.filter(pk__lt=Notice.objects.filter(to=user, public_id=before).values("pk")[:1])
     found = list(rows[: SHOWN + 1])
     shown = found[:SHOWN]
-    return Page(shown, shown[-1].public_id if len(found) > SHOWN else "")
+    return NoticePage(shown, shown[-1].public_id if len(found) > SHOWN else "")
 
 
 def with_places(rows: QuerySet[Notice]) -> QuerySet[Notice]:

@@ -88,7 +88,7 @@ def whole_number(request: HttpRequest, name: str) -> int:
     return int(raw)
 
 
-def speaks_errors(
+def render_domain_errors(
     view: Callable[Concatenate[HttpRequest, P], HttpResponse],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
     """Answer refusals of the layers below with their sentence: 403 by the rules, 422 for bad values, 410 for

@@ -35,24 +35,24 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class EditPiece:
     """A stretch of an edited text: "same", "del" or "ins"."""
 
     kind: str
     text: str
 
 
-def pieces(text: str, operations: Sequence[Operation]) -> list[Piece]:
+def pieces(text: str, operations: Sequence[Operation]) -> list[EditPiece]:
     """What an edit makes of a text: exactly its operations, not a difference computed from two texts."""
-    found: list[Piece] = []
+    found: list[EditPiece] = []
     position = 0
     for operation in sorted(operations, key=lambda each: each.start):
         whole = operation.kind == EditKind.DELETE_CLAIM
         start, end = (0, len(text)) if whole else (operation.start, operation.end)
-        found += [Piece("same", text[position:start]), Piece("del", text[start:end])]
-        found.append(Piece("ins", operation.replacement))
+        found += [EditPiece("same", text[position:start]), EditPiece("del", text[start:end])]
+        found.append(EditPiece("ins", operation.replacement))
         position = end
-    found.append(Piece("same", text[position:]))
+    found.append(EditPiece("same", text[position:]))
     return [piece for piece in found if piece.text]
 
 

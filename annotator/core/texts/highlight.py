@@ -27,14 +27,14 @@ GAP = 140  # characters between two marks that are worth leaving out
 CONTEXT = 60  # characters kept on either side of a mark
 
 
-class Piece(NamedTuple):
+class HighlightPiece(NamedTuple):
     """A stretch of a passage; ``marked`` when its words stand in the claim too."""
 
     text: str
     marked: bool
 
 
-def mark(claim: str, passage: str) -> list[Piece]:
+def mark(claim: str, passage: str) -> list[HighlightPiece]:
     """The passage in pieces, alternately marked and not; an empty passage has none."""
     wanted = {_stem(word) for word in _WORD.findall(claim) if _counts(word)}
     spans: list[tuple[int, int]] = []
@@ -45,19 +45,19 @@ def mark(claim: str, passage: str) -> list[Piece]:
             spans[-1] = (spans[-1][0], match.end())
         else:
             spans.append((match.start(), match.end()))
-    pieces: list[Piece] = []
+    pieces: list[HighlightPiece] = []
     position = 0
     for start, end in spans:
         if start > position:
-            pieces.append(Piece(passage[position:start], False))
-        pieces.append(Piece(passage[start:end], True))
+            pieces.append(HighlightPiece(passage[position:start], False))
+        pieces.append(HighlightPiece(passage[start:end], True))
         position = end
     if position < len(passage):
-        pieces.append(Piece(passage[position:], False))
+        pieces.append(HighlightPiece(passage[position:], False))
     return pieces
 
 
-def shortened(pieces: Sequence[Piece]) -> list[Piece] | None:
+def shortened(pieces: Sequence[HighlightPiece]) -> list[HighlightPiece] | None:
     """A long passage with the stretches far from any mark left out ("…"), every mark kept.
 
     None where the passage is short, or where leaving out would not save at least a fifth of it.
@@ -67,8 +67,8 @@ def shortened(pieces: Sequence[Piece]) -> list[Piece] | None:
         return None
     if not any(piece.marked for piece in pieces):
         text = "".join(piece.text for piece in pieces)
-        return [Piece(f"{_until_word(text, COLLAPSE_OVER // 2)} …", False)]
-    short: list[Piece] = []
+        return [HighlightPiece(f"{_until_word(text, COLLAPSE_OVER // 2)} …", False)]
+    short: list[HighlightPiece] = []
     for number, piece in enumerate(pieces):
         first, last = number == 0, number == len(pieces) - 1
         if piece.marked or len(piece.text) <= (CONTEXT if first or last else 0) + GAP:
@@ -76,7 +76,7 @@ def shortened(pieces: Sequence[Piece]) -> list[Piece] | None:
             continue
         head = "" if first else f"{_until_word(piece.text, CONTEXT)} "
         tail = "" if last else f" {_from_word(piece.text, CONTEXT)}"
-        short.append(Piece(f"{head}…{tail}", False))
+        short.append(HighlightPiece(f"{head}…{tail}", False))
     return short if sum(len(piece.text) for piece in short) <= 0.8 * whole else None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from annotator.core.texts.edits import Piece
+from annotator.core.texts.edits import EditPiece
 
 HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
@@ -23,9 +23,9 @@ _WORD = re.compile(r"\w+")
 ALIKE = 0.5  # share of words in common from which two paragraphs are one, changed
 # Beyond these, texts are shown as taken out and put in whole, rather than compared for minutes: paragraphs of which
 # each could have become each, equal paragraphs, and equal words (difflib looks at each pair of equals, many times).
-MOST_PAIRS = 10_000
-MOST_EQUAL_PARAGRAPHS = 1_000_000
-MOST_EQUAL_WORDS = 40_000
+MAX_PAIRS = 10_000
+MAX_EQUAL_PARAGRAPHS = 1_000_000
+MAX_EQUAL_WORDS = 40_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Block:
 
     kind: str
     level: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[EditPiece, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def compare(old: str, new: str) -> list[Block]:
     before, after = paragraphs(old), paragraphs(new)
     if before == after:
         return [_whole("same", paragraph) for paragraph in after]
-    if _equal_pairs(before, after) > MOST_EQUAL_PARAGRAPHS:
+    if _equal_pairs(before, after) > MAX_EQUAL_PARAGRAPHS:
         return [_whole(kind, paragraph) for kind, side in (("del", before), ("ins", after)) for paragraph in side]
     blocks: list[Block] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
@@ -124,7 +124,7 @@ def stretches(blocks: Iterable[Block]) -> list[Stretch]:
 
 
 def _whole(kind: str, paragraph: Paragraph) -> Block:
-    return Block(kind, paragraph.level, (Piece(kind, paragraph.text),))
+    return Block(kind, paragraph.level, (EditPiece(kind, paragraph.text),))
 
 
 def _changed(before: Sequence[Paragraph], after: Sequence[Paragraph]) -> list[Block]:
@@ -142,7 +142,7 @@ def _changed(before: Sequence[Paragraph], after: Sequence[Paragraph]) -> list[Bl
 
 def _pairs(before: Sequence[Paragraph], after: Sequence[Paragraph]) -> list[tuple[int, int]]:
     """Which paragraph became which: the pairs in order with the highest likeness in all."""
-    if not before or not after or len(before) * len(after) > MOST_PAIRS:
+    if not before or not after or len(before) * len(after) > MAX_PAIRS:
         return []
     bags = [set(_WORD.findall(paragraph.text.lower())) for paragraph in before]
     others = [set(_WORD.findall(paragraph.text.lower())) for paragraph in after]
@@ -176,20 +176,20 @@ def _equal_pairs(before: Iterable[Hashable], after: Iterable[Hashable]) -> int:
     return sum(number * theirs[each] for each, number in ours.items() if not (isinstance(each, str) and each.isspace()))
 
 
-def words(old: str, new: str) -> tuple[Piece, ...]:
+def words(old: str, new: str) -> tuple[EditPiece, ...]:
     """What was taken out and put in, by words. A space between two changes belongs to them, so that phrases stay
     whole."""
     a, b = _TOKEN.findall(old), _TOKEN.findall(new)
-    if _equal_pairs(a, b) > MOST_EQUAL_WORDS:
-        return (Piece("del", old), Piece("ins", new))
-    pieces: list[Piece] = []
+    if _equal_pairs(a, b) > MAX_EQUAL_WORDS:
+        return (EditPiece("del", old), EditPiece("ins", new))
+    pieces: list[EditPiece] = []
     gone = come = ""
     # Space alone is never what two texts have in common; it only widens a match of words.
     for tag, i1, i2, j1, j2 in SequenceMatcher(str.isspace, a, b, autojunk=False).get_opcodes():
         out, into = "".join(a[i1:i2]), "".join(b[j1:j2])
         if tag == "equal" and (out.strip() or not (gone or come) or i2 == len(a)):
-            pieces += [Piece(kind, text) for kind, text in (("del", gone), ("ins", come), ("same", out)) if text]
+            pieces += [EditPiece(kind, text) for kind, text in (("del", gone), ("ins", come), ("same", out)) if text]
             gone = come = ""
         else:
             gone, come = gone + out, come + into
-    return (*pieces, *(Piece(kind, text) for kind, text in (("del", gone), ("ins", come)) if text))
+    return (*pieces, *(EditPiece(kind, text) for kind, text in (("del", gone), ("ins", come)) if text))

@@ -56,7 +56,7 @@ def start_download(*, benchmark: Benchmark, format: ExportFormat, include: str, 
 
 def streamed(download: Download, format: ExportFormat) -> Iterator[bytes]:
     """The file, piece by piece; about once a second the row says how far it is, and at the end how it ended."""
-    progress = _Progress(download)
+    progress = _DownloadProgress(download)
     reading = Reading(download.benchmark, include=download.include, named=download.named, on_document=progress.one_more)
     state = RunState.FAILED
     try:
@@ -72,7 +72,7 @@ def streamed(download: Download, format: ExportFormat) -> Iterator[bytes]:
         progress.tell(state=state, finished_at=timezone.now())
 
 
-class _Progress:
+class _DownloadProgress:
     """Counts the documents of a download and writes the number into its row now and then."""
 
     def __init__(self, download: Download) -> None:

@@ -46,7 +46,7 @@ FORGOTTEN_AFTER = dt.timedelta(days=1)
 _FOLDER = "imports"
 
 
-class CancelledError(Exception):
+class ImportCancelledError(Exception):
     """Somebody cancelled the import while it ran."""
 
 
@@ -138,8 +138,8 @@ def run_import(job_id: int) -> None:
         return
     try:
         with Path(job.file.path).open("rb") as stream:
-            report = _import(job, _Progress(job, stream), stream)
-    except CancelledError:
+            report = _import(job, _ImportProgress(job, stream), stream)
+    except ImportCancelledError:
         _prefill_new(job)
         job.file.delete(save=False)
         ImportJob.objects.filter(pk=job.pk).update(file="")
@@ -170,7 +170,7 @@ def run_import(job_id: int) -> None:
             _finish(job, RunState.FINISHED)
 
 
-def _import(job: ImportJob, progress: _Progress, stream: BinaryIO) -> ImportReport:
+def _import(job: ImportJob, progress: _ImportProgress, stream: BinaryIO) -> ImportReport:
     if job.format == touchstone.NAME:
         return import_native(
             benchmark=job.benchmark,
@@ -202,7 +202,7 @@ def _import(job: ImportJob, progress: _Progress, stream: BinaryIO) -> ImportRepo
     )
 
 
-class _Progress:
+class _ImportProgress:
     """Writes the state of an import into its row after each batch; raises CancelledError when it was cancelled.
 
     The whole is not known in rows before the end, so the share is that of the bytes read. A strict import reads the
@@ -232,7 +232,7 @@ class _Progress:
             seen_at=timezone.now(),
         )
         if not here:
-            raise CancelledError
+            raise ImportCancelledError
 
 
 def _finish(job: ImportJob, state: RunState, *, message: str = "") -> None:

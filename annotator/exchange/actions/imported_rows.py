@@ -209,7 +209,7 @@ class GoldBatch:
     """
 
     def __init__(self, documents: Sequence[GoldDocument]) -> None:
-        rows = _Rows()
+        rows = _BatchRows()
         for document in documents:
             rows.add(document)
         self.size = len(documents)
@@ -242,7 +242,7 @@ class GoldBatch:
         return len(next(iter(self.columns[model].values()))) if model in self.columns else 0
 
 
-class _Rows:
+class _BatchRows:
     """The rows of a batch as tuples, gathered table by table."""
 
     def __init__(self) -> None:

@@ -45,7 +45,7 @@ class Sized(Protocol):
     def size(self) -> int: ...
 
 
-class Row(Sized, Protocol):
+class ImportRow(Sized, Protocol):
     """What documents and gold have in common on their way in."""
 
     @property
@@ -67,7 +67,7 @@ class Made(Protocol):
 
 
 S = TypeVar("S", bound=Sized)
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=ImportRow)
 T = TypeVar("T")
 
 
@@ -211,7 +211,7 @@ def _once(batch: Sequence[R | BadRow], lines: dict[int, int], report: ImportRepo
     return good
 
 
-def _what_repeats(row: Row) -> str:
+def _what_repeats(row: ImportRow) -> str:
     if row.identity.startswith("sha256:"):
         return "this prompt with this response"
     return f"the id “{row.identity}”"

@@ -23,7 +23,7 @@ from annotator.core.actions.announce import announce
 from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.recorder import Action
 from annotator.core.vocabulary import GroupedBy, ReleaseState, WebhookEvent
-from annotator.exchange.actions.releases import Wish, splits_of
+from annotator.exchange.actions.releases import ReleaseRequest, splits_of
 from annotator.exchange.exports import release_files
 from annotator.exchange.exports.catalogue import Reading
 from annotator.exchange.exports.release_files import Contents, GoldChangedError
@@ -51,7 +51,7 @@ ATTEMPTS = 3
 ROWS_AT_ONCE = 500
 
 
-class CancelledError(Exception):
+class ReleaseCancelledError(Exception):
     """The release was cancelled, or another worker has taken it over."""
 
 
@@ -64,7 +64,7 @@ def make_release(release_pk: int) -> None:
     folder = Path(tempfile.mkdtemp(prefix=_prefix(release), dir=_root()))
     try:
         _make(release, folder)
-    except CancelledError:
+    except ReleaseCancelledError:
         pass
     except BadValueError as error:
         _fail(release, str(error))
@@ -96,7 +96,7 @@ def _claim(release_pk: int) -> Release | None:
     return release
 
 
-class _Progress:
+class _ReleaseProgress:
     """Counts documents and writes a sign of life about once a second; raises CancelledError when it was cancelled."""
 
     def __init__(self, release: Release) -> None:
@@ -115,11 +115,11 @@ class _Progress:
     def write(self, **values: int) -> None:
         self.last = time.monotonic()
         if not _own(self.release).update(seen_at=timezone.now(), **values):
-            raise CancelledError
+            raise ReleaseCancelledError
 
 
 def _make(release: Release, folder: Path) -> None:
-    progress = _Progress(release)
+    progress = _ReleaseProgress(release)
     for _ in range(ATTEMPTS):
         before = stamp_of_gold(release.benchmark)
         shutil.rmtree(folder)
@@ -144,7 +144,7 @@ def _make(release: Release, folder: Path) -> None:
     _finish(release, archive, fingerprints, groups)
 
 
-def _write(release: Release, folder: Path, progress: _Progress) -> tuple[dict[str, Fingerprint], dict[str, str]]:
+def _write(release: Release, folder: Path, progress: _ReleaseProgress) -> tuple[dict[str, Fingerprint], dict[str, str]]:
     """Write every file but the manifest; the release gets its figures. Returns what each document holds, and its
     group."""
     benchmark = release.benchmark
@@ -174,9 +174,9 @@ def _write(release: Release, folder: Path, progress: _Progress) -> tuple[dict[st
     return fingerprints, groups
 
 
-def wish_of(release: Release) -> Wish:
+def wish_of(release: Release) -> ReleaseRequest:
     """What a release was asked to be."""
-    return Wish(
+    return ReleaseRequest(
         version=release.version,
         title=release.title,
         licence=release.licence,
@@ -197,7 +197,7 @@ def _finish(release: Release, archive: Path, fingerprints: dict[str, Fingerprint
     name = f"{FOLDER}/{release.public_id}.zip"
     with transaction.atomic():
         if _own(release).select_for_update().first() is None:
-            raise CancelledError
+            raise ReleaseCancelledError
         rows = (
             ReleaseDocument(
                 release=release,

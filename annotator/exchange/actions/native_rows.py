@@ -19,7 +19,7 @@ from annotator.core.models.base import ALPHABET, PUBLIC_ID_LENGTH
 from annotator.core.queries.pseudonyms import IMPORTED_AS
 from annotator.core.vocabulary import RunState
 from annotator.exchange.native import touchstone
-from annotator.exchange.native.touchstone import TABLES, Table
+from annotator.exchange.native.touchstone import TABLES, NativeTable
 from annotator.exchange.native.touchstone_reader import Header, NativeDocument, Row, parse
 
 _ID = re.compile(rf"(?<![a-z0-9])[{ALPHABET}]{{{PUBLIC_ID_LENGTH}}}(?![a-z0-9])")
@@ -133,7 +133,7 @@ def _free_ids(benchmark: Benchmark, header: Header) -> dict[str, str]:
     return {old: new_id(benchmark, old) for name in ids for old in ids[name]} if taken else {}
 
 
-def _values(table: Table, row: Row, people: People) -> Row:
+def _values(table: NativeTable, row: Row, people: People) -> Row:
     """Columns and persons of a row, by the names of the model's columns."""
     record = {name: row[name] for name in table.fields}
     record.update({f"{name}_id": people.key(row[name]) for name in table.people})
@@ -196,7 +196,7 @@ class _Batch:
             else:
                 self._write_table(table)
 
-    def _write_table(self, table: Table) -> None:
+    def _write_table(self, table: NativeTable) -> None:
         rows = [
             (document, row)
             for given, document in zip(self.rows, self.documents, strict=True)
@@ -213,7 +213,7 @@ class _Batch:
         for name in table.lists:
             self._write_list(table, name, [(key, row) for (_, row), key in zip(rows, keys, strict=True)])
 
-    def _record(self, table: Table, row: Row, document: int) -> Row:
+    def _record(self, table: NativeTable, row: Row, document: int) -> Row:
         record = _values(table, row, self.people)
         for name, target in table.links.items():
             is_item = table is touchstone.STEP_USES
@@ -233,7 +233,7 @@ class _Batch:
             record["state"] = _over(row["state"])
         return record
 
-    def _write_list(self, table: Table, name: str, rows: Sequence[tuple[int, Row]]) -> None:
+    def _write_list(self, table: NativeTable, name: str, rows: Sequence[tuple[int, Row]]) -> None:
         """The rows that agreed rows were made from."""
         many = cast("ManyToManyField[Any, Any]", table.model._meta.get_field(name))
         one, other = many.m2m_field_name(), many.m2m_reverse_field_name()
@@ -292,7 +292,7 @@ class _Batch:
 
 
 @cache
-def _columns(table: Table) -> frozenset[str]:
+def _columns(table: NativeTable) -> frozenset[str]:
     return frozenset(field.attname for field in table.model._meta.concrete_fields)
 
 

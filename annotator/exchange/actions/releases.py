@@ -38,7 +38,7 @@ class ReleaseDamagedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ReleaseRequest:
     """What a release is to be. ``mends``: the release whose error it mends; an erratum (``is_erratum``) has to name it
     and to say in ``changelog`` what was wrong. ``authors``: "Family, Given", or one name for a whole group."""
 
@@ -56,7 +56,7 @@ class Wish:
     names_people: bool = False
 
 
-def start_release(*, benchmark: Benchmark, wish: Wish, by: User | None, here: bool = False) -> Release:
+def start_release(*, benchmark: Benchmark, wish: ReleaseRequest, by: User | None, here: bool = False) -> Release:
     """Write down that a release is to be made, and enqueue it on commit; ``here``: the caller makes it itself.
 
     ``by=None`` is the command line. Raises NotAllowedError by the rules; BadValueError for a version that is there or
@@ -96,12 +96,12 @@ def start_release(*, benchmark: Benchmark, wish: Wish, by: User | None, here: bo
     return release
 
 
-def draw_splits(benchmark: Benchmark, wish: Wish) -> dict[str, Split]:
+def draw_splits(benchmark: Benchmark, wish: ReleaseRequest) -> dict[str, Split]:
     """The split of each gold document as it is now. Raises BadValueError where they cannot be drawn."""
     return splits_of(groups_of(gold_rows(benchmark), wish.grouped_by), wish)
 
 
-def splits_of(groups: Mapping[str, str], wish: Wish) -> dict[str, Split]:
+def splits_of(groups: Mapping[str, str], wish: ReleaseRequest) -> dict[str, Split]:
     """As ``draw_splits``, of documents whose groups are known."""
     kept = kept_splits(wish.keeps_splits_of) if wish.keeps_splits_of else {}
     if not groups:
@@ -115,7 +115,7 @@ def splits_of(groups: Mapping[str, str], wish: Wish) -> dict[str, Split]:
         raise BadValueError(str(error)) from None
 
 
-def _checked(wish: Wish) -> Wish:
+def _checked(wish: ReleaseRequest) -> ReleaseRequest:
     """The wish with its texts cleaned. Raises BadValueError."""
 
     def line(text: str) -> str:
@@ -138,13 +138,13 @@ def _checked(wish: Wish) -> Wish:
         raise BadValueError("An erratum names the release that it mends: choose it.")
     if wish.mends is not None and not changelog:
         raise BadValueError(f"Say what was wrong in {wish.mends.version}: who has used it must know what to look at.")
-    return Wish(
+    return ReleaseRequest(
         version, title, licence, authors, wish.shares, changelog, wish.is_erratum, wish.mends, wish.seed,
         wish.grouped_by, wish.keeps_splits_of, wish.names_people,
     )  # fmt: skip
 
 
-def _check_place(benchmark: Benchmark, wish: Wish) -> None:
+def _check_place(benchmark: Benchmark, wish: ReleaseRequest) -> None:
     """Is the version free, is nothing being made, and are the releases it names ready ones of this benchmark?"""
     for named in (wish.mends, wish.keeps_splits_of):
         if named is not None and (named.benchmark_id != benchmark.pk or not named.is_ready):

@@ -24,13 +24,13 @@ from annotator.exchange.native import touchstone
 from annotator.exchange.queries.imports import pace_of
 from annotator.integrations.api.base import ApiView
 from annotator.integrations.api.fields import Input, PersonSerializer, Upload, text, word
-from annotator.integrations.api.paging import PageInput, Pages, paged
+from annotator.integrations.api.paging import CursorPages, PageInput, paged
 from annotator.integrations.api.schema import operation
 from annotator.suggestions.actions import get_suggestions
 
 TAG = "imports"
 FORMATS = (*documents.FORMATS, touchstone.NAME, *GOLD_READERS)
-MOST_AT_ONCE = 500  # documents of one body: a request should be over in seconds
+MAX_AT_ONCE = 500  # documents of one body: a request should be over in seconds
 
 
 class ProblemRowSerializer(serializers.Serializer):
@@ -56,7 +56,7 @@ class NewDocumentInput(Input):
 class DocumentsInput(Input):
     """Documents, at most 500. Strict: if one cannot be taken, none is."""
 
-    documents = serializers.ListField(child=NewDocumentInput(), min_length=1, max_length=MOST_AT_ONCE)
+    documents = serializers.ListField(child=NewDocumentInput(), min_length=1, max_length=MAX_AT_ONCE)
     strict = serializers.BooleanField(default=False)
 
 
@@ -152,7 +152,7 @@ class ImportsView(ApiView):
         """The newest first."""
         benchmark = self.managed(slug)
         self.asked(PageInput)
-        pages = Pages()
+        pages = CursorPages()
         rows = pages.cut(ImportJob.objects.filter(benchmark=benchmark).select_related("by"), request, self)
         return pages.answer(ImportJobSerializer(rows, many=True).data)
 

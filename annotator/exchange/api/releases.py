@@ -17,7 +17,7 @@ from annotator.core.vocabulary import GroupedBy, ReleaseState, Scope
 from annotator.exchange.actions.releases import (
     MAX_SEED,
     ReleaseDamagedError,
-    Wish,
+    ReleaseRequest,
     cancel_release,
     start_release,
     take_release,
@@ -28,7 +28,7 @@ from annotator.exchange.queries.releases import releases_of
 from annotator.exchange.releases.splits import Shares, SplitError
 from annotator.integrations.api.base import ApiView
 from annotator.integrations.api.fields import Input, PersonSerializer, text, word
-from annotator.integrations.api.paging import PageInput, Pages, paged
+from annotator.integrations.api.paging import CursorPages, PageInput, paged
 from annotator.integrations.api.problems import ConflictError
 from annotator.integrations.api.schema import operation
 from annotator.integrations.api.streams import ZIP, AnyForm, file_answer, file_operation
@@ -108,7 +108,7 @@ class ReleasesView(ReleaseAnswer):
         """The newest first."""
         benchmark = self.exported(slug)
         self.asked(PageInput)
-        pages = Pages()
+        pages = CursorPages()
         return pages.answer(ReleaseSerializer(pages.cut(releases_of(benchmark), request, self), many=True).data)
 
     @operation("release_create", "Make a release", TAG, body=ReleaseInput, answer=ReleaseSerializer, status=202)
@@ -121,7 +121,7 @@ class ReleasesView(ReleaseAnswer):
         except SplitError as error:
             raise BadValueError(str(error)) from None
         grouped_by = GroupedBy(given.pop("grouped_by"))
-        wish = Wish(
+        wish = ReleaseRequest(
             **given,
             mends=mends,
             keeps_splits_of=keeps,
@@ -143,7 +143,7 @@ class ReleaseView(ReleaseAnswer):
         return Response(ReleaseSerializer(self.release(self.exported(slug), release_id)).data)
 
 
-class CancelView(ReleaseAnswer):
+class ReleaseCancelView(ReleaseAnswer):
     @operation("release_cancel", "Cancel the making", TAG, answer=ReleaseSerializer)
     def post(self, request: Request, slug: str, release_id: str) -> Response:
         """Its version is free again."""

@@ -24,7 +24,7 @@ DISTRIBUTIONS = {
 }
 
 
-class Counts:
+class CardCounts:
     """``rows[table][split]``; ``labels[distribution][label][split]``; ``sources`` and ``models`` of documents that name
     them; ``languages`` as far as documents name one in their metadata."""
 

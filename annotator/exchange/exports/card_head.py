@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from annotator.exchange.exports.card_counts import Counts
+from annotator.exchange.exports.card_counts import CardCounts
 from annotator.exchange.formats.about import About
-from annotator.exchange.tables.table_columns import TABLES, Column, Kind
+from annotator.exchange.tables.table_columns import TABLES, ColumnKind, TableColumn
 
 DEFAULT_TABLE = "claims"
 
@@ -21,15 +21,15 @@ _HUB_LICENCES = {
     "cc-by-nc-sa-4.0", "cc-by-nd-4.0", "cc-by-nc-nd-4.0", "odc-by", "odbl", "pddl", "bsd-3-clause", "gpl-3.0",
 }  # fmt: skip
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-_DTYPES = {Kind.INTEGER: "int64", Kind.BOOLEAN: "bool"}
+_DTYPES = {ColumnKind.INTEGER: "int64", ColumnKind.BOOLEAN: "bool"}
 
 
-def head_of(about: About, counts: Counts) -> str:
+def head_of(about: About, counts: CardCounts) -> str:
     """The head with the lines that set it off from the card's text."""
     return f"---\n{_yaml(front_matter(about, counts))}---\n\n"
 
 
-def front_matter(about: About, counts: Counts) -> dict[str, Any]:
+def front_matter(about: About, counts: CardCounts) -> dict[str, Any]:
     """What the hub reads: licence, languages, tasks, size, and a configuration for each table with its files."""
     languages = list(about.languages) or sorted(counts.languages)
     licence = about.licence.lower()
@@ -65,12 +65,12 @@ def front_matter(about: About, counts: Counts) -> dict[str, Any]:
     }
 
 
-def splits_with_rows(counts: Counts, table: str) -> list[str]:
+def splits_with_rows(counts: CardCounts, table: str) -> list[str]:
     """The splits in which the table has rows; ``datasets`` reads no empty file."""
     return [split for split in counts.splits if counts.rows[table][split]]
 
 
-def _feature(column: Column) -> dict[str, str]:
+def _feature(column: TableColumn) -> dict[str, str]:
     return {"name": column.name, "dtype": _DTYPES.get(column.kind, "string")}
 
 

@@ -18,7 +18,7 @@ from annotator.core.file_problems import FileError
 from annotator.exchange.formats.about import About
 from annotator.exchange.formats.writing import Documents, Files, pieces_of
 from annotator.exchange.tables import tables
-from annotator.exchange.tables.table_columns import TABLES, Column, Kind, Table
+from annotator.exchange.tables.table_columns import TABLES, ColumnKind, ExportTable, TableColumn
 
 NAME = "croissant.json"
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
@@ -62,12 +62,12 @@ _CONTEXT = {
     "transform": "cr:transform",
 }
 _DATA_TYPES = {
-    Kind.TEXT: "sc:Text",
-    Kind.INTEGER: "cr:Int64",
-    Kind.BOOLEAN: "sc:Boolean",
-    Kind.DATE: "sc:Date",
-    Kind.TIME: "sc:DateTime",
-    Kind.JSON: "sc:Text",
+    ColumnKind.TEXT: "sc:Text",
+    ColumnKind.INTEGER: "cr:Int64",
+    ColumnKind.BOOLEAN: "sc:Boolean",
+    ColumnKind.DATE: "sc:Date",
+    ColumnKind.TIME: "sc:DateTime",
+    ColumnKind.JSON: "sc:Text",
 }
 
 
@@ -153,7 +153,7 @@ def _citation(about: About) -> str:
     return f"{', '.join(about.authors)}{year}. {about.title}.{version} {about.url}".strip() if about.authors else ""
 
 
-def _file_object(table: Table, sums: Sums, below: str) -> dict[str, Any]:
+def _file_object(table: ExportTable, sums: Sums, below: str) -> dict[str, Any]:
     name = table.name + tables.SUFFIX
     return {
         "@type": "cr:FileObject",
@@ -167,7 +167,7 @@ def _file_object(table: Table, sums: Sums, below: str) -> dict[str, Any]:
     }
 
 
-def _record_set(table: Table) -> dict[str, Any]:
+def _record_set(table: ExportTable) -> dict[str, Any]:
     keys = [{"@id": f"{table.name}/{name}"} for name in table.key]
     return {
         "@type": "cr:RecordSet",
@@ -179,7 +179,7 @@ def _record_set(table: Table) -> dict[str, Any]:
     }
 
 
-def _field(table: Table, column: Column) -> dict[str, Any]:
+def _field(table: ExportTable, column: TableColumn) -> dict[str, Any]:
     words = ", ".join(word.value for word in column.words) if column.words else ""
     found: dict[str, Any] = {
         "@type": "cr:Field",

@@ -1,7 +1,7 @@
 """The dataset card: README.md with a YAML head for the Hugging Face hub, and the story of the data in Markdown.
 
-Every figure comes from ``Counts`` or ``CardFacts``; what is not known says so. Shape of the card after the hub's own
-template, https://huggingface.co/docs/hub/datasets-cards.
+Every figure comes from ``CardCounts`` or ``CardFacts``; what is not known says so. Shape of the card after the hub's
+own template, https://huggingface.co/docs/hub/datasets-cards.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from annotator.core.vocabulary import Stage
-from annotator.exchange.exports.card_counts import DISTRIBUTIONS, Counts
+from annotator.exchange.exports.card_counts import DISTRIBUTIONS, CardCounts
 from annotator.exchange.exports.card_head import DEFAULT_TABLE, head_of, splits_with_rows
 from annotator.exchange.formats.about import About
 from annotator.exchange.queries.dataset_card import BY_IMPORT, CardFacts, UsedPipeline
@@ -30,7 +30,7 @@ _THINGS = {
 _SHOWN = 20  # sources or models that are listed
 
 
-def card(about: About, facts: CardFacts, counts: Counts) -> str:
+def card(about: About, facts: CardFacts, counts: CardCounts) -> str:
     """The whole file."""
     sections = [
         f"# {_plain(about.title)}",
@@ -59,7 +59,7 @@ def card(about: About, facts: CardFacts, counts: Counts) -> str:
 # --- sections -------------------------------------------------------------------------------------
 
 
-def _summary(counts: Counts) -> str:
+def _summary(counts: CardCounts) -> str:
     numbers = ", ".join(_count(counts.rows[name].total(), *things) for name, things in _THINGS.items())
     return (
         f"This data set holds {numbers}. Each answer is split into sentences and atomic claims; each claim worth "
@@ -68,7 +68,7 @@ def _summary(counts: Counts) -> str:
     )
 
 
-def _loading(counts: Counts) -> str:
+def _loading(counts: CardCounts) -> str:
     splits = splits_with_rows(counts, DEFAULT_TABLE)
     if not splits:
         return "There is nothing to load yet: no document is gold."
@@ -80,7 +80,7 @@ def _loading(counts: Counts) -> str:
     )
 
 
-def _tables(counts: Counts) -> str:
+def _tables(counts: CardCounts) -> str:
     rows = [
         [f"`{table.name}`", table.description, *(f"{counts.rows[table.name][split]:,}" for split in counts.splits)]
         for table in TABLES
@@ -88,7 +88,7 @@ def _tables(counts: Counts) -> str:
     return _table(["table", "a row is", *counts.splits], rows)
 
 
-def _labels(counts: Counts) -> list[str]:
+def _labels(counts: CardCounts) -> list[str]:
     found = []
     for name, heading in DISTRIBUTIONS.items():
         labels = counts.labels[name]
@@ -102,7 +102,7 @@ def _labels(counts: Counts) -> list[str]:
     return found or ["No documents, no labels."]
 
 
-def _origins(counts: Counts) -> str:
+def _origins(counts: CardCounts) -> str:
     found = [
         f"{what}: " + ", ".join(f"{_plain(name)} ({number:,})" for name, number in counter.most_common(_SHOWN)) + "."
         for what, counter in (("Prompts from", counts.sources), ("Answers by", counts.models))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from annotator.core.models import Benchmark
-from annotator.exchange.exports.card_counts import Counts
+from annotator.exchange.exports.card_counts import CardCounts
 from annotator.exchange.exports.dataset_card import CARD, card
 from annotator.exchange.formats.about import About
 from annotator.exchange.formats.writing import Documents, Files, contents, temporary_files
@@ -27,7 +27,7 @@ def files(
     it all are in one. Raises ValueError for a document that is in none.
     """
     names = [SPLIT] if splits is None else sorted(set(splits.values()), key=_rank)
-    counts = Counts(names)
+    counts = CardCounts(names)
     with temporary_files(path_of(table.name, split) for table in TABLES for split in names) as found:
         for number, document in enumerate(documents(), start=1):
             split = SPLIT if splits is None else splits.get(document.public_id)

@@ -19,7 +19,7 @@ from django.conf import settings
 
 from annotator.core.models import Benchmark
 from annotator.exchange.native import touchstone
-from annotator.exchange.queries.provenance import Named, Provenance, Run, Thing, Work, provenance_of
+from annotator.exchange.queries.provenance import Named, Provenance, ProvenanceWork, Run, Thing, provenance_of
 from annotator.exchange.tables.tables import time_text
 
 KINDS = (
@@ -103,7 +103,7 @@ class _Writer:
         self.agents[name] = _typed("prov:SoftwareAgent", kind=kind) | {"prov:label": called}
         return name
 
-    def _work(self, work: Work, document: str) -> None:
+    def _work(self, work: ProvenanceWork, document: str) -> None:
         name = f"annotation:{work.public_id}"
         people = [each for each in self.provenance.works if each.stage == work.stage and not each.is_agreed]
         kind = "ts:Annotation"

@@ -122,7 +122,7 @@ def _folder(folder: Path) -> Iterator[IncomingPage | BadRow]:
 
 
 def _from_text(raw: bytes, name: str, number: int) -> IncomingPage:
-    text = lines.Line(1, 0, raw.removeprefix(b"\xef\xbb\xbf")).text()
+    text = lines.FileLine(1, 0, raw.removeprefix(b"\xef\xbb\xbf")).text()
     return _page(number, url=f"corpus:{name}", title=Path(name).stem, text=text, site="", published=None)
 
 

@@ -77,7 +77,7 @@ def read_original_tool(stream: BinaryIO, mapping: Mapped = None) -> Iterator[Inc
     if len(raw) > lines.MAX_LINE_BYTES:
         raise FileError("The file is larger than 16 MiB: write one object a line, then it may have any length.")
     try:
-        value = lines.json_value(lines.Line(1, 0, raw.removeprefix(b"\xef\xbb\xbf")).text())
+        value = lines.json_value(lines.FileLine(1, 0, raw.removeprefix(b"\xef\xbb\xbf")).text())
     except RowError as error:
         raise FileError(f"The file cannot be read: {error.complaints[0][1]}") from None
     for number, row in enumerate(value if isinstance(value, list) else [value], start=1):
@@ -272,7 +272,7 @@ def _detect_json(head: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ImportPreview:
     """The first rows of a file: its format, its columns (CSV and JSON lines), good and bad rows."""
 
     format: str
@@ -282,7 +282,7 @@ class Preview:
 
 def preview(
     stream: BinaryIO, *, format: str = "auto", filename: str = "", mapping: Mapped = None, n: int = 5
-) -> Preview:
+) -> ImportPreview:
     """The first ``n`` rows as an import would read them. Raises ``FileError``."""
     name = detect(stream, filename) if format == "auto" else format
     columns: list[str] = []
@@ -295,4 +295,4 @@ def preview(
                     columns += [key for key in lines.json_object(line.text()) if key not in columns]
                 except RowError:
                     continue
-    return Preview(name, tuple(columns), tuple(islice(READERS[name](stream, mapping), n)))
+    return ImportPreview(name, tuple(columns), tuple(islice(READERS[name](stream, mapping), n)))

@@ -73,7 +73,7 @@ def parse(row: Mapping[str, Any], line: int) -> GoldDocument:
         content_hash=hash_of_json(text),
         size=len(text),
     )
-    reader = _Reader("", complaints)
+    reader = _LineReader("", complaints)
     document.revised_response = reader.text(row, "revised_response")
     reader.derived(row, "response_factuality")
     position = 0
@@ -81,7 +81,7 @@ def parse(row: Mapping[str, Any], line: int) -> GoldDocument:
         if not _NAME.fullmatch(name) or not isinstance(values, dict):
             complaints.append((f"sentences.{name}", "an object called sentence and a number is needed."))
             continue
-        sentence = _sentence(values, _Reader(name, complaints))
+        sentence = _sentence(values, _LineReader(name, complaints))
         place = place_of(sentence.text, document.response, position)
         if place:
             sentence.start, sentence.end = place
@@ -115,7 +115,7 @@ def _plain(word: str) -> str:
     return word.strip().lower().replace("-", "_").replace(" ", "_")
 
 
-class _Reader:
+class _LineReader:
     """Takes values out of one sentence (or document) and collects what is wrong with them."""
 
     def __init__(self, where: str, complaints: list[tuple[str, str]]) -> None:
@@ -175,7 +175,7 @@ class _Reader:
 # --- sentences and claims -------------------------------------------------------------------------
 
 
-def _sentence(row: Mapping[str, Any], reader: _Reader) -> GoldSentence:
+def _sentence(row: Mapping[str, Any], reader: _LineReader) -> GoldSentence:
     reader.complaints += _unknown(row, (*written.SENTENCE_FIELDS, *written.CLAIM_FIELDS), reader.where)
     sentence = GoldSentence(
         text=reader.text(row, "text"),
@@ -197,11 +197,11 @@ def _sentence(row: Mapping[str, Any], reader: _Reader) -> GoldSentence:
     lists = {name: reader.items(row, name, count) for name in written.CLAIM_FIELDS}
     for number in range(count):
         items = {name: values[number] for name, values in lists.items()}
-        sentence.claims.append(_claim(items, _Reader(f"{reader.where}, claim {number + 1}", reader.complaints)))
+        sentence.claims.append(_claim(items, _LineReader(f"{reader.where}, claim {number + 1}", reader.complaints)))
     return sentence
 
 
-def _claim(row: Mapping[str, Any], reader: _Reader) -> GoldClaim:
+def _claim(row: Mapping[str, Any], reader: _LineReader) -> GoldClaim:
     claim = GoldClaim(
         text=reader.text(row, "claims"),
         type=reader.word(row["claim_checkworthiness"], "claim_checkworthiness", _CLAIM_TYPE),
@@ -230,7 +230,7 @@ def _claim(row: Mapping[str, Any], reader: _Reader) -> GoldClaim:
     return claim
 
 
-def _retrieved(row: Mapping[str, Any], reader: _Reader) -> list[GoldEvidence]:
+def _retrieved(row: Mapping[str, Any], reader: _LineReader) -> list[GoldEvidence]:
     lists: dict[str, list[Any]] = {}
     for name in ("auto_evidence", "auto_evidence_url", "stance_claim_autoEvid"):
         value = row[name]

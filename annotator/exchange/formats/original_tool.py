@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from annotator.core import released_labels
 from annotator.core.file_problems import BadRow, FileError, RowError
-from annotator.core.lines import MAX_LINE_BYTES, Line, json_object
+from annotator.core.lines import MAX_LINE_BYTES, FileLine, json_object
 from annotator.core.released import remember, spelled, storable_json, storable_text
 from annotator.exchange.formats import factcheck_bench, factcheck_bench_reader
 from annotator.exchange.formats.gold import GoldDocument
@@ -214,7 +214,7 @@ class _Opened:
         except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError) as error:
             raise RowError((screen, f"the file cannot be taken out of the ZIP: {error}.")) from None
         try:
-            value = json_object(Line(1, 0, raw.removeprefix(b"\xef\xbb\xbf")).text())
+            value = json_object(FileLine(1, 0, raw.removeprefix(b"\xef\xbb\xbf")).text())
         except RowError as error:
             raise RowError((screen, error.complaints[0][1])) from None
         self.contents[screen] = value

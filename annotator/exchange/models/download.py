@@ -7,7 +7,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from annotator.core.models.base import choices, new_public_id, one_of
+from annotator.core.models.base import choice_constraint, choices, new_public_id
 from annotator.core.vocabulary import RunState
 
 
@@ -32,7 +32,7 @@ class Download(models.Model):
 
     class Meta:
         ordering: ClassVar = ["-id"]
-        constraints: ClassVar = [one_of("state", RunState)]
+        constraints: ClassVar = [choice_constraint("state", RunState)]
 
     def __str__(self) -> str:
         return f"{self.format}, {self.include}: {self.state}"

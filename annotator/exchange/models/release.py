@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
-from annotator.core.models.base import choices, new_public_id, one_of
+from annotator.core.models.base import choice_constraint, choices, new_public_id
 from annotator.core.vocabulary import GroupedBy, ReleaseState, Split
 
 
@@ -129,8 +129,8 @@ class Release(models.Model):
                 | (~Q(file="") & ~Q(sha256="") & ~Q(file_sha256="") & Q(documents_count__gt=0)),
                 name="annotator_release_ready_is_whole",
             ),
-            one_of("state", ReleaseState),
-            one_of("grouped_by", GroupedBy),
+            choice_constraint("state", ReleaseState),
+            choice_constraint("grouped_by", GroupedBy),
         ]
 
     def __str__(self) -> str:
@@ -174,7 +174,7 @@ class ReleaseDocument(models.Model):
         ordering: ClassVar = ["release", "public_id"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["release", "public_id"], name="annotator_releasedocument_once"),
-            one_of("split", Split),
+            choice_constraint("split", Split),
         ]
 
     def __str__(self) -> str:

@@ -29,7 +29,7 @@ BLANK: tuple[Any, ...] = ("", None, [], {})
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class NativeTable:
     """Rows of one model that belong to a document. ``fields`` are columns; ``links`` foreign keys to rows of a table of
     the same line; ``people`` foreign keys to persons; ``lists`` many-to-many fields to rows of a table.
 
@@ -86,7 +86,7 @@ def _suggested(record: str) -> tuple[str, ...]:
     return tuple(each.name for each in suggested_fields(record))
 
 
-DOCUMENT = Table(
+DOCUMENT = NativeTable(
     "documents",
     models.Document,
     None,
@@ -100,13 +100,17 @@ _RUN_FIELDS = (
     *("spent_tokens", "spent_money", "created_at", "started_at", "finished_at"),
 )
 # In the header.
-GUIDELINES = Table("guidelines", models.Guidelines, None, ("number", "text", "created_at"), people=("created_by",))
-PROMPTS = Table("prompts", models.PromptVersion, None, ("name", "number", "text", "created_at"), people=("created_by",))
-GROUPS = Table("groups", models.Group, None, ("name", "created_at"))
-SEATS = Table(
+GUIDELINES = NativeTable(
+    "guidelines", models.Guidelines, None, ("number", "text", "created_at"), people=("created_by",)
+)
+PROMPTS = NativeTable(
+    "prompts", models.PromptVersion, None, ("name", "number", "text", "created_at"), people=("created_by",)
+)
+GROUPS = NativeTable("groups", models.Group, None, ("name", "created_at"))
+SEATS = NativeTable(
     "seats", models.GroupMember, None, ("seat", "active", "created_at"), links={"group": "groups"}, people=("user",)
 )
-BATCHES = Table(
+BATCHES = NativeTable(
     "batches",
     models.Batch,
     None,
@@ -118,16 +122,16 @@ HEADER_TABLES = (GUIDELINES, PROMPTS, GROUPS, SEATS, BATCHES)
 
 # In the line of a document. A run over many documents stands in the line of each; what its plan has in common with
 # other runs (SHARED) is written once, in the header's "configurations", under its hash.
-RUNS = Table("runs", models.PipelineRun, None, _RUN_FIELDS, people=("requested_by",))
+RUNS = NativeTable("runs", models.PipelineRun, None, _RUN_FIELDS, people=("requested_by",))
 SHARED = ("parameters", "corpus_revision", "services", "model", "seed", "temperature", "prompts")
-RUN_ITEMS = Table(
+RUN_ITEMS = NativeTable(
     "run_items",
     models.RunItem,
     None,
     ("state", "attempts", "error", "notes", "counts", "started_at", "finished_at"),
     links={"run": "runs"},
 )
-STEP_USES = Table(
+STEP_USES = NativeTable(
     "step_uses",
     models.StepUse,
     None,
@@ -137,28 +141,28 @@ STEP_USES = Table(
     ),
     links={"item": "run_items"},  # which is known by its run
 )
-SENTENCE_SUGGESTIONS = Table(
+SENTENCE_SUGGESTIONS = NativeTable(
     "sentence_suggestions",
     models.SentenceSuggestion,
     None,
     ("order", "text", "start", "end", *_suggested("sentence"), "type_by"),
     links={"run": "runs"},
 )
-CLAIM_SUGGESTIONS = Table(
+CLAIM_SUGGESTIONS = NativeTable(
     "claim_suggestions",
     models.ClaimSuggestion,
     None,
     ("order", *_suggested("claim"), "type_by", "prejudgement"),
     links={"sentence": "sentence_suggestions"},
 )
-REVISION_SUGGESTIONS = Table(
+REVISION_SUGGESTIONS = NativeTable(
     "revision_suggestions",
     models.RevisionSuggestion,
     None,
     ("with_prompt", "without_prompt"),
     links={"run": "runs"},
 )
-ANNOTATIONS = Table(
+ANNOTATIONS = NativeTable(
     "annotations",
     models.Annotation,
     "",
@@ -169,7 +173,7 @@ ANNOTATIONS = Table(
     people=("person",),
 )
 _ANNOTATION = {"annotation": "annotations"}
-SENTENCES = Table(
+SENTENCES = NativeTable(
     "sentences",
     models.Sentence,
     "annotation",
@@ -177,7 +181,7 @@ SENTENCES = Table(
     links={**_ANNOTATION, "suggestion": "sentence_suggestions"},
     lists={"sources": "sentences"},
 )
-CLAIMS = Table(
+CLAIMS = NativeTable(
     "claims",
     models.Claim,
     "sentence__annotation",
@@ -185,13 +189,13 @@ CLAIMS = Table(
     links={"sentence": "sentences", "suggestion": "claim_suggestions"},
     lists={"sources": "claims"},
 )
-PAGES = Table(
+PAGES = NativeTable(
     "pages",
     models.PageSnapshot,
     None,
     ("url", "title", "site", "published", "text", "content_hash", "retrieved_at"),
 )
-EVIDENCE = Table(
+EVIDENCE = NativeTable(
     "evidence",
     models.Evidence,
     None,
@@ -202,21 +206,21 @@ EVIDENCE = Table(
     links={"claim": "claims", **_ANNOTATION, "run": "runs", "snapshot": "pages"},
     lists={"sources": "evidence"},
 )
-STANCE_SUGGESTIONS = Table(
+STANCE_SUGGESTIONS = NativeTable(
     "stance_suggestions",
     models.StanceSuggestion,
     None,
     ("label", "reason", "by", "probability"),
     links={"run": "runs", "evidence": "evidence"},
 )
-VERDICT_SUGGESTIONS = Table(
+VERDICT_SUGGESTIONS = NativeTable(
     "verdict_suggestions",
     models.VerdictSuggestion,
     None,
     ("label", "factuality", "reason", "correction", "probability", "chain"),
     links={"run": "runs", "claim": "claims"},
 )
-STANCES = Table(
+STANCES = NativeTable(
     "stances",
     models.Stance,
     "annotation",
@@ -224,7 +228,7 @@ STANCES = Table(
     links={**_ANNOTATION, "evidence": "evidence", "suggestion": "stance_suggestions"},
     lists={"sources": "stances"},
 )
-VERDICTS = Table(
+VERDICTS = NativeTable(
     "verdicts",
     models.Verdict,
     "annotation",
@@ -232,21 +236,21 @@ VERDICTS = Table(
     links={**_ANNOTATION, "claim": "claims", "suggestion": "verdict_suggestions"},
     lists={"sources": "verdicts"},
 )
-EDITS = Table(
+EDITS = NativeTable(
     "edits",
     models.EditOperation,
     "verdict__annotation",
     ("order", "kind", "start", "end", "replacement"),
     links={"verdict": "verdicts"},
 )
-RESTS_ON = Table(
+RESTS_ON = NativeTable(
     "rests_on",
     models.RestsOn,
     "verdict__annotation",
     ("order",),
     links={"verdict": "verdicts", "evidence": "evidence"},
 )
-CLAIM_REVISIONS = Table(
+CLAIM_REVISIONS = NativeTable(
     "claim_revisions",
     models.ClaimRevision,
     "annotation",
@@ -254,7 +258,7 @@ CLAIM_REVISIONS = Table(
     links={**_ANNOTATION, "claim": "claims"},
     lists={"sources": "claim_revisions"},
 )
-SENTENCE_REVISIONS = Table(
+SENTENCE_REVISIONS = NativeTable(
     "sentence_revisions",
     models.SentenceRevision,
     "annotation",
@@ -262,7 +266,7 @@ SENTENCE_REVISIONS = Table(
     links={**_ANNOTATION, "sentence": "sentences"},
     lists={"sources": "sentence_revisions"},
 )
-RESPONSE_REVISIONS = Table(
+RESPONSE_REVISIONS = NativeTable(
     "response_revisions",
     models.ResponseRevision,
     "annotation",
@@ -270,7 +274,7 @@ RESPONSE_REVISIONS = Table(
     links={**_ANNOTATION, "suggestion": "revision_suggestions"},
     lists={"sources": "response_revisions"},
 )
-DECISIONS = Table(
+DECISIONS = NativeTable(
     "decisions",
     models.Decision,
     "annotation",
@@ -278,10 +282,10 @@ DECISIONS = Table(
     links=_ANNOTATION,
     people=("by",),
 )
-COMMENTS = Table(
+COMMENTS = NativeTable(
     "comments", models.Comment, "annotation", ("key", "text", "created_at"), links=_ANNOTATION, people=("by",)
 )
-QUESTIONS = Table(
+QUESTIONS = NativeTable(
     "questions",
     models.Question,
     "annotation",
@@ -289,12 +293,12 @@ QUESTIONS = Table(
     links=_ANNOTATION,
     people=("by", "answered_by"),
 )
-SIGN_OFFS = Table(
+SIGN_OFFS = NativeTable(
     "sign_offs", models.SignOff, "annotation", ("as_third_rater", "created_at"), links=_ANNOTATION, people=("by",)
 )
-TALLIES = Table("tallies", models.Tally, "annotation", ("people", "data", "created_at"), links=_ANNOTATION)
-FLAGS = Table("flags", models.Flag, None, ("reason", "note", "created_at", "cleared_at"), people=("by",))
-SENT_BACK = Table(
+TALLIES = NativeTable("tallies", models.Tally, "annotation", ("people", "data", "created_at"), links=_ANNOTATION)
+FLAGS = NativeTable("flags", models.Flag, None, ("reason", "note", "created_at", "cleared_at"), people=("by",))
+SENT_BACK = NativeTable(
     "sent_back",
     models.SentBack,
     None,
@@ -302,7 +306,7 @@ SENT_BACK = Table(
     links={"claim": "claims"},
     people=("by",),
 )
-ACTIVITIES = Table(
+ACTIVITIES = NativeTable(
     "activities",
     models.Activity,
     None,
@@ -311,7 +315,7 @@ ACTIVITIES = Table(
     people=("by",),
 )
 
-TABLES: tuple[Table, ...] = (
+TABLES: tuple[NativeTable, ...] = (
     RUNS,
     RUN_ITEMS,
     STEP_USES,

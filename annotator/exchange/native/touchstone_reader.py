@@ -19,12 +19,12 @@ from django.db.models import Field
 
 from annotator.core import lines
 from annotator.core.file_problems import BadRow, FileError, RowError, complain
-from annotator.core.lines import Line, json_object, kind_of
+from annotator.core.lines import FileLine, json_object, kind_of
 from annotator.core.models import Benchmark
 from annotator.core.released import storable, storable_json
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Role
 from annotator.exchange.native import touchstone, touchstone_contents
-from annotator.exchange.native.touchstone import DOCUMENT, HEADER_TABLES, TABLES, Table
+from annotator.exchange.native.touchstone import DOCUMENT, HEADER_TABLES, TABLES, NativeTable
 from annotator.exchange.native.touchstone_values import reader_of
 
 Row = dict[str, Any]
@@ -98,7 +98,7 @@ def read_header(stream: BinaryIO) -> Header:
     """The first line. Raises FileError that says what is wrong with it."""
     first = next(lines.read_lines(stream), None)
     try:
-        if not isinstance(first, Line):
+        if not isinstance(first, FileLine):
             raise RowError(("", "it is missing or far too long."))
         header = json_object(first.text())
         if header.get("format") != touchstone.NAME:
@@ -160,14 +160,14 @@ def parse(text: str, number: int, header: Header) -> NativeDocument:
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def _checked_table(table: Table, rows: Any, complaints: Complaints) -> list[Row]:
+def _checked_table(table: NativeTable, rows: Any, complaints: Complaints) -> list[Row]:
     if not isinstance(rows, list):
         complaints.append((table.name, f"a list of rows is needed, here stands {kind_of(rows)}."))
         return []
     return [_checked_row(table, row, f"{table.name}[{place}]", complaints) for place, row in enumerate(rows, start=1)]
 
 
-def _checked_row(table: Table, row: Any, place: str, complaints: Complaints) -> Row:
+def _checked_row(table: NativeTable, row: Any, place: str, complaints: Complaints) -> Row:
     """The row with values of the database's kinds; a field that it does not have gets what is blank for it."""
     if not isinstance(row, dict):
         complaints.append((place, f"an object is needed, here stands {kind_of(row)}."))
@@ -218,13 +218,13 @@ def _is_key(value: str) -> bool:
 
 
 @cache
-def _known(table: Table) -> frozenset[str]:
+def _known(table: NativeTable) -> frozenset[str]:
     """Every key that a row may have."""
     return frozenset({"id", *table.fields, *table.links, *table.people, *table.lists, *_MORE.get(table.name, ())})
 
 
 @cache
-def _fields(table: Table) -> tuple[tuple[str, bool, Callable[[], Any], Callable[[Any], Any]], ...]:
+def _fields(table: NativeTable) -> tuple[tuple[str, bool, Callable[[], Any], Callable[[Any], Any]], ...]:
     """Name, whether it is needed, what is blank for it, how its value is checked."""
     return tuple(
         (name, name in table.always, table.column(name).get_default, reader_of(table.column(name)))

@@ -7,9 +7,9 @@ from typing import Any
 from annotator.core.fields import Field, Kind, fields_of, suggested_fields
 from annotator.core.vocabulary import Origin
 from annotator.exchange.native import touchstone
-from annotator.exchange.native.touchstone import Table
+from annotator.exchange.native.touchstone import NativeTable
 
-DECLARED: dict[str, Table] = {
+DECLARED: dict[str, NativeTable] = {
     "sentence": touchstone.SENTENCES,
     "claim": touchstone.CLAIMS,
     "stance": touchstone.STANCES,
@@ -18,7 +18,7 @@ DECLARED: dict[str, Table] = {
     "claim-revision": touchstone.CLAIM_REVISIONS,
     "response-revision": touchstone.RESPONSE_REVISIONS,
 }
-SUGGESTED: dict[str, Table] = {"sentence": touchstone.SENTENCE_SUGGESTIONS, "claim": touchstone.CLAIM_SUGGESTIONS}
+SUGGESTED: dict[str, NativeTable] = {"sentence": touchstone.SENTENCE_SUGGESTIONS, "claim": touchstone.CLAIM_SUGGESTIONS}
 
 
 def brought_up_to_date(schema: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def brought_up_to_date(schema: dict[str, Any]) -> dict[str, Any]:
     return schema | {"$defs": definitions}
 
 
-def _with(definition: dict[str, Any], table: Table, described: dict[str, Any]) -> dict[str, Any]:
+def _with(definition: dict[str, Any], table: NativeTable, described: dict[str, Any]) -> dict[str, Any]:
     """The definition of a table's rows, with its declared columns as described."""
     before = definition["properties"]
     names = ("id", *table.fields, *table.links, *table.lists)

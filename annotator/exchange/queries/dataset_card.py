@@ -11,9 +11,9 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q
 
 from annotator.core.models import Annotation, Benchmark, Guidelines, PipelineRun, RunItem, SignOff
-from annotator.core.queries.gold import Scope
+from annotator.core.queries.gold import GoldScope
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, RunState, Stage
-from annotator.measures.agreement.report import Report
+from annotator.measures.agreement.report import AgreementReport
 from annotator.measures.queries.agreement import agreement_of
 from annotator.measures.queries.irregularities import irregularities_of
 
@@ -56,13 +56,13 @@ class CardFacts:
     third_raters: int
     guidelines: tuple[UsedGuidelines, ...]
     pipelines: tuple[UsedPipeline, ...]
-    agreement: Report
+    agreement: AgreementReport
     irregularities: dict[str, int]
 
 
 def card_facts(benchmark: Benchmark) -> CardFacts:
     """The facts of the gold that there is now; some twenty-five queries, however much it is."""
-    scope = Scope(benchmark)
+    scope = GoldScope(benchmark)
     documents = scope.documents()
     work = Annotation.objects.filter(
         scope.gold("document__"), kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.SUBMITTED
@@ -83,7 +83,7 @@ def card_facts(benchmark: Benchmark) -> CardFacts:
     )
 
 
-def _guidelines(benchmark: Benchmark, scope: Scope) -> tuple[UsedGuidelines, ...]:
+def _guidelines(benchmark: Benchmark, scope: GoldScope) -> tuple[UsedGuidelines, ...]:
     """All versions, the oldest first (one query)."""
     of_gold = Q(annotation__kind=AnnotationKind.INDIVIDUAL, annotation__state=AnnotationState.SUBMITTED)
     rows = (
@@ -94,7 +94,7 @@ def _guidelines(benchmark: Benchmark, scope: Scope) -> tuple[UsedGuidelines, ...
     return tuple(UsedGuidelines(row.number, row.created_at, row.text, row.used) for row in rows)
 
 
-def _pipelines(scope: Scope) -> tuple[UsedPipeline, ...]:
+def _pipelines(scope: GoldScope) -> tuple[UsedPipeline, ...]:
     """What suggested something for gold, alike runs as one, by stage, the most used first (two queries). A search that
     a person made for one claim is their own work and not counted."""
     items = RunItem.objects.filter(scope.gold("document__"), state=RunState.FINISHED).exclude(

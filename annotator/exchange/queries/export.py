@@ -59,7 +59,7 @@ def gold_documents(benchmark: Benchmark, *, include: str = "gold", among: Q | No
         chunk = (
             documents_to_export(benchmark, include).filter(pk__in=keys[start : start + CHUNK]).order_by("order", "id")
         )
-        yield from _Chunk(list(chunk)).documents()
+        yield from _GoldChunk(list(chunk)).documents()
 
 
 def documents_to_export(benchmark: Benchmark, include: str = "gold") -> QuerySet[Document]:
@@ -83,7 +83,7 @@ def _grouped(rows: Iterable[tuple[Any, ...]]) -> dict[int, list[tuple[Any, ...]]
     return found
 
 
-class _Chunk:
+class _GoldChunk:
     """Reads what belongs to some documents, table by table, and puts it together.
 
     Rows are tuples, and are found by the annotations of the chunk: keys of its many claims and passages would make long

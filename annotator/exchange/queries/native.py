@@ -41,7 +41,7 @@ from annotator.core.visibility import sees_annotation
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, RunState, Stage
 from annotator.exchange.formats.incoming import hash_of
 from annotator.exchange.native import touchstone
-from annotator.exchange.native.touchstone import Table, in_order
+from annotator.exchange.native.touchstone import NativeTable, in_order
 from annotator.exchange.queries.export import documents_to_export
 from annotator.exchange.queries.native_tables import DOCUMENTS, Filled, Links, Row, filled, row_of, rows_of, through
 
@@ -86,7 +86,7 @@ def _documents(benchmark: Benchmark, include: str, people: Keys) -> Iterator[Row
     for start in range(0, len(keys), CHUNK):
         # Asked anew, since somebody may have reopened a document meanwhile.
         part = chosen.filter(pk__in=keys[start : start + CHUNK]).select_related("batch").order_by("order", "pk")
-        yield from _Chunk(list(part), people, tables).documents()
+        yield from _NativeChunk(list(part), people, tables).documents()
 
 
 # --- the header -----------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def _header(benchmark: Benchmark, include: str, people: Keys) -> Row:
         for member in Membership.objects.filter(benchmark=benchmark).select_related("user")
     ]
     groups = list(benchmark.groups.order_by("pk").prefetch_related("members"))
-    rows: tuple[tuple[Table, Iterable[Any]], ...] = (
+    rows: tuple[tuple[NativeTable, Iterable[Any]], ...] = (
         (touchstone.GUIDELINES, benchmark.guidelines.order_by("number")),
         (touchstone.PROMPTS, benchmark.prompts.order_by("name", "number")),
         (touchstone.GROUPS, groups),
@@ -156,7 +156,7 @@ def _settled(state: str) -> str:
 # --- documents ------------------------------------------------------------------------------------
 
 
-class _Chunk:
+class _NativeChunk:
     """Reads all tables of some documents."""
 
     def __init__(self, documents: list[Document], people: Keys, filled: Filled) -> None:
@@ -206,7 +206,7 @@ class _Chunk:
                     self.shown[each.pk] = document.pk
                     self.shown_at[each.stage].append(each.pk)
 
-    def _read(self, table: Table) -> None:
+    def _read(self, table: NativeTable) -> None:
         """All rows of a table, each put with its document."""
         if table is touchstone.PAGES:
             self._read_pages()
@@ -230,7 +230,7 @@ class _Chunk:
             self._read_list(table, name, target, dict(by_key))
         self._finish(table, by_key)
 
-    def _read_list(self, table: Table, name: str, target: str, found: dict[int, Row]) -> None:
+    def _read_list(self, table: NativeTable, name: str, target: str, found: dict[int, Row]) -> None:
         """The rows that an agreed row was made from."""
         between, one, other = through(table, name)
         made = {f"{one}__{table.annotation or 'annotation'}__in": list(self.shown)}
@@ -254,7 +254,7 @@ class _Chunk:
                     row = row_of(touchstone.PAGES, page, self.people, self.links)
                     self.tables[document].setdefault(touchstone.PAGES.name, []).append(row)
 
-    def _finish(self, table: Table, found: list[tuple[int, Row]]) -> None:
+    def _finish(self, table: NativeTable, found: list[tuple[int, Row]]) -> None:
         """What the columns alone do not say."""
         match table.name:
             case "runs":
@@ -304,7 +304,7 @@ class _Chunk:
                 if _is_search(row.get("plan", {})):
                     row["plan"]["annotation"] = self.links["annotations"][row["plan"]["annotation"]]
 
-    def _rows(self, table: Table) -> tuple[QuerySet[Any], str]:
+    def _rows(self, table: NativeTable) -> tuple[QuerySet[Any], str]:
         """The rows of a table that go out, and the path to their annotation ("pk" is its own), or to their document."""
         shown = list(self.shown)
         if table.annotation is not None:

@@ -9,13 +9,13 @@ from django.db.models import ManyToManyField, Model
 
 from annotator.core.models import Benchmark
 from annotator.core.queries.pseudonyms import Keys
-from annotator.exchange.native.touchstone import TABLES, Table
+from annotator.exchange.native.touchstone import TABLES, NativeTable
 
 Row = dict[str, Any]
 
 Links = dict[str, dict[int, str]]  # table -> primary key -> the id in the file
 
-Filled = dict[Table, dict[str, str]]  # tables with rows, and those of their lists that have some
+Filled = dict[NativeTable, dict[str, str]]  # tables with rows, and those of their lists that have some
 
 # The way to the document from rows that are not part of an annotation.
 DOCUMENTS = {
@@ -50,20 +50,20 @@ def filled(benchmark: Benchmark) -> Filled:
     return found
 
 
-def _document_of(table: Table) -> str:
+def _document_of(table: NativeTable) -> str:
     """The way from a row to its document."""
     if table.annotation is None:
         return DOCUMENTS[table.name]
     return f"{table.annotation}__document" if table.annotation else "document"
 
 
-def through(table: Table, name: str) -> tuple[type[Model], str, str]:
+def through(table: NativeTable, name: str) -> tuple[type[Model], str, str]:
     """The model behind a list, and its two foreign keys: to the row that has the list, and to the rows in it."""
     many = cast("ManyToManyField[Any, Any]", table.model._meta.get_field(name))
     return cast("type[Model]", many.remote_field.through), many.m2m_field_name(), many.m2m_reverse_field_name()
 
 
-def rows_of(table: Table, columns: Sequence[Sequence[Any]], people: Keys, links: Links) -> list[Row]:
+def rows_of(table: NativeTable, columns: Sequence[Sequence[Any]], people: Keys, links: Links) -> list[Row]:
     """Rows as in the file. ``columns`` have the values of id, fields, links and people, in this order: there are
     hundreds of rows a document, and most columns need nothing done to them."""
     ids, *columns = columns
@@ -84,7 +84,7 @@ def rows_of(table: Table, columns: Sequence[Sequence[Any]], people: Keys, links:
     ]
 
 
-def row_of(table: Table, record: Any, people: Keys, links: Links) -> Row:
+def row_of(table: NativeTable, record: Any, people: Keys, links: Links) -> Row:
     names = [*table.fields, *(f"{name}_id" for name in (*table.links, *table.people))]
     values = [getattr(record, "public_id", ""), *(getattr(record, name) for name in names)]
     [row] = rows_of(table, [(value,) for value in values], people, links)

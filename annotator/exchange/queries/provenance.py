@@ -30,7 +30,7 @@ from annotator.core.models import (
 from annotator.core.queries.pseudonyms import Keys
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Stage
 from annotator.exchange.queries.export import documents_to_export
-from annotator.exchange.queries.provenance_kinds import KINDS, OF_RESPONSE, SUGGESTED, Kind, Suggested
+from annotator.exchange.queries.provenance_kinds import KINDS, OF_RESPONSE, SUGGESTED, ProvenanceKind, SuggestedValue
 
 CHUNK = 100  # documents
 
@@ -38,7 +38,7 @@ Named = tuple[str, str]  # kind and public id of a row
 
 
 @dataclass(slots=True)
-class Work:
+class ProvenanceWork:
     """One person's work on a stage, or the making of its agreed version. ``signers``: who signed, and whether as third
     rater; ``guidelines``: the number of the version worked by, 0 for none."""
 
@@ -86,7 +86,7 @@ class Provenance:
     source: str
     model: str
     imported_at: dt.datetime
-    works: list[Work] = field(default_factory=list)
+    works: list[ProvenanceWork] = field(default_factory=list)
     things: list[Thing] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
 
@@ -101,7 +101,9 @@ def provenance_of(benchmark: Benchmark, *, include: str = "gold", named: bool = 
     filled = _filled(benchmark)
     for start in range(0, len(keys), CHUNK):
         part = chosen.filter(pk__in=keys[start : start + CHUNK]).order_by("order", "pk")
-        yield from _Chunk(list(part.defer("prompt", "response", "released", "metadata")), people, filled).found.values()
+        yield from _ProvenanceChunk(
+            list(part.defer("prompt", "response", "released", "metadata")), people, filled
+        ).found.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class _Filled:
     """What the benchmark has at all, which is asked once: kinds with rows that were made from others, suggestions."""
 
     with_sources: frozenset[str]
-    suggested: tuple[Suggested, ...]
+    suggested: tuple[SuggestedValue, ...]
 
 
 def _filled(benchmark: Benchmark) -> _Filled:
@@ -122,13 +124,13 @@ def _filled(benchmark: Benchmark) -> _Filled:
     )
 
 
-def _sources_of(kind: Kind) -> type[Model]:
+def _sources_of(kind: ProvenanceKind) -> type[Model]:
     """The model between an agreed row and those that it was made from."""
     found: type[Model] = kind.model._meta.get_field("sources").remote_field.through  # type: ignore[union-attr]
     return found
 
 
-def _from(kind: Kind) -> str:
+def _from(kind: ProvenanceKind) -> str:
     """Its foreign key to the agreed row."""
     return f"from_{kind.model._meta.model_name}"
 
@@ -139,7 +141,7 @@ _RETRIEVED = ("url", "content_hash", "retrieved_at")  # labels of a passage that
 # --- reading ----------------------------------------------------------------------------------------
 
 
-class _Chunk:
+class _ProvenanceChunk:
     """Reads what belongs to some documents, kind by kind. ``over``: the stages of each that are over.
 
     Rows name each other by their keys in the database, and are put together here: to join what is read anyhow would
@@ -181,13 +183,15 @@ class _Chunk:
             if kind == AnnotationKind.CONSOLIDATED:
                 agreed.setdefault(document, set()).add(stage)
         self.over = {pk: set(takewhile(agreed.get(pk, set()).__contains__, STAGES)) for pk in self.found}
-        works: dict[int, Work] = {}
+        works: dict[int, ProvenanceWork] = {}
         for kind, pk, document, stage, public_id, person, began, ended, independent, guidelines in rows:
             if stage not in self.over[document]:
                 continue
             is_agreed = kind == AnnotationKind.CONSOLIDATED
             person_key = self.people.key(person)
-            works[pk] = Work(public_id, stage, is_agreed, person_key, began, ended, independent, guidelines or 0)
+            works[pk] = ProvenanceWork(
+                public_id, stage, is_agreed, person_key, began, ended, independent, guidelines or 0
+            )
             self.found[document].works.append(works[pk])
             self.document_of[pk], self.ids[pk], self.stage_of[pk] = document, public_id, stage
             if is_agreed:
@@ -200,7 +204,7 @@ class _Chunk:
         """The annotations of a stage. No more than needed: by many keys, PostgreSQL takes to reading whole tables."""
         return [pk for pk, of in self.stage_of.items() if of == stage]
 
-    def _rows(self, kind: Kind) -> None:
+    def _rows(self, kind: ProvenanceKind) -> None:
         """The rows of these annotations; of agreed versions those that stand, of people's work removed ones too."""
         # The key fills the place of what a kind does not have.
         columns = ["pk", "public_id", kind.work, f"{kind.parent}_id" if kind.parent else "pk"]
@@ -231,7 +235,7 @@ class _Chunk:
             if kind.name == "verdict":
                 self.verdicts[pk] = thing
 
-    def _sources(self, kind: Kind) -> dict[int, list[str]]:
+    def _sources(self, kind: ProvenanceKind) -> dict[int, list[str]]:
         """Which rows an agreed row was made from, by public ids."""
         name = kind.model._meta.model_name
         made = {f"{_from(kind)}__{kind.work}__in": self._agreed_at(kind.stage)}
@@ -297,7 +301,7 @@ class _Chunk:
             if verdict in self.verdicts and evidence in self.named["evidence"]:
                 self.verdicts[verdict].derived_from.append(("evidence", self.named["evidence"][evidence]))
 
-    def _suggestions(self, kind: Suggested) -> None:
+    def _suggestions(self, kind: SuggestedValue) -> None:
         columns = ["public_id", kind.run, f"{kind.run}__public_id", *kind.parents.values(), *kind.labels]
         rows = kind.model._default_manager.order_by("pk")
         if kind.document:

@@ -30,7 +30,7 @@ from annotator.core.vocabulary import Stage
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProvenanceKind:
     """How a kind of row is read. ``work``: the way to its annotation, which is one of ``stage``; ``labels``: its
     fields, those that end in ``_origin`` say how the one before came about; ``parent``: the kind of what it is about,
     which is the name of its foreign key, too; ``may_be_removed``: it has a field that says so; ``suggestion``: the kind
@@ -61,7 +61,7 @@ def _suggested(record: str) -> tuple[str, ...]:
 
 # In an order in which parents come first.
 KINDS = (
-    Kind(
+    ProvenanceKind(
         "sentence",
         Sentence,
         "annotation",
@@ -70,7 +70,7 @@ KINDS = (
         may_be_removed=True,
         suggestion="sentence-suggestion",
     ),
-    Kind(
+    ProvenanceKind(
         "claim",
         Claim,
         "sentence__annotation",
@@ -80,7 +80,7 @@ KINDS = (
         may_be_removed=True,
         suggestion="claim-suggestion",
     ),
-    Kind(
+    ProvenanceKind(
         "evidence",
         Evidence,
         "annotation",
@@ -89,7 +89,7 @@ KINDS = (
         "claim",
         may_be_removed=True,
     ),
-    Kind(
+    ProvenanceKind(
         "stance",
         Stance,
         "annotation",
@@ -98,7 +98,7 @@ KINDS = (
         "evidence",
         suggestion="stance-suggestion",
     ),
-    Kind(
+    ProvenanceKind(
         "verdict",
         Verdict,
         "annotation",
@@ -107,9 +107,11 @@ KINDS = (
         "claim",
         suggestion="verdict-suggestion",
     ),
-    Kind("claim-revision", ClaimRevision, "annotation", Stage.REVISE, _labels("claim-revision"), "claim"),
-    Kind("sentence-revision", SentenceRevision, "annotation", Stage.REVISE, _labels("sentence-revision"), "sentence"),
-    Kind(
+    ProvenanceKind("claim-revision", ClaimRevision, "annotation", Stage.REVISE, _labels("claim-revision"), "claim"),
+    ProvenanceKind(
+        "sentence-revision", SentenceRevision, "annotation", Stage.REVISE, _labels("sentence-revision"), "sentence"
+    ),
+    ProvenanceKind(
         "response-revision",
         ResponseRevision,
         "annotation",
@@ -124,7 +126,7 @@ KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Suggested:
+class SuggestedValue:
     """How a kind of suggestion is read. ``agreed``: the way to the agreed annotation that it hangs on; where it hangs
     on the document itself, ``document`` says how. Read where ``stage`` is over."""
 
@@ -139,7 +141,7 @@ class Suggested:
 
 
 SUGGESTED = (
-    Suggested(
+    SuggestedValue(
         "sentence-suggestion",
         SentenceSuggestion,
         "run",
@@ -147,7 +149,7 @@ SUGGESTED = (
         Stage.DECOMPOSE,
         "document",
     ),
-    Suggested(
+    SuggestedValue(
         "claim-suggestion",
         ClaimSuggestion,
         "sentence__run",
@@ -156,7 +158,7 @@ SUGGESTED = (
         "sentence__document",
         parents={"sentence-suggestion": "sentence__public_id"},
     ),
-    Suggested(
+    SuggestedValue(
         "stance-suggestion",
         StanceSuggestion,
         "run",
@@ -165,7 +167,7 @@ SUGGESTED = (
         agreed="evidence__claim__sentence__annotation",
         parents={"evidence": "evidence__public_id"},
     ),
-    Suggested(
+    SuggestedValue(
         "verdict-suggestion",
         VerdictSuggestion,
         "run",
@@ -174,7 +176,7 @@ SUGGESTED = (
         agreed="claim__sentence__annotation",
         parents={"claim": "claim__public_id"},
     ),
-    Suggested("revision-suggestion", RevisionSuggestion, "run", (), Stage.REVISE, "document"),
+    SuggestedValue("revision-suggestion", RevisionSuggestion, "run", (), Stage.REVISE, "document"),
 )
 
 # What is a piece of the response, or the response mended: it has no parent but the document.

@@ -10,13 +10,13 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.utils import timezone
 
 from annotator.core.models import Annotation, Benchmark
-from annotator.core.queries.gold import Scope
+from annotator.core.queries.gold import GoldScope
 from annotator.core.queries.progress import Pace
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, GroupedBy, ReleaseState, Split
 from annotator.exchange.models import Release, ReleaseDocument
 from annotator.exchange.queries.export import gold_documents
-from annotator.exchange.releases.differences import Difference, Fingerprint, compare, fingerprint
-from annotator.exchange.releases.splits import DocumentRow
+from annotator.exchange.releases.differences import Fingerprint, ReleaseDifference, compare, fingerprint
+from annotator.exchange.releases.splits import SplitDocument
 from annotator.measures.queries.statistics import wholesale
 
 CHUNK = 2000  # rows fetched at a time
@@ -72,7 +72,7 @@ def kept_splits(release: Release) -> dict[str, Split]:
     return {public_id: Split(split) for public_id, split in rows}
 
 
-def difference_to(release: Release, now: Mapping[str, Fingerprint]) -> Difference:
+def difference_to(release: Release, now: Mapping[str, Fingerprint]) -> ReleaseDifference:
     """What changed from a release to these documents (a query, and one for each 500 documents that changed)."""
     rows = ReleaseDocument.objects.filter(release=release)
     before = {
@@ -92,21 +92,21 @@ def difference_to(release: Release, now: Mapping[str, Fingerprint]) -> Differenc
 
 def stamp_of_gold(benchmark: Benchmark) -> tuple[object, ...]:
     """Differs when a document has become gold, stopped being it, or was agreed anew (one query)."""
-    found = Scope(benchmark).documents().aggregate(Count("pk"), Sum("pk"), Max("annotations__submitted_at"))
+    found = GoldScope(benchmark).documents().aggregate(Count("pk"), Sum("pk"), Max("annotations__submitted_at"))
     return tuple(found.values())
 
 
-def gold_rows(benchmark: Benchmark) -> list[DocumentRow]:
+def gold_rows(benchmark: Benchmark) -> list[SplitDocument]:
     """What gold documents can be grouped by (one query)."""
-    rows = Scope(benchmark).documents().values_list("public_id", "source", "prompt", "model", "batch__name")
-    return [DocumentRow(*row[:4], batch=row[4] or "") for row in rows.iterator(CHUNK)]
+    rows = GoldScope(benchmark).documents().values_list("public_id", "source", "prompt", "model", "batch__name")
+    return [SplitDocument(*row[:4], batch=row[4] or "") for row in rows.iterator(CHUNK)]
 
 
 def guidelines_of_gold(benchmark: Benchmark) -> list[int]:
     """The versions of the guidelines by which people worked on the gold, in order (one query)."""
     numbers = (
         Annotation.objects.filter(
-            Scope(benchmark).gold("document__"),
+            GoldScope(benchmark).gold("document__"),
             kind=AnnotationKind.INDIVIDUAL,
             state=AnnotationState.SUBMITTED,
             guidelines__isnull=False,
@@ -118,7 +118,7 @@ def guidelines_of_gold(benchmark: Benchmark) -> list[int]:
     return sorted(numbers)
 
 
-def changes_since(release: Release) -> Difference:
+def changes_since(release: Release) -> ReleaseDifference:
     """What a release made now would change. Read are documents that were agreed since then, and those that it does not
     hold; gold does not change in any other way."""
     held = ReleaseDocument.objects.filter(release=release)
@@ -127,7 +127,7 @@ def changes_since(release: Release) -> Difference:
     )
     is_new = Q(pk__in=agreed_since.values("document")) | ~Q(public_id__in=held.values("public_id"))
     now = {each.public_id: fingerprint(each) for each in gold_documents(release.benchmark, among=is_new)}
-    gold = set(Scope(release.benchmark).documents().values_list("public_id", flat=True))
+    gold = set(GoldScope(release.benchmark).documents().values_list("public_id", flat=True))
     for public_id, content in held.values_list("public_id", "content").iterator(CHUNK):
         if public_id in gold and public_id not in now:
             now[public_id] = Fingerprint(content, "")
@@ -138,7 +138,7 @@ def changes_since(release: Release) -> Difference:
 
 
 @dataclass(slots=True)
-class Figures:
+class ReleaseFigures:
     """What a split holds. ``labels``: the verdicts of checked claims, "" for those without one."""
 
     documents: int = 0
@@ -149,12 +149,12 @@ class Figures:
         return {"documents": self.documents, "claims": self.claims, "labels": dict(sorted(self.labels.items()))}
 
 
-def figures_of(benchmark: Benchmark, splits: Mapping[str, Split]) -> dict[Split, Figures]:
+def figures_of(benchmark: Benchmark, splits: Mapping[str, Split]) -> dict[Split, ReleaseFigures]:
     """Documents, claims and verdicts of each split, also of those that are empty (two queries)."""
-    found = {split: Figures() for split in Split}
+    found = {split: ReleaseFigures() for split in Split}
     for split in splits.values():
         found[split].documents += 1
-    scope = Scope(benchmark)
+    scope = GoldScope(benchmark)
     document = "sentence__annotation__document__public_id"
     with wholesale():
         claims = scope.claims().values_list(document).annotate(Count("pk"))
@@ -168,7 +168,7 @@ def figures_of(benchmark: Benchmark, splits: Mapping[str, Split]) -> dict[Split,
     return found
 
 
-def groupings_of(documents: Iterable[DocumentRow]) -> list[GroupedBy]:
+def groupings_of(documents: Iterable[SplitDocument]) -> list[GroupedBy]:
     """By what the documents can be grouped: what at least one of them has."""
     there = {GroupedBy.NOTHING}
     for document in documents:

@@ -75,7 +75,7 @@ def _short(text: str) -> str:
 
 
 @dataclass(slots=True)
-class Difference:
+class ReleaseDifference:
     """What came, what went, what changed. Claims and passages are counted in documents that are in both releases."""
 
     added: int = 0  # documents
@@ -132,14 +132,14 @@ class Difference:
         return [row for row in rows if row]
 
 
-def difference_from(stored: Mapping[str, Any]) -> Difference:
+def difference_from(stored: Mapping[str, Any]) -> ReleaseDifference:
     """The other way round of ``as_json``."""
-    return Difference(**stored)
+    return ReleaseDifference(**stored)
 
 
-def compare(before: Mapping[str, Fingerprint], after: Mapping[str, Fingerprint]) -> Difference:
+def compare(before: Mapping[str, Fingerprint], after: Mapping[str, Fingerprint]) -> ReleaseDifference:
     """What changed from one set of documents, by public id, to another. Parts are read where the content differs."""
-    found = Difference(added=len(after.keys() - before.keys()), removed=len(before.keys() - after.keys()))
+    found = ReleaseDifference(added=len(after.keys() - before.keys()), removed=len(before.keys() - after.keys()))
     labels: Counter[str] = Counter()
     for public_id in before.keys() & after.keys():
         old, new = before[public_id], after[public_id]
@@ -157,7 +157,9 @@ def compare(before: Mapping[str, Fingerprint], after: Mapping[str, Fingerprint])
     return found
 
 
-def _compare_claims(old: Mapping[str, Any], new: Mapping[str, Any], found: Difference, labels: Counter[str]) -> None:
+def _compare_claims(
+    old: Mapping[str, Any], new: Mapping[str, Any], found: ReleaseDifference, labels: Counter[str]
+) -> None:
     found.claims_added += len(new.keys() - old.keys())
     found.claims_removed += len(old.keys() - new.keys())
     for key in old.keys() & new.keys():
@@ -167,7 +169,7 @@ def _compare_claims(old: Mapping[str, Any], new: Mapping[str, Any], found: Diffe
             labels[f"{label_before} > {label_after}"] += 1
 
 
-def _compare_stances(old: Mapping[str, str], new: Mapping[str, str], found: Difference) -> None:
+def _compare_stances(old: Mapping[str, str], new: Mapping[str, str], found: ReleaseDifference) -> None:
     found.passages_added += len(new.keys() - old.keys())
     found.passages_removed += len(old.keys() - new.keys())
     found.stances += sum(old[key] != new[key] for key in old.keys() & new.keys())

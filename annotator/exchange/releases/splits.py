@@ -48,7 +48,7 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentRow:
+class SplitDocument:
     """What a document can be grouped by; "" where it has no such thing."""
 
     public_id: str
@@ -58,7 +58,7 @@ class DocumentRow:
     batch: str = ""
 
 
-def groups_of(documents: Iterable[DocumentRow], by: GroupedBy) -> dict[str, str]:
+def groups_of(documents: Iterable[SplitDocument], by: GroupedBy) -> dict[str, str]:
     """Public id of each document -> name of its group. A document without a source (prompt, model, batch) has nothing
     in common with another that has none, so it stands by itself. Prompts are the same whatever their spaces and
     capitals."""

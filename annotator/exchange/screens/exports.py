@@ -13,7 +13,7 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, is_htmx, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, is_htmx, person, render_domain_errors
 from annotator.exchange.actions.downloads import start_download, streamed
 from annotator.exchange.exports.catalogue import FORMATS, UnknownFormatError, format_named
 from annotator.exchange.exports.downloads import latest_downloads
@@ -23,7 +23,7 @@ TEMPLATE = "exchange/export.html"
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """What can be exported, and what was; once a second while something is on its way (htmx) the latter alone."""
     benchmark = benchmark_for(request, slug)
@@ -53,7 +53,7 @@ def _downloads(benchmark: Benchmark) -> dict[str, Any]:
 
 
 @require_http_methods(["GET", "POST"])
-@speaks_errors
+@render_domain_errors
 def download(request: HttpRequest, slug: str) -> HttpResponse:
     """The file, streamed: memory does not grow with the number of documents. The page posts; scripts may GET."""
     benchmark = benchmark_for(request, slug)

@@ -23,7 +23,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.file_problems import BadRow, FileError
 from annotator.core.models import Benchmark, User
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.vocabulary import RunState
 from annotator.exchange.actions import import_jobs
 from annotator.exchange.formats.documents import csv_columns, detect, preview
@@ -95,7 +95,7 @@ class PreviewRow:
 
 
 @dataclass(slots=True)
-class Look:
+class UploadPreview:
     """What a kept upload looks like, read in one way. ``error``: why it cannot be read like this."""
 
     format: str
@@ -113,7 +113,7 @@ class Look:
 
 
 @require_http_methods(["GET", "POST"])
-@speaks_errors
+@render_domain_errors
 def upload(request: HttpRequest, slug: str) -> HttpResponse:
     """Choose a file; look at it (``?upload=``, a signed name); import it."""
     benchmark = benchmark_for(request, slug)
@@ -210,9 +210,11 @@ def _preview_context(asked: Mapping[str, str], name: str, filename: str) -> dict
     }
 
 
-def look_at(stream: BinaryIO, *, filename: str, format: str = "", mapping: dict[str, str] | None = None) -> Look:
+def look_at(
+    stream: BinaryIO, *, filename: str, format: str = "", mapping: dict[str, str] | None = None
+) -> UploadPreview:
     """The first rows of a file as an import would read them; never raises for what is in the file."""
-    look = Look(format if format in FORMAT_LABELS else "")
+    look = UploadPreview(format if format in FORMAT_LABELS else "")
     try:
         if not look.format:
             look.format = _detect(stream, filename)
@@ -296,7 +298,7 @@ def _counted(number: int, thing: str) -> str:
 
 
 @require_http_methods(["GET", "POST"])
-@speaks_errors
+@render_domain_errors
 def progress(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
     """How far an import is, once a second while it runs (htmx); POST cancels it."""
     benchmark = benchmark_for(request, slug)

@@ -14,9 +14,9 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.vocabulary import GroupedBy
-from annotator.exchange.actions.releases import MAX_SEED, Wish, draw_splits, start_release
+from annotator.exchange.actions.releases import MAX_SEED, ReleaseRequest, draw_splits, start_release
 from annotator.exchange.exports.release_texts import LICENCES
 from annotator.exchange.models import Release
 from annotator.exchange.queries.releases import (
@@ -93,11 +93,11 @@ class ReleaseForm(forms.Form):
         words = [(by.value, by.label) for by in groupings]
         self.fields["grouped_by"].choices = words  # type: ignore[attr-defined]
 
-    def wish(self) -> Wish:
+    def wish(self) -> ReleaseRequest:
         """What the form asks for. Raises SplitError where the shares do not add up."""
         data = self.cleaned_data
         is_erratum = data["kind"] == ERRATUM
-        return Wish(
+        return ReleaseRequest(
             version=data["version"],
             title=data["title"],
             licence=data["licence"],
@@ -114,7 +114,7 @@ class ReleaseForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ReleasePreview:
     """The splits as they would come out now, or why they cannot be drawn; what to know about them beside."""
 
     rows: list[SplitRow]
@@ -123,7 +123,7 @@ class Preview:
 
 
 @require_http_methods(["GET", "POST"])
-@speaks_errors
+@render_domain_errors
 def new(request: HttpRequest, slug: str) -> HttpResponse:
     """The form; ``part=preview`` and ``part=changes`` are its fragments."""
     benchmark = benchmark_for(request, slug)
@@ -198,15 +198,15 @@ def next_version(version: str) -> str:
     return figures if rest else f"{first}.{int(more[0]) + 1 if more else 1}"
 
 
-def preview_of(benchmark: Benchmark, form: ReleaseForm) -> Preview:
+def preview_of(benchmark: Benchmark, form: ReleaseForm) -> ReleasePreview:
     """The splits that the form would give, with its other fields as they may be."""
     form.is_valid()
     data = form.cleaned_data
     asked = ("train", "dev", "test", "seed", "grouped_by", "keeps")
     if any(name not in data for name in asked):
-        return Preview([], "Whole numbers give the splits: shares from 0 to 100, and a seed.")
+        return ReleasePreview([], "Whole numbers give the splits: shares from 0 to 100, and a seed.")
     try:
-        wish = Wish(
+        wish = ReleaseRequest(
             version="", title="", licence="", authors=(),
             shares=Shares(data["train"], data["dev"], data["test"]),
             seed=data["seed"],
@@ -215,7 +215,7 @@ def preview_of(benchmark: Benchmark, form: ReleaseForm) -> Preview:
         )  # fmt: skip
         splits = draw_splits(benchmark, wish)
     except (SplitError, BadValueError) as refusal:
-        return Preview([], str(refusal))
+        return ReleasePreview([], str(refusal))
     rows = split_rows({split.value: each.as_json() for split, each in figures_of(benchmark, splits).items()})
     remarks = [
         f"{row.label} is empty, though it is to get {wish.shares.of(row.split)}%: there are too few documents, or too "
@@ -223,4 +223,4 @@ def preview_of(benchmark: Benchmark, form: ReleaseForm) -> Preview:
         for row in rows
         if not row.documents and wish.shares.of(row.split)
     ]
-    return Preview(rows, remarks=tuple(remarks))
+    return ReleasePreview(rows, remarks=tuple(remarks))

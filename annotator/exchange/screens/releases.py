@@ -11,9 +11,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotator.core import rules
-from annotator.core.charts import Look, Part, Stack, bars, in_words, parts
+from annotator.core.charts import Part, Stack, StackLook, bars, in_words, parts
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, is_htmx, person, problem, speaks_errors
+from annotator.core.screens.common import benchmark_for, is_htmx, person, problem, render_domain_errors
 from annotator.core.vocabulary import Factuality, GroupedBy, ReleaseState, Split
 from annotator.exchange.actions.releases import ReleaseDamagedError, cancel_release, take_release
 from annotator.exchange.exports.release_files import blocks_of
@@ -26,9 +26,9 @@ from annotator.exchange.releases.differences import difference_from
 # How each split is drawn, as in components/stacked.html, and how the verdicts in it.
 _SPLITS = {Split.TRAIN: "work", Split.DEV: "waiting", Split.TEST: "agreed"}
 _VERDICTS = {
-    Factuality.TRUE: Look(Factuality.TRUE.label, "support", "✓"),
-    Factuality.FALSE: Look(Factuality.FALSE.label, "refute", "✕"),
-    Factuality.NOT_ENOUGH_EVIDENCE: Look(Factuality.NOT_ENOUGH_EVIDENCE.label, "partial", "◐"),
+    Factuality.TRUE: StackLook(Factuality.TRUE.label, "support", "✓"),
+    Factuality.FALSE: StackLook(Factuality.FALSE.label, "refute", "✕"),
+    Factuality.NOT_ENOUGH_EVIDENCE: StackLook(Factuality.NOT_ENOUGH_EVIDENCE.label, "partial", "◐"),
 }
 
 
@@ -75,7 +75,7 @@ def _split_bar(rows: list[SplitRow]) -> dict[str, str | list[Part]]:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     """The releases of a benchmark, newest first."""
     benchmark = benchmark_for(request, slug)
@@ -92,7 +92,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str, release_id: str) -> HttpResponse:
     """How far the making is, once a second (htmx), then what is in the release; POST cancels the making."""
     benchmark = benchmark_for(request, slug)
@@ -138,7 +138,7 @@ def _contents(release: Release) -> dict[str, Any]:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def download(request: HttpRequest, slug: str, release_id: str) -> HttpResponse:
     """The archive, after a look whether it is still what it was. A link, so that scripts can follow it."""
     benchmark = benchmark_for(request, slug)

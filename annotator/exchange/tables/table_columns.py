@@ -12,7 +12,7 @@ from annotator.core.fields import Field
 from annotator.core.vocabulary import EditKind, Labelled
 
 
-class Kind(StrEnum):
+class ColumnKind(StrEnum):
     """What a column holds. Texts are never missing, only blank; the others are missing where nothing was decided."""
 
     TEXT = "text"
@@ -24,45 +24,45 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """``words``: the labels that a text column may hold, blank where nothing was decided. ``may_miss``: some rows have
     no value."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     description: str
     words: type[Labelled] | None = None
     may_miss: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ExportTable:
     """``key`` names a row; ``references``: which column holds the key of which other table."""
 
     name: str
     description: str
     key: tuple[str, ...]
     references: dict[str, str]
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
 
     @property
     def column_names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
 
-def _text(name: str, description: str, words: type[Labelled] | None = None) -> Column:
-    return Column(name, Kind.TEXT, description, words)
+def _text(name: str, description: str, words: type[Labelled] | None = None) -> TableColumn:
+    return TableColumn(name, ColumnKind.TEXT, description, words)
 
 
-def _number(name: str, description: str, *, may_miss: bool = False) -> Column:
-    return Column(name, Kind.INTEGER, description, may_miss=may_miss)
+def _number(name: str, description: str, *, may_miss: bool = False) -> TableColumn:
+    return TableColumn(name, ColumnKind.INTEGER, description, may_miss=may_miss)
 
 
-def _yes_no(name: str, description: str, *, may_miss: bool = False) -> Column:
-    return Column(name, Kind.BOOLEAN, description, may_miss=may_miss)
+def _yes_no(name: str, description: str, *, may_miss: bool = False) -> TableColumn:
+    return TableColumn(name, ColumnKind.BOOLEAN, description, may_miss=may_miss)
 
 
-def _declared(columns: Iterable[Field]) -> tuple[Column, ...]:
+def _declared(columns: Iterable[Field]) -> tuple[TableColumn, ...]:
     """The columns of declared fields."""
     return tuple(
         _text(each.column, each.meaning, each.words)
@@ -86,7 +86,7 @@ _DOCUMENT = _text("document_id", "public id of the document")
 _SENTENCE = _text("sentence_id", "public id of the sentence")
 _CLAIM = _text("claim_id", "public id of the claim")
 
-DOCUMENTS = Table(
+DOCUMENTS = ExportTable(
     "documents",
     "A prompt and the answer of a language model, with what follows for the whole.",
     key=("document_id",),
@@ -97,7 +97,7 @@ DOCUMENTS = Table(
         _text("external_id", "id that the document was imported with"),
         _text("source", "data set that the prompt is from"),
         _text("model", "language model that wrote the response"),
-        Column("reference_date", Kind.DATE, "true means true as of this day", may_miss=True),
+        TableColumn("reference_date", ColumnKind.DATE, "true means true as of this day", may_miss=True),
         _text("prompt", "the question"),
         _text("response", "the answer that was checked"),
         _yes_no("verified", "the verify stage is agreed"),
@@ -109,11 +109,11 @@ DOCUMENTS = Table(
             may_miss=True,
         ),
         _text("revised_response", "the mended answer"),
-        Column("metadata", Kind.JSON, "what else the document was imported with, as a JSON object"),
+        TableColumn("metadata", ColumnKind.JSON, "what else the document was imported with, as a JSON object"),
     ),
 )
 
-SENTENCES = Table(
+SENTENCES = ExportTable(
     "sentences",
     "A piece of a response, in order.",
     key=("sentence_id",),
@@ -132,7 +132,7 @@ SENTENCES = Table(
     ),
 )
 
-CLAIMS = Table(
+CLAIMS = ExportTable(
     "claims",
     "One atomic, context-independent statement with its verdict.",
     key=("claim_id",),
@@ -152,7 +152,7 @@ CLAIMS = Table(
     ),
 )
 
-EVIDENCE = Table(
+EVIDENCE = ExportTable(
     "evidence",
     "A passage for a claim, with where it is from and its stance.",
     key=("evidence_id",),
@@ -168,16 +168,16 @@ EVIDENCE = Table(
         _text("url", "address of the page"),
         _text("title", "title of the page"),
         _text("site", "name of the site"),
-        Column("published", Kind.DATE, "when the page was published", may_miss=True),
+        TableColumn("published", ColumnKind.DATE, "when the page was published", may_miss=True),
         _text("query", "search that found it"),
-        Column("retrieved_at", Kind.TIME, "when it was retrieved", may_miss=True),
+        TableColumn("retrieved_at", ColumnKind.TIME, "when it was retrieved", may_miss=True),
         _text("content_hash", "SHA-256 of the page's text"),
         *_declared(OF_STANCE),
         _number("rests_on", "place among the passages that the verdict rests on, from 1", may_miss=True),
     ),
 )
 
-EDITS = Table(
+EDITS = ExportTable(
     "edits",
     "One operation that mends a false claim.",
     key=("claim_id", "position"),
@@ -194,18 +194,18 @@ EDITS = Table(
     ),
 )
 
-TABLES: tuple[Table, ...] = (DOCUMENTS, SENTENCES, CLAIMS, EVIDENCE, EDITS)
+TABLES: tuple[ExportTable, ...] = (DOCUMENTS, SENTENCES, CLAIMS, EVIDENCE, EDITS)
 
 
 # --- schema ---------------------------------------------------------------------------------------
 
-_JSON_TYPES: dict[Kind, dict[str, str]] = {
-    Kind.TEXT: {"type": "string"},
-    Kind.INTEGER: {"type": "integer"},
-    Kind.BOOLEAN: {"type": "boolean"},
-    Kind.DATE: {"type": "string", "format": "date"},
-    Kind.TIME: {"type": "string", "format": "date-time"},
-    Kind.JSON: {"type": "string", "contentMediaType": "application/json"},
+_JSON_TYPES: dict[ColumnKind, dict[str, str]] = {
+    ColumnKind.TEXT: {"type": "string"},
+    ColumnKind.INTEGER: {"type": "integer"},
+    ColumnKind.BOOLEAN: {"type": "boolean"},
+    ColumnKind.DATE: {"type": "string", "format": "date"},
+    ColumnKind.TIME: {"type": "string", "format": "date-time"},
+    ColumnKind.JSON: {"type": "string", "contentMediaType": "application/json"},
 }
 
 
@@ -221,7 +221,7 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _row_schema(table: Table) -> dict[str, Any]:
+def _row_schema(table: ExportTable) -> dict[str, Any]:
     return {
         "type": "object",
         "description": table.description,
@@ -233,7 +233,7 @@ def _row_schema(table: Table) -> dict[str, Any]:
     }
 
 
-def _cell_schema(column: Column) -> dict[str, Any]:
+def _cell_schema(column: TableColumn) -> dict[str, Any]:
     schema: dict[str, Any] = {"description": column.description, **_JSON_TYPES[column.kind]}
     if column.words is not None:
         schema["enum"] = [*(word.value for word in column.words), ""]

@@ -19,7 +19,7 @@ from typing import Any
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence, cells_of
 from annotator.exchange.formats.writing import Documents, Files, contents, temporary_files
 from annotator.exchange.tables import table_columns
-from annotator.exchange.tables.table_columns import TABLES, Table
+from annotator.exchange.tables.table_columns import TABLES, ExportTable
 
 Row = tuple[Any, ...]  # the cells of a row, in the order of the table's columns
 
@@ -61,7 +61,7 @@ def _for_spreadsheets(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULA else _spelled(cell)
 
 
-def json_lines(table: Table, rows: Iterable[Row]) -> Iterator[bytes]:
+def json_lines(table: ExportTable, rows: Iterable[Row]) -> Iterator[bytes]:
     """Rows as lines of JSON, objects by the names of the columns."""
     for row in rows:
         cells = dict(zip(table.column_names, row, strict=True))
@@ -95,7 +95,7 @@ _OF_CLAIM_REVISION = cells_of(GoldClaim, table_columns.OF_CLAIM_REVISION)
 _OF_STANCE = cells_of(GoldEvidence, table_columns.OF_STANCE)
 
 
-def rows_of(document: GoldDocument, number: int) -> list[tuple[Table, list[Row]]]:
+def rows_of(document: GoldDocument, number: int) -> list[tuple[ExportTable, list[Row]]]:
     """A document's rows in each table, in the order of ``TABLES``. ``number``: its place among the documents."""
     rows: dict[str, list[Row]] = {table.name: [] for table in TABLES}
     rows["documents"].append(_document(document, number))

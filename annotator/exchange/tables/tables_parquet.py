@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from annotator.core.file_problems import FileError
 from annotator.exchange.formats.gold import GoldDocument
 from annotator.exchange.formats.writing import Documents, Files, contents, temporary_files
-from annotator.exchange.tables.table_columns import TABLES, Kind, Table
+from annotator.exchange.tables.table_columns import TABLES, ColumnKind, ExportTable
 from annotator.exchange.tables.tables import Row, rows_of
 
 if TYPE_CHECKING:
@@ -81,17 +81,17 @@ def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def schema_of(table: Table) -> pa.Schema:
+def schema_of(table: ExportTable) -> pa.Schema:
     """The table's columns with their types; what a column means is kept with it, as ``description``."""
     import pyarrow as pa
 
     types = {
-        Kind.TEXT: pa.string(),
-        Kind.INTEGER: pa.int64(),
-        Kind.BOOLEAN: pa.bool_(),
-        Kind.DATE: pa.date32(),
-        Kind.TIME: pa.timestamp("us", tz="UTC"),
-        Kind.JSON: pa.string(),
+        ColumnKind.TEXT: pa.string(),
+        ColumnKind.INTEGER: pa.int64(),
+        ColumnKind.BOOLEAN: pa.bool_(),
+        ColumnKind.DATE: pa.date32(),
+        ColumnKind.TIME: pa.timestamp("us", tz="UTC"),
+        ColumnKind.JSON: pa.string(),
     }
     fields = [
         pa.field(each.name, types[each.kind], nullable=each.may_miss, metadata={"description": each.description})
@@ -100,7 +100,7 @@ def schema_of(table: Table) -> pa.Schema:
     return pa.schema(fields, metadata={"description": table.description})
 
 
-def rows(path: Path, table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
+def rows(path: Path, table: ExportTable) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a table with their places, from 1, for ``tables_reader``.
 
     Raises FileError where the file is missing or is another table, MissingParquetError without pyarrow.

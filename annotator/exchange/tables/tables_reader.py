@@ -21,7 +21,7 @@ from annotator.core.texts.edits import EditError, Operation
 from annotator.core.vocabulary import EditKind
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence, made
 from annotator.exchange.tables import table_columns
-from annotator.exchange.tables.table_columns import TABLES, Column, Kind, Table
+from annotator.exchange.tables.table_columns import TABLES, ColumnKind, ExportTable, TableColumn
 from annotator.exchange.tables.tables import BOM, SUFFIX, unguarded
 
 Row = TypeVar("Row")
@@ -54,7 +54,7 @@ def read(folder: Path) -> Iterator[GoldDocument]:
 # --- cells ----------------------------------------------------------------------------------------
 
 
-def _csv_rows(path: Path, table: Table) -> Iterator[Placed]:
+def _csv_rows(path: Path, table: ExportTable) -> Iterator[Placed]:
     csv.field_size_limit(MAX_LINE_BYTES)
     try:
         with path.open("rb") as file:
@@ -79,7 +79,7 @@ def _csv_rows(path: Path, table: Table) -> Iterator[Placed]:
         raise FileError(f"{path.name} is no CSV that can be read ({error}).") from None
 
 
-def _values(table: Table, cells: list[str], for_spreadsheets: bool, where: str) -> Cells:
+def _values(table: ExportTable, cells: list[str], for_spreadsheets: bool, where: str) -> Cells:
     found: Cells = {}
     for column, cell in zip(table.columns, cells, strict=True):
         try:
@@ -89,9 +89,9 @@ def _values(table: Table, cells: list[str], for_spreadsheets: bool, where: str) 
     return found
 
 
-def _checked(rows: Iterator[tuple[int, Cells]], table: Table, suffix: str) -> Iterator[Placed]:
+def _checked(rows: Iterator[tuple[int, Cells]], table: ExportTable, suffix: str) -> Iterator[Placed]:
     """Rows whose columns have types already, with their words and JSON objects looked at too."""
-    columns = [column for column in table.columns if column.words is not None or column.kind == Kind.JSON]
+    columns = [column for column in table.columns if column.words is not None or column.kind == ColumnKind.JSON]
     for number, row in rows:
         for column in columns:
             try:
@@ -103,18 +103,18 @@ def _checked(rows: Iterator[tuple[int, Cells]], table: Table, suffix: str) -> It
 
 
 _EXPECTED = {
-    Kind.TEXT: "one of its words",
-    Kind.INTEGER: "a whole number",
-    Kind.BOOLEAN: "true or false",
-    Kind.DATE: "a date such as 2026-01-31",
-    Kind.TIME: "a time with its zone, such as 2026-01-31T12:00:00Z",
-    Kind.JSON: "a JSON object",
+    ColumnKind.TEXT: "one of its words",
+    ColumnKind.INTEGER: "a whole number",
+    ColumnKind.BOOLEAN: "true or false",
+    ColumnKind.DATE: "a date such as 2026-01-31",
+    ColumnKind.TIME: "a time with its zone, such as 2026-01-31T12:00:00Z",
+    ColumnKind.JSON: "a JSON object",
 }
 
 
-def _value(column: Column, cell: str) -> Any:
+def _value(column: TableColumn, cell: str) -> Any:
     """What a cell stands for. Raises ValueError or KeyError where it does not fit the column."""
-    if column.kind == Kind.TEXT:
+    if column.kind == ColumnKind.TEXT:
         if cell and column.words is not None:
             column.words(cell)
         return cell
@@ -137,12 +137,12 @@ def _object(cell: str) -> dict[str, Any]:
     return found
 
 
-_READERS: dict[Kind, Callable[[str], Any]] = {
-    Kind.INTEGER: int,
-    Kind.BOOLEAN: _YES_NO.__getitem__,
-    Kind.DATE: dt.date.fromisoformat,
-    Kind.TIME: _time,
-    Kind.JSON: _object,
+_READERS: dict[ColumnKind, Callable[[str], Any]] = {
+    ColumnKind.INTEGER: int,
+    ColumnKind.BOOLEAN: _YES_NO.__getitem__,
+    ColumnKind.DATE: dt.date.fromisoformat,
+    ColumnKind.TIME: _time,
+    ColumnKind.JSON: _object,
 }
 
 

@@ -21,7 +21,7 @@ from annotator.integrations.api.fields import Input, PersonSerializer, word
 from annotator.integrations.api.schema import operation
 from annotator.measures.agreement.tables import as_json as agreement_as_json
 from annotator.measures.queries.agreement import (
-    Filter,
+    AgreementFilter,
     Settled,
     agreement_of,
     members_of,
@@ -145,12 +145,12 @@ class AgreementView(ApiView):
         return Response({"benchmark": benchmark.slug, "figures": found})
 
 
-def _filter(benchmark: Benchmark, asked: dict[str, Any]) -> Filter:
+def _filter(benchmark: Benchmark, asked: dict[str, Any]) -> AgreementFilter:
     names = [asked[name] for name in ("person", "partner") if asked[name]]
     known = {person.username: person.pk for person in members_of(benchmark)} if names else {}
     if any(name not in known for name in names):
         raise Http404
-    return Filter(
+    return AgreementFilter(
         stage=asked["stage"],
         people=tuple(dict.fromkeys(known[name] for name in names)),
         group=get_object_or_404(benchmark.groups, public_id=asked["group"]).pk if asked["group"] else None,

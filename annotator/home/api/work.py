@@ -13,7 +13,7 @@ from annotator.integrations.api.base import ApiView
 from annotator.integrations.api.fields import word
 from annotator.integrations.api.schema import operation
 from annotator.team.actions.next_task import take_next
-from annotator.team.queries.work import MyWork, Task, my_work, next_task
+from annotator.team.queries.work import MyWork, WorkItem, my_work, next_task
 
 TAG = "work"
 WHY = ("continue", "repair", "consolidate", "practice", "follow", "new", "join")
@@ -93,7 +93,7 @@ class WorkView(ApiView):
     def get(self, request: Request) -> Response:
         """What comes next, and what is in work, to agree, waiting and done. Takes no place."""
         work: MyWork = my_work(self.person)
-        task: Task | None = next_task(self.person)
+        task: WorkItem | None = next_task(self.person)
         names = ("in_work", "to_agree", "to_agree_count", "waiting", "done", "done_count", "prefilling")
         found: dict[str, Any] = {name: getattr(work, name) for name in names}
         return Response(WorkSerializer(found | {"next": task}).data)

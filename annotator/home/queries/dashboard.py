@@ -14,10 +14,10 @@ from annotator.core.models import Benchmark
 from annotator.core.queries import standing as queries_standing
 from annotator.core.vocabulary import Stage
 from annotator.home.queries import overview
-from annotator.measures.agreement.report import Part, Report
+from annotator.measures.agreement.report import AgreementReport, Part
 from annotator.measures.queries import pace
-from annotator.measures.queries.agreement import Filter, agreement_of
-from annotator.team.queries.waits import ToAgree, Waits, to_agree_of, waits_of
+from annotator.measures.queries.agreement import AgreementFilter, agreement_of
+from annotator.team.queries.waits import StagesAwaiting, Waits, to_agree_of, waits_of
 from pipeline.metrics.agreement import Estimate
 
 LARGE = 5000  # documents; below that everything is counted anew each time
@@ -29,7 +29,7 @@ COUNTING = 20  # seconds in which nobody else counts what somebody's page is abo
 @dataclass(slots=True)
 class Progress:
     """How far the benchmark is: for every member. ``as_of``: when it was counted. ``alphas``: the agreement on stance
-    of each batch (primary key), for ``Team``, which alone shows it."""
+    of each batch (primary key), for ``TeamLoad``, which alone shows it."""
 
     standing: queries_standing.Standing
     bars: list[overview.StageBar]
@@ -53,21 +53,21 @@ class Progress:
 
 
 @dataclass(slots=True)
-class Team:
+class TeamLoad:
     """How the groups get on: for those who manage the benchmark, and without people's names for researchers."""
 
     waits: Waits
-    to_agree: ToAgree
+    to_agree: StagesAwaiting
     times: pace.Times
     as_of: dt.datetime = field(default_factory=timezone.now)
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class DashboardFigures:
     """All that one page shows. ``team``: None for those who do not see it."""
 
     progress: Progress
-    team: Team | None
+    team: TeamLoad | None
 
     @property
     def is_old(self) -> bool:
@@ -75,22 +75,22 @@ class Figures:
         return not _is_fresh(self.progress) or (self.team is not None and not _is_fresh(self.team))
 
 
-def figures_at_once(benchmark: Benchmark, *, with_team: bool) -> Figures | None:
+def figures_at_once(benchmark: Benchmark, *, with_team: bool) -> DashboardFigures | None:
     """What a page can show without waiting: of a large benchmark what was counted before, however old, or None; of
     any other all figures, counted now."""
     progress: Progress | None = cache.get(_key(benchmark, "progress"))
-    team: Team | None = cache.get(_key(benchmark, "team")) if with_team else None
+    team: TeamLoad | None = cache.get(_key(benchmark, "team")) if with_team else None
     if progress is not None and (team is not None or not with_team):
-        return Figures(progress, team)
+        return DashboardFigures(progress, team)
     if benchmark.documents.filter(twin_of__isnull=True).order_by()[LARGE : LARGE + 1].exists():
         return None
     return counted_figures(benchmark, with_team=with_team)
 
 
-def counted_figures(benchmark: Benchmark, *, with_team: bool) -> Figures:
+def counted_figures(benchmark: Benchmark, *, with_team: bool) -> DashboardFigures:
     """All figures, at most a minute old."""
     progress = progress_of(benchmark)
-    return Figures(progress, team_of(benchmark, progress) if with_team else None)
+    return DashboardFigures(progress, team_of(benchmark, progress) if with_team else None)
 
 
 def may_count(benchmark: Benchmark, *, with_team: bool) -> bool:
@@ -110,12 +110,12 @@ def progress_of(benchmark: Benchmark) -> Progress:
     return found
 
 
-def team_of(benchmark: Benchmark, progress: Progress) -> Team:
+def team_of(benchmark: Benchmark, progress: Progress) -> TeamLoad:
     """The figures of groups and people."""
     if not progress.is_kept:
         return _team(benchmark, progress)
     key = _key(benchmark, "team")
-    kept: Team | None = cache.get(key)
+    kept: TeamLoad | None = cache.get(key)
     if kept is None or not _is_fresh(kept):
         kept = _team(benchmark, progress)
         cache.set(key, kept, KEPT_FOR)
@@ -126,7 +126,7 @@ def _key(benchmark: Benchmark, name: str) -> str:
     return f"overview:{benchmark.public_id}:{name}"
 
 
-def _is_fresh(kept: Progress | Team) -> bool:
+def _is_fresh(kept: Progress | TeamLoad) -> bool:
     return (timezone.now() - kept.as_of).total_seconds() < FRESH_FOR
 
 
@@ -150,8 +150,8 @@ def _progress(benchmark: Benchmark) -> Progress:
     )
 
 
-def _team(benchmark: Benchmark, progress: Progress) -> Team:
-    found = Team(
+def _team(benchmark: Benchmark, progress: Progress) -> TeamLoad:
+    found = TeamLoad(
         waits=waits_of(benchmark, progress.standing),
         to_agree=to_agree_of(benchmark),
         times=pace.times_of(benchmark, progress.documents),
@@ -161,15 +161,15 @@ def _team(benchmark: Benchmark, progress: Progress) -> Team:
     return found
 
 
-def _agreement(benchmark: Benchmark) -> Report:
+def _agreement(benchmark: Benchmark) -> AgreementReport:
     """The figures of the agreement page, of the newest documents: of all of them it would take seconds."""
-    return agreement_of(benchmark, Filter(stage=Stage.VERIFY, newest=pace.NEWEST))
+    return agreement_of(benchmark, AgreementFilter(stage=Stage.VERIFY, newest=pace.NEWEST))
 
 
 def _is_stance(part: Part) -> bool:
     return part.field.name == "stance.label"
 
 
-def _of_stance(report: Report) -> Estimate | None:
+def _of_stance(report: AgreementReport) -> Estimate | None:
     labels = [each for stage in report.stages for each in stage.labels]
     return next((each.figures.alpha for each in labels if each.field.name == "stance.label"), None)

@@ -13,7 +13,7 @@ from annotator.core import rules
 from annotator.core.actions.benchmarks import MAX_PEOPLE, create_benchmark
 from annotator.core.models import Benchmark, Corpus
 from annotator.core.queries.membership import benchmarks_of
-from annotator.core.screens.common import person, speaks_errors
+from annotator.core.screens.common import person, render_domain_errors
 from annotator.home.queries import overview as figures
 
 
@@ -26,7 +26,7 @@ def _strategies() -> list[tuple[str, str]]:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def index(request: HttpRequest) -> HttpResponse:
     """The benchmarks that the person belongs to."""
     user = person(request)
@@ -84,7 +84,7 @@ def _free_slug(name: str) -> str:
 
 
 @require_http_methods(["GET", "POST"])
-@speaks_errors
+@render_domain_errors
 def create(request: HttpRequest) -> HttpResponse:
     """Make a benchmark; its maker owns it. Then documents are imported."""
     user = person(request)

@@ -17,10 +17,10 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.gold_copies import check_may_begin
 from annotator.core.models import Annotation, Document, Flag, SentBack, User
-from annotator.core.queries.documents import Filter, agreed_of, counts_of, page_of, prefilling_of, shelf_for
+from annotator.core.queries.documents import DocumentFilter, agreed_of, counts_of, page_of, prefilling_of, shelf_for
 from annotator.core.queries.history import lines_of, visible_activities
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, document_for, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, document_for, person, render_domain_errors
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Factuality, FlagReason, Phase, Stage
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions import documents as actions
@@ -35,7 +35,7 @@ REASON_LENGTH = 500
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     """The documents of a benchmark, fifty a page, narrowed by stage, phase, flag and words."""
     benchmark = benchmark_for(request, slug)
@@ -60,10 +60,10 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "home/documents.html", context)
 
 
-def _filter(request: HttpRequest) -> Filter:
+def _filter(request: HttpRequest) -> DocumentFilter:
     """The filter in the address; words that are no stage or phase are left aside."""
     stage, phase = request.GET.get("stage", ""), request.GET.get("phase", "")
-    return Filter(
+    return DocumentFilter(
         stage=stage if stage in set(Stage) else "",
         phase=phase if phase in set(Phase) else "",
         flagged=request.GET.get("flagged") == "yes",
@@ -78,19 +78,19 @@ def _key(request: HttpRequest, name: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Chip:
+class StageChip:
     """One stage of a document in the list: "agreed", "here" or "ahead"."""
 
     label: str
     state: str
 
 
-def _chips(document: Document) -> list[Chip]:
+def _chips(document: Document) -> list[StageChip]:
     reached = STAGES.index(Stage(document.stage))
     chips = []
     for position, stage in enumerate(STAGES):
         agreed = position < reached or (position == reached and document.phase == Phase.AGREED)
-        chips.append(Chip(stage.label, "agreed" if agreed else "here" if position == reached else "ahead"))
+        chips.append(StageChip(stage.label, "agreed" if agreed else "here" if position == reached else "ahead"))
     return chips
 
 
@@ -115,7 +115,7 @@ class StageRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DocumentStanding:
     """Where a document stands for one person, in words. ``url``: the main button; "next": the next document.
     ``starts``: the button takes a place first."""
 
@@ -128,7 +128,7 @@ class Standing:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
     """The page; ``?part=standing`` is the panel that looks again by itself while suggestions are on the way."""
     document, user = document_for(request, public_id), person(request)
@@ -188,16 +188,16 @@ def standing_of(
     annotations: Sequence[Annotation],
     flags: Sequence[Flag],
     sent_back: Sequence[SentBack],
-) -> Standing:
+) -> DocumentStanding:
     """What comes next on this document for this person, with one button."""
     stage, phase = Stage(document.stage), Phase(document.phase)
     if phase == Phase.DISCARDED:
-        return Standing("Discarded", document.discard_reason, "Next document", "next")
+        return DocumentStanding("Discarded", document.discard_reason, "Next document", "next")
     if document.is_gold and document.practice_for_id is not None:
         url = reverse("practice", args=[document.public_id])
-        return Standing("Practised", "It was for practice: nothing of it counts.", "How it went", url)
+        return DocumentStanding("Practised", "It was for practice: nothing of it counts.", "How it went", url)
     if document.is_gold:
-        return Standing(
+        return DocumentStanding(
             "Gold", "All three stages are agreed: this document goes into the export.", "Next document", "next"
         )
     before = STAGES.index(stage)
@@ -206,36 +206,42 @@ def standing_of(
         what, come = "Suggestions are on the way", "they are there"
         if stage == Stage.VERIFY:
             what, come = "Evidence is being looked for", "it is there"
-        return Standing(what, f"{agreed}{stage.label} opens by itself here when {come}; you need not wait.", waits=True)
+        return DocumentStanding(
+            what, f"{agreed}{stage.label} opens by itself here when {come}; you need not wait.", waits=True
+        )
     if phase == Phase.CONSOLIDATING:
         title, text = f"{stage.label} waits to be agreed", "Everyone has submitted it."
         if not stages_rules.can_consolidate(user, document, stage):
-            return Standing(title, text, "Next document", "next")
+            return DocumentStanding(title, text, "Next document", "next")
         url = reverse("agree", args=[document.public_id, stage.value])
-        return Standing(title, text, f"Agree on {stage.label.lower()}", url)
+        return DocumentStanding(title, text, f"Agree on {stage.label.lower()}", url)
     if any(flag.by_id == user.pk for flag in flags):
-        return Standing(
+        return DocumentStanding(
             "Passed on", "You have passed this document on. An admin will look at it.", "Next document", "next"
         )
     own, url = _own(annotations, stage, user), reverse(stage.value, args=[document.public_id])
     if own is not None and own.state == AnnotationState.SUBMITTED:
-        return Standing(f"You have submitted {stage.label.lower()}", "Others have not yet.", "Next document", "next")
+        return DocumentStanding(
+            f"You have submitted {stage.label.lower()}", "Others have not yet.", "Next document", "next"
+        )
     if own is not None and own.only_sent_back:
         number = sum(1 for row in sent_back if row.settled_at is None)
         came = "A claim came back" if number == 1 else f"{number} claims came back"
-        return Standing(came, "Repair the sentence it belongs to and submit again.", "Repair", url)
+        return DocumentStanding(came, "Repair the sentence it belongs to and submit again.", "Repair", url)
     if own is not None:
-        return Standing(f"{stage.label} is begun", f"{agreed}Go on where you left off.", "Continue", url)
+        return DocumentStanding(f"{stage.label} is begun", f"{agreed}Go on where you left off.", "Continue", url)
     refusal = _cannot_start(document, annotations, user)
     if refusal:
-        return Standing(f"{stage.label} is in work", f"{agreed}{refusal}", "Next document", "next")
+        return DocumentStanding(f"{stage.label} is in work", f"{agreed}{refusal}", "Next document", "next")
     title = f"Next: {stage.label.lower()}" if before else f"Ready to {stage.label.lower()}"
     begun = seats_at(annotations, stage)
     free = "Somebody else is at work on it, and a place is free." if begun else "Nobody has begun it yet."
-    return Standing(title, f"{agreed}{free}", "Start", url, starts=True)
+    return DocumentStanding(title, f"{agreed}{free}", "Start", url, starts=True)
 
 
-def stage_rows(document: Document, annotations: Sequence[Annotation], user: User, standing: Standing) -> list[StageRow]:
+def stage_rows(
+    document: Document, annotations: Sequence[Annotation], user: User, standing: DocumentStanding
+) -> list[StageRow]:
     """The three stages, each with its state and, where one is possible, a button; with how it was agreed, for those
     who may look back."""
     here = STAGES.index(Stage(document.stage))
@@ -275,7 +281,7 @@ def stage_rows(document: Document, annotations: Sequence[Annotation], user: User
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change(request: HttpRequest, public_id: str, what: str) -> HttpResponse:
     """Reopen, discard, bring back, flag, clear a flag: then the page anew, or after a flag the next document."""
     document, user = document_for(request, public_id), person(request)

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, is_htmx, speaks_errors
+from annotator.core.screens.common import benchmark_for, is_htmx, render_domain_errors
 from annotator.home.queries import dashboard, overview
 from annotator.measures.queries.pace import LONGEST, NEWEST, PAPER_MINUTES, STEP
 
@@ -26,7 +26,7 @@ BAND = (_place(PAPER_MINUTES[0]), _place(PAPER_MINUTES[1] - PAPER_MINUTES[0]))
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """The figures. Groups and times are for who manages the benchmark, and without names for who reads its gold.
 
@@ -60,7 +60,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def burn_up(request: HttpRequest, slug: str) -> HttpResponse:
     """The burn-up chart's numbers as CSV."""
     benchmark = benchmark_for(request, slug)

@@ -13,12 +13,12 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core import rules
 from annotator.core.models import User
 from annotator.core.queries.membership import benchmarks_of
-from annotator.core.screens.common import document_for, person, speaks_errors
+from annotator.core.screens.common import document_for, person, render_domain_errors
 from annotator.core.vocabulary import Role, Stage
 from annotator.measures.queries.pace import PAPER_MINUTES, own_pace
 from annotator.stages.actions.annotate import open_annotation
 from annotator.team.actions.next_task import take_next
-from annotator.team.queries.work import MyWork, Task, my_work, next_task
+from annotator.team.queries.work import MyWork, WorkItem, my_work, next_task
 
 TEMPLATE = "home/work.html"
 
@@ -45,7 +45,7 @@ class Nothing:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def home(request: HttpRequest) -> HttpResponse:
     """The start page. Suggestions on the way make it look again by itself while there is nothing else to do."""
     user = person(request)
@@ -68,7 +68,7 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, f"{TEMPLATE}#next" if part else TEMPLATE, context)
 
 
-def _why(task: Task) -> str:
+def _why(task: WorkItem) -> str:
     """Why this comes next; the third rater reads who asks."""
     if not task.asked_by:
         return WHY[task.why]
@@ -133,7 +133,7 @@ def nothing_to_do(user: User, work: MyWork) -> Nothing:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def next_document(request: HttpRequest) -> HttpResponse:
     """Take a place on the next document and go to its screen; who comes second for a last place gets the one after."""
     task = take_next(by=person(request))
@@ -146,7 +146,7 @@ def next_document(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def start(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
     """Take a place on this document, and go to its screen."""
     document = document_for(request, public_id)

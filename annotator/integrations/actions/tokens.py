@@ -32,7 +32,7 @@ from annotator.integrations.models import ApiToken
 MARK = "ts"
 DAYS = 90  # for which a token holds
 MAX_DAYS = 365
-MOST_TOKENS = 50  # that one person may have in use
+MAX_TOKENS = 50  # that one person may have in use
 USE_NOTED_EVERY = dt.timedelta(minutes=1)
 
 # What a wrong prefix is compared with, so that it takes as long as a wrong secret.
@@ -82,8 +82,8 @@ def create_token(
             rules.check_see_benchmark(by, benchmark)
         now = timezone.now()
         in_use = ApiToken.objects.filter(user=by, revoked_at__isnull=True, expires_at__gt=now)
-        if in_use.count() >= MOST_TOKENS:
-            raise BadValueError(f"You have {MOST_TOKENS} tokens in use. Revoke those that no program needs any more.")
+        if in_use.count() >= MAX_TOKENS:
+            raise BadValueError(f"You have {MAX_TOKENS} tokens in use. Revoke those that no program needs any more.")
         secret = secrets.token_urlsafe(32)
         token = ApiToken.objects.create(
             user=by,

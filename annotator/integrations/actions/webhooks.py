@@ -29,15 +29,15 @@ from annotator.core.queries.membership import managers_of
 from annotator.core.vocabulary import DeliveryState, NoticeKind, WebhookEvent
 
 CHOOSABLE = tuple(event for event in WebhookEvent if event is not WebhookEvent.TEST)
-MOST_WEBHOOKS = 20  # of one benchmark
-MOST_URL = 500
+MAX_WEBHOOKS = 20  # of one benchmark
+MAX_URL = 500
 
-MOST_ATTEMPTS = 8
+MAX_ATTEMPTS = 8
 FIRST_PAUSE = 10.0  # seconds; each next pause is four times as long: the eighth attempt comes after 15 hours
 PAUSE_GROWS = 4.0
 OFF_AFTER = dt.timedelta(days=3)  # of failures without one success
 KEPT_FOR = dt.timedelta(days=30)  # what is over
-MOST_AT_ONCE = 200  # deliveries ordered in one sweep
+MAX_AT_ONCE = 200  # deliveries ordered in one sweep
 
 
 # --- webhooks -------------------------------------------------------------------------------------
@@ -53,8 +53,8 @@ def add_webhook(benchmark: Benchmark, *, by: User, url: str, events: Collection[
         raise BadValueError("Choose at least one event.")
     with transaction.atomic():
         rules.check_manage(by, benchmark)
-        if benchmark.webhooks.count() >= MOST_WEBHOOKS:
-            raise BadValueError(f"A benchmark has at most {MOST_WEBHOOKS} webhooks. Remove one that nobody needs.")
+        if benchmark.webhooks.count() >= MAX_WEBHOOKS:
+            raise BadValueError(f"A benchmark has at most {MAX_WEBHOOKS} webhooks. Remove one that nobody needs.")
         webhook = Webhook.objects.create(
             benchmark=benchmark,
             url=url,
@@ -67,7 +67,7 @@ def add_webhook(benchmark: Benchmark, *, by: User, url: str, events: Collection[
 
 def checked_url(url: str) -> str:
     """An address that can be sent to. Whether it is public is checked when connecting. Raises BadValueError."""
-    url = clean_text(url, MOST_URL).strip()
+    url = clean_text(url, MAX_URL).strip()
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -213,7 +213,7 @@ def note_failed(delivery: WebhookDelivery, problem: str, *, status: int | None =
     """An attempt has failed: another one later, or given up after the last. The managers are told of the first event
     that is given up, and the webhook is switched off when nothing has come through for days."""
     now = timezone.now()
-    is_last = delivery.attempts >= MOST_ATTEMPTS
+    is_last = delivery.attempts >= MAX_ATTEMPTS
     with transaction.atomic():
         # Its lock first, as where somebody switches it off.
         webhook = Webhook.objects.select_for_update(of=("self",)).filter(pk=delivery.webhook_id).first()
@@ -267,7 +267,7 @@ def order_due() -> list[tuple[int, int]]:
         "next_attempt_at", "pk"
     )
     orders = due.values_list("pk", "attempts")
-    rows = list(orders.filter(webhook__failing_since__isnull=True)[:MOST_AT_ONCE])
+    rows = list(orders.filter(webhook__failing_since__isnull=True)[:MAX_AT_ONCE])
     for webhook in Webhook.objects.filter(active=True, failing_since__isnull=False):
         rows += orders.filter(webhook=webhook)[:1]
     WebhookDelivery.objects.filter(pk__in=[pk for pk, _ in rows], state=DeliveryState.WAITING).update(

@@ -119,7 +119,7 @@ class Upload(serializers.FileField):
     """A file in a form, which is not empty."""
 
 
-class RecordSerializer(serializers.Serializer):
+class RecordBaseSerializer(serializers.Serializer):
     """What all records share: ``version`` is what If-Match names."""
 
     id = serializers.CharField(source="public_id")

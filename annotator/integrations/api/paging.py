@@ -26,7 +26,7 @@ class PageInput(Input):
     size = serializers.IntegerField(required=False, min_value=1, max_value=MOST, help_text=f"Rows a page; {SIZE}.")
 
 
-class Pages(CursorPagination):
+class CursorPages(CursorPagination):
     """Pages of a query set in the order of one column."""
 
     page_size, max_page_size, page_size_query_param, cursor_query_param = SIZE, MOST, "size", "cursor"
@@ -61,7 +61,7 @@ class Pages(CursorPagination):
         return Response({"next": self.get_next_link(), "previous": self.get_previous_link(), "results": data})
 
 
-class DocumentPages(Pages):
+class DocumentPages(CursorPages):
     """The same for documents, whose query pages by itself (a copy stands in the place of its gold)."""
 
     found: DocumentPage

@@ -12,12 +12,12 @@ from annotator.core.vocabulary import DeliveryState, Scope, WebhookEvent
 from annotator.integrations.actions import webhooks as actions
 from annotator.integrations.api.base import ApiView
 from annotator.integrations.api.fields import Input, word
-from annotator.integrations.api.paging import PageInput, Pages, paged
+from annotator.integrations.api.paging import CursorPages, PageInput, paged
 from annotator.integrations.api.schema import operation
 from annotator.integrations.queries.webhooks import deliveries_of, webhooks_of
 
 TAG = "webhooks"
-MOST_EVENTS = len(WebhookEvent)
+MAX_EVENTS = len(WebhookEvent)
 
 
 class WebhookSerializer(serializers.Serializer):
@@ -55,9 +55,9 @@ class DeliverySerializer(serializers.Serializer):
 class WebhookInput(Input):
     """The address, and of what it is told."""
 
-    url = serializers.CharField(max_length=actions.MOST_URL)
+    url = serializers.CharField(max_length=actions.MAX_URL)
     events = serializers.ListField(
-        child=word(WebhookEvent), min_length=1, max_length=MOST_EVENTS, help_text="At least one; no test."
+        child=word(WebhookEvent), min_length=1, max_length=MAX_EVENTS, help_text="At least one; no test."
     )
 
 
@@ -129,7 +129,7 @@ class DeliveriesView(WebhookAnswer):
         """Of all webhooks, the newest first."""
         benchmark = self.managed(slug)
         self.asked(PageInput)
-        pages = Pages()
+        pages = CursorPages()
         rows = deliveries_of(benchmark).select_related("webhook")
         return pages.answer(DeliverySerializer(pages.cut(rows, request, self), many=True).data)
 

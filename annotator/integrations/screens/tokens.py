@@ -17,7 +17,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark, User
 from annotator.core.models.base import choices
 from annotator.core.queries.membership import benchmarks_of
-from annotator.core.screens.common import person, speaks_errors
+from annotator.core.screens.common import person, render_domain_errors
 from annotator.core.vocabulary import Scope
 from annotator.integrations.actions import tokens as actions
 from annotator.integrations.models import ApiToken
@@ -69,7 +69,7 @@ def show(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @never_cache
-@speaks_errors
+@render_domain_errors
 def create(request: HttpRequest) -> HttpResponse:
     """Make a token. This answer is the one place where it can be read, so nothing is redirected."""
     user = person(request)
@@ -88,7 +88,7 @@ def create(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def revoke(request: HttpRequest, token_id: str) -> HttpResponse:
     """The token opens nothing any more."""
     user = person(request)

@@ -16,7 +16,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark, User, Webhook, WebhookDelivery
 from annotator.core.models.base import choices
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import is_htmx, managed_benchmark, person, speaks_errors
+from annotator.core.screens.common import is_htmx, managed_benchmark, person, render_domain_errors
 from annotator.core.vocabulary import DeliveryState
 from annotator.integrations.actions import webhooks as actions
 from annotator.integrations.queries.webhooks import latest_deliveries, webhooks_of
@@ -26,7 +26,7 @@ class WebhookForm(forms.Form):
     """The address, and of what it is told."""
 
     url = forms.CharField(
-        max_length=actions.MOST_URL,
+        max_length=actions.MAX_URL,
         label="Address",
         help_text="Where the events are posted, for example https://hooks.example.org/touchstone.",
         widget=forms.URLInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
@@ -43,7 +43,7 @@ class WebhookForm(forms.Form):
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """The webhooks and the latest deliveries; the list of these alone where the page asks again while some wait."""
     benchmark = managed_benchmark(request, slug)
@@ -54,7 +54,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @never_cache
-@speaks_errors
+@render_domain_errors
 def add(request: HttpRequest, slug: str) -> HttpResponse:
     """Add a webhook. This answer is the one place where its secret can be read, so nothing is redirected."""
     benchmark = managed_benchmark(request, slug)
@@ -79,7 +79,7 @@ _CHANGES: dict[str, tuple[Callable[..., object], str]] = {
 
 @require_POST
 @never_cache
-@speaks_errors
+@render_domain_errors
 def change(request: HttpRequest, slug: str, webhook_id: str, what: str) -> HttpResponse:
     """Send a test, rotate the secret (then shown once), switch on or off, remove."""
     benchmark = managed_benchmark(request, slug)
@@ -94,7 +94,7 @@ def change(request: HttpRequest, slug: str, webhook_id: str, what: str) -> HttpR
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def redeliver(request: HttpRequest, slug: str, delivery_id: str) -> HttpResponse:
     """Send an event once more."""
     benchmark = managed_benchmark(request, slug)

@@ -36,14 +36,14 @@ from annotator.leaderboard.queries.scoring import (
     report_of,
     scorer_of,
 )
-from annotator.leaderboard.scoring.items import Item
+from annotator.leaderboard.scoring.items import TaskItem
 from annotator.leaderboard.scoring.joining import Joined
 from annotator.leaderboard.scoring.report import Scorer, told
 from annotator.leaderboard.scoring.tasks import Options, Task
 
 FOLDER = "predictions"
 # A file is read line by line, yet somebody waits for the answer: a larger one is for the command line.
-MOST_BYTES = 256 * 1024 * 1024
+MAX_BYTES = 256 * 1024 * 1024
 NAME_LENGTH = 120
 
 
@@ -144,9 +144,9 @@ def _check(wanted: Wanted, file: UploadedFile) -> None:
             f"Files of the format {wanted.format} hold verdicts on claims: score them by "
             f"“{Task.CLAIM_FACTUALITY.label}”."
         )
-    if (file.size or 0) > MOST_BYTES:
+    if (file.size or 0) > MAX_BYTES:
         raise BadValueError(
-            f"The file has {(file.size or 0) / 2**20:,.0f} MiB; {MOST_BYTES // 2**20} are scored here at most. A line "
+            f"The file has {(file.size or 0) / 2**20:,.0f} MiB; {MAX_BYTES // 2**20} are scored here at most. A line "
             "needs no more than its id and its answer: leave the texts out, or score it on the command line with "
             "script/manage evaluate."
         )
@@ -193,7 +193,7 @@ def _errors(scorer: Scorer, joined: Joined) -> str:
         return str(default_storage.save(f"{FOLDER}/{new_public_id()}.errors.jsonl", File(content)))
 
 
-def _error(item: Item, answer: str) -> dict[str, Any]:
+def _error(item: TaskItem, answer: str) -> dict[str, Any]:
     return {
         "id": item.key,
         "document": item.external or item.document,

@@ -18,7 +18,7 @@ from annotator.core.vocabulary import Scope, Task
 from annotator.exchange.api.imports import ProblemRowSerializer
 from annotator.integrations.api.base import ApiView
 from annotator.integrations.api.fields import Input, PersonSerializer, Upload, word
-from annotator.integrations.api.paging import PageInput, Pages, paged
+from annotator.integrations.api.paging import CursorPages, PageInput, paged
 from annotator.integrations.api.problems import ConflictError
 from annotator.integrations.api.schema import operation
 from annotator.integrations.api.streams import JSONL, AnyForm, file_answer, file_operation
@@ -189,7 +189,7 @@ class EvaluationsView(ScoringView):
         """The newest first. Hidden ones are for who uploaded them, owners and admins."""
         benchmark = self.scored(slug)
         self.asked(PageInput)
-        pages = Pages()
+        pages = CursorPages()
         rows = evaluations_for(self.person, benchmark).select_related("by")
         return pages.answer(EvaluationRowSerializer(pages.cut(rows, request, self), many=True).data)
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.db import models
 
-from annotator.core.models.base import choices, new_public_id, one_of
+from annotator.core.models.base import choice_constraint, choices, new_public_id
 from annotator.core.vocabulary import Task
 
 
@@ -48,7 +48,7 @@ class Evaluation(models.Model):
 
     class Meta:
         ordering: ClassVar = ["-id"]
-        constraints: ClassVar = [one_of("task", Task)]
+        constraints: ClassVar = [choice_constraint("task", Task)]
         indexes: ClassVar = [models.Index(fields=["benchmark", "task"], name="annotator_evaluation_board")]
 
     def __str__(self) -> str:

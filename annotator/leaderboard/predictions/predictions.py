@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from annotator.core.file_problems import BadRow, RowError
 from annotator.core.lines import kind_of, read_objects
-from annotator.leaderboard.scoring.items import Item
+from annotator.leaderboard.scoring.items import TaskItem
 
 NAME = "touchstone"
 
@@ -73,7 +73,7 @@ def _name(row: Mapping[str, Any], name: str) -> str:
     return str(value).strip()
 
 
-def template(items: Iterable[Item], task: str, blank: Mapping[str, Any]) -> Iterator[str]:
+def template(items: Iterable[TaskItem], task: str, blank: Mapping[str, Any]) -> Iterator[str]:
     """The lines of a template: all keys of the task, what it is about, and its answer left blank."""
     for item in items:
         row: dict[str, Any] = {"task": task, "id": item.key, "document": item.document}

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from annotator.core.file_problems import BadRow, FileError, RowError, bad_row
-from annotator.core.lines import Line, check_encoding, json_object, kind_of, read_lines
+from annotator.core.lines import FileLine, check_encoding, json_object, kind_of, read_lines
 from annotator.leaderboard.predictions.predictions import PredictionRow
 
 # A whole JSON document, as Loki writes, is read at once: no larger than this many bytes.
-MOST_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 
 Rows = Iterator[PredictionRow | BadRow]
 
@@ -94,7 +94,7 @@ def loki(stream: BinaryIO) -> Rows:
     check_encoding(stream)
     lines = read_lines(stream)
     first = next(lines, None)
-    if isinstance(first, Line):
+    if isinstance(first, FileLine):
         whole = _whole(stream, first)
         if whole is not None:
             yield from _each(whole, _loki)
@@ -104,7 +104,7 @@ def loki(stream: BinaryIO) -> Rows:
         yield from _each(line, _loki)
 
 
-def _whole(stream: BinaryIO, first: Line) -> Line | None:
+def _whole(stream: BinaryIO, first: FileLine) -> FileLine | None:
     """A file that is one JSON document over several lines, as one line; None where each line is an object."""
     try:
         json_object(first.text())
@@ -113,10 +113,10 @@ def _whole(stream: BinaryIO, first: Line) -> Line | None:
     else:
         return None
     stream.seek(0)
-    raw = stream.read(MOST_BYTES + 1)
-    if len(raw) > MOST_BYTES:
+    raw = stream.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
         raise FileError("The file is one JSON object of more than 64 MiB: write one object a line instead.")
-    return Line(1, 0, raw)
+    return FileLine(1, 0, raw)
 
 
 def _loki(row: Mapping[str, Any], line: int) -> Rows:
@@ -151,7 +151,7 @@ def _text(row: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _each(line: Line | BadRow, parse: Callable[[Mapping[str, Any], int], Rows]) -> Rows:
+def _each(line: FileLine | BadRow, parse: Callable[[Mapping[str, Any], int], Rows]) -> Rows:
     if isinstance(line, BadRow):
         yield line
         return

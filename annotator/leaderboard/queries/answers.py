@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from django.db.models import Count, Q, QuerySet
 
 from annotator.core.models import Benchmark, Claim, Document, PipelineRun, VerdictSuggestion
-from annotator.core.queries.gold import Scope, agreed, checked
+from annotator.core.queries.gold import GoldScope, agreed, checked
 from annotator.core.vocabulary import Factuality, Phase, RunState, Stage
 from annotator.exchange.formats.answers import AnswerRow
 
@@ -19,7 +19,7 @@ def gold_answers(benchmark: Benchmark) -> Iterator[AnswerRow]:
     """Each gold document as an answer of its ``model`` in the domain ``source``: a checked claim is supported when it
     is true; one that is false or lacks evidence is not. K' is how many checked claims people settled on. Two queries,
     however many documents there are; ``line`` counts them."""
-    scope = Scope(benchmark)
+    scope = GoldScope(benchmark)
     counted = {
         document: (supported, claims)
         for document, supported, claims in scope.checked_verdicts()

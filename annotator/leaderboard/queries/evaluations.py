@@ -60,7 +60,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class Leaderboard:
     """All systems scored on a task with the same options, the best first, the baselines among them; what was scored in
     part stands last."""
 
@@ -71,7 +71,7 @@ class Board:
     places: Sequence[Place]
 
 
-def boards_of(user: User, benchmark: Benchmark) -> list[Board]:
+def boards_of(user: User, benchmark: Benchmark) -> list[Leaderboard]:
     """A board for each task and its options, in the order of the tasks (four queries)."""
     today = gold_fingerprint(benchmark)
     groups: dict[tuple[str, str], list[Evaluation]] = defaultdict(list)
@@ -85,7 +85,7 @@ def boards_of(user: User, benchmark: Benchmark) -> list[Board]:
     ]
 
 
-def _board(task: Task, rows: Sequence[Evaluation], today: str) -> Board:
+def _board(task: Task, rows: Sequence[Evaluation], today: str) -> Leaderboard:
     figure = headline(task)
     # The baselines of today's gold, if anything was scored against it.
     newest = max(rows, key=lambda each: (each.gold == today, each.scored_at))
@@ -97,7 +97,7 @@ def _board(task: Task, rows: Sequence[Evaluation], today: str) -> Board:
         replace(each, rank=1 + systems.index(each.value)) if each.evaluation and not each.is_partial else each
         for each in found
     ]
-    return Board(task, newest.options, figure, list(newest.report["intervals"]), ranked)
+    return Leaderboard(task, newest.options, figure, list(newest.report["intervals"]), ranked)
 
 
 def _place(
@@ -162,7 +162,7 @@ class Wrong:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class WrongPassage:
     """Evidence of the gold beside a wrong answer; ``stance`` "" for what people added."""
 
     text: str
@@ -180,7 +180,7 @@ class Shown:
     text: str = ""
     context: str = ""
     claim: str = ""
-    evidence: Sequence[Passage] = ()
+    evidence: Sequence[WrongPassage] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ def _is_gold(annotation: Annotation) -> bool:
     return is_agreed and annotation.document.is_gold
 
 
-def _passages(claims: Sequence[Claim]) -> dict[int, list[Passage]]:
+def _passages(claims: Sequence[Claim]) -> dict[int, list[WrongPassage]]:
     """The passages that decide each claim (its primary key): those that people called supporting or refuting, and those
     that they added and agreed on (two queries)."""
     rows = Evidence.objects.filter(claim__in=claims, removed="").order_by("order", "pk")
@@ -280,11 +280,11 @@ def _passages(claims: Sequence[Claim]) -> dict[int, list[Passage]]:
         .exclude(label__in=("", StanceLabel.IRRELEVANT))
         .values_list("evidence", "label")
     )
-    found: dict[int, list[Passage]] = defaultdict(list)
+    found: dict[int, list[WrongPassage]] = defaultdict(list)
     for row in evidence:
         is_added = row.annotation is not None and _is_gold(row.annotation)
         if is_added or (row.annotation is None and row.pk in stances):
-            found[row.claim_id].append(Passage(row.passage, row.url, "" if is_added else stances[row.pk]))
+            found[row.claim_id].append(WrongPassage(row.passage, row.url, "" if is_added else stances[row.pk]))
     return found
 
 

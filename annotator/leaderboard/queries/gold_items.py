@@ -15,9 +15,9 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from annotator.core.labels import claim_is_true, document_is_true_by_claims
 from annotator.core.models import Benchmark, Claim, Document, Evidence, ResponseRevision, Sentence
-from annotator.core.queries.gold import Scope, agreed, checked
+from annotator.core.queries.gold import GoldScope, agreed, checked
 from annotator.core.vocabulary import SentenceType, Stage, StanceLabel
-from annotator.leaderboard.scoring.items import Item, Passage, Verdicts, fingerprint
+from annotator.leaderboard.scoring.items import GoldPassage, TaskItem, Verdicts, fingerprint
 from annotator.leaderboard.scoring.label_sets import FALSE, NO, TRUE, YES, three
 from annotator.leaderboard.scoring.passages import address_of
 from annotator.leaderboard.scoring.tasks import Level, Options, Task, factuality
@@ -33,10 +33,10 @@ _KINDS: tuple[tuple[str, type[Any], str], ...] = (
 )
 
 
-def gold_items(benchmark: Benchmark, task: Task, options: Options, *, texts: bool = False) -> Iterator[Item]:
+def gold_items(benchmark: Benchmark, task: Task, options: Options, *, texts: bool = False) -> Iterator[TaskItem]:
     """The items of a task. ``texts``: with what they are about, for templates and for finding claims by their words;
     revision and decomposition, whose baselines are made of texts, have them always."""
-    scope = Scope(benchmark)
+    scope = GoldScope(benchmark)
     if task == Task.SENTENCE_CHECKWORTHINESS:
         return _sentences(scope, texts)
     if task == Task.CLAIM_CHECKWORTHINESS:
@@ -64,35 +64,35 @@ def kinds_of(benchmark: Benchmark, ids: Sequence[str]) -> dict[str, str]:
 # --- label tasks ----------------------------------------------------------------------------------
 
 
-def _sentences(scope: Scope, texts: bool) -> Iterator[Item]:
+def _sentences(scope: GoldScope, texts: bool) -> Iterator[TaskItem]:
     for document, external, position, row in _numbered_sentences(scope, "public_id", "type", *_text(texts)):
         key, type, *text = row
         label = (YES if type == SentenceType.CHECKWORTHY else NO) if type else None
-        yield Item(key, document, external, position, label, *text)
+        yield TaskItem(key, document, external, position, label, *text)
 
 
-def _claims(scope: Scope, texts: bool) -> Iterator[Item]:
+def _claims(scope: GoldScope, texts: bool) -> Iterator[TaskItem]:
     for document, external, position, row in _numbered_claims(scope, "public_id", "type", *_text(texts)):
         key, type, *text = row
-        yield Item(key, document, external, position, type or None, *text)
+        yield TaskItem(key, document, external, position, type or None, *text)
 
 
-def _verdicts(scope: Scope, options: Options, texts: bool) -> Iterator[Item]:
+def _verdicts(scope: GoldScope, options: Options, texts: bool) -> Iterator[TaskItem]:
     said = dict(scope.checked_verdicts().values_list("claim", "factuality").iterator(chunk_size=CHUNK))
     for document, external, position, row in _numbered_claims(
         scope, "pk", "public_id", *_text(texts), only_checked=True
     ):
         pk, key, *text = row
-        yield Item(key, document, external, position, factuality(said.get(pk, ""), options.undetermined), *text)
+        yield TaskItem(key, document, external, position, factuality(said.get(pk, ""), options.undetermined), *text)
 
 
-def _stances(scope: Scope, options: Options, texts: bool) -> Iterator[Item]:
+def _stances(scope: GoldScope, options: Options, texts: bool) -> Iterator[TaskItem]:
     said = _stances_said(scope)
     fields = ("pk", "public_id", *(("passage", "claim__text") if texts else ()))
     for document, external, position, row in _numbered_passages(scope, *fields):
         pk, key, *text = row
         label = said.get(pk, "")
-        yield Item(
+        yield TaskItem(
             key, document, external, position, (three(label) if options.stance_labels == 3 else label) or None, *text
         )
 
@@ -101,7 +101,7 @@ def _text(wanted: bool) -> tuple[str, ...]:
     return ("text",) if wanted else ()
 
 
-def _stances_said(scope: Scope) -> dict[int, str]:
+def _stances_said(scope: GoldScope) -> dict[int, str]:
     """The agreed stance of each retrieved passage, spelled as released; one text for all that are alike."""
     spelled = {word.value: word.value.replace("_", "-") for word in StanceLabel}
     rows = scope.stances().values_list("evidence", "label").iterator(chunk_size=CHUNK)
@@ -111,7 +111,7 @@ def _stances_said(scope: Scope) -> dict[int, str]:
 # --- texts and passages ---------------------------------------------------------------------------
 
 
-def _decompositions(scope: Scope, options: Options) -> Iterator[Item]:
+def _decompositions(scope: GoldScope, options: Options) -> Iterator[TaskItem]:
     claims: dict[int, list[str]] = defaultdict(list)
     rows = scope.claims().order_by("order", "pk").values_list("sentence", "text")
     for sentence, text in rows.iterator(chunk_size=CHUNK):
@@ -119,13 +119,13 @@ def _decompositions(scope: Scope, options: Options) -> Iterator[Item]:
     sentences = _numbered_sentences(scope, "pk", "public_id", "text", "decontext")
     if options.level == Level.SENTENCE:
         for document, external, position, (pk, key, text, decontext) in sentences:
-            yield Item(key, document, external, position, tuple(claims.get(pk, ())), _one_line(decontext or text))
+            yield TaskItem(key, document, external, position, tuple(claims.get(pk, ())), _one_line(decontext or text))
         return
     for (document, external), each in groupby(sentences, key=lambda found: (found[0], found[1])):
         rows_of = [row for *_, row in each]
         gold = tuple(claim for pk, *_ in rows_of for claim in claims.get(pk, ()))
         text = "\n".join(_one_line(decontext or text) for _, _, text, decontext in rows_of)
-        yield Item(document, document, external, "", gold, text)
+        yield TaskItem(document, document, external, "", gold, text)
 
 
 def _one_line(text: str) -> str:
@@ -133,22 +133,22 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _evidence(scope: Scope, texts: bool) -> Iterator[Item]:
-    passages: dict[int, list[Passage]] = defaultdict(list)
+def _evidence(scope: GoldScope, texts: bool) -> Iterator[TaskItem]:
+    passages: dict[int, list[GoldPassage]] = defaultdict(list)
     said = _stances_said(scope)
     for rows, added in ((scope.retrieved(), False), (scope.added(), True)):
         found = rows.order_by("order", "pk").values_list("claim", "pk", "public_id", "passage", "url")
         for claim, pk, key, passage, url in found.iterator(chunk_size=CHUNK):
             stance = said.get(pk, "")
-            passages[claim].append(Passage(key, fingerprint(passage), address_of(url), stance, added))
+            passages[claim].append(GoldPassage(key, fingerprint(passage), address_of(url), stance, added))
     for document, external, position, row in _numbered_claims(
         scope, "pk", "public_id", *_text(texts), only_checked=True
     ):
         pk, key, *text = row
-        yield Item(key, document, external, position, tuple(passages.get(pk, ())), *text)
+        yield TaskItem(key, document, external, position, tuple(passages.get(pk, ())), *text)
 
 
-def _responses(scope: Scope, task: Task, options: Options, texts: bool) -> Iterator[Item]:
+def _responses(scope: GoldScope, task: Task, options: Options, texts: bool) -> Iterator[TaskItem]:
     """The items of revision and end to end: responses."""
     claims: dict[int, list[tuple[str, str]]] = defaultdict(list)
     rows = scope.checked_verdicts().values_list(
@@ -172,10 +172,10 @@ def _responses(scope: Scope, task: Task, options: Options, texts: bool) -> Itera
         if task == Task.REVISION:
             response, prompt, text = rest
             is_asked = text is not None and (options.all_responses or is_true is False)
-            yield Item(key, key, external, "", text if is_asked else None, response, prompt)
+            yield TaskItem(key, key, external, "", text if is_asked else None, response, prompt)
         else:
             gold = None if is_true is None else Verdicts(TRUE if is_true else FALSE, tuple(claims[pk]))
-            yield Item(key, key, external, "", gold, *rest)
+            yield TaskItem(key, key, external, "", gold, *rest)
 
 
 # --- positions ------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def _responses(scope: Scope, task: Task, options: Options, texts: bool) -> Itera
 _Found = Iterator[tuple[str, str, str, tuple[Any, ...]]]
 
 
-def _numbered_sentences(scope: Scope, *fields: str) -> _Found:
+def _numbered_sentences(scope: GoldScope, *fields: str) -> _Found:
     """Document, its external id, position, and the fields of every sentence (one query)."""
     path = "annotation__document"
     rows = (
@@ -196,7 +196,7 @@ def _numbered_sentences(scope: Scope, *fields: str) -> _Found:
             yield document, external, str(number), row[2:]
 
 
-def _numbered_claims(scope: Scope, *fields: str, only_checked: bool = False) -> _Found:
+def _numbered_claims(scope: GoldScope, *fields: str, only_checked: bool = False) -> _Found:
     """The same of every claim, counted within its sentence (two queries). Claims that are not checked count, and are
     left out where ``only_checked``."""
     places = _sentence_places(scope)
@@ -213,7 +213,7 @@ def _numbered_claims(scope: Scope, *fields: str, only_checked: bool = False) -> 
                     yield document, external, f"{places[sentence]}.{number}", row[4:]
 
 
-def _numbered_passages(scope: Scope, *fields: str) -> _Found:
+def _numbered_passages(scope: GoldScope, *fields: str) -> _Found:
     """The same of every retrieved passage of checked claims, counted within its claim (four queries)."""
     places = {row[0]: position for _, _, position, row in _numbered_claims(scope, "pk", only_checked=True)}
     path = "claim__sentence__annotation__document"
@@ -231,7 +231,7 @@ def _numbered_passages(scope: Scope, *fields: str) -> _Found:
                 yield document, external, f"{places[claim]}.{number}", row[3:]
 
 
-def _sentence_places(scope: Scope) -> dict[int, str]:
+def _sentence_places(scope: GoldScope) -> dict[int, str]:
     return {row[0]: position for _, _, position, row in _numbered_sentences(scope, "pk")}
 
 

@@ -9,7 +9,7 @@ from django.db.models import Count, Max, Sum
 
 from annotator.core.file_problems import Problem
 from annotator.core.models import Benchmark
-from annotator.core.queries.gold import Scope
+from annotator.core.queries.gold import GoldScope
 from annotator.leaderboard.predictions import predictions
 from annotator.leaderboard.predictions.predictions_other_tools import READERS
 from annotator.leaderboard.queries.gold_items import gold_items, kinds_of
@@ -100,5 +100,5 @@ def report_of(benchmark: Benchmark, scorer: Scorer, joined: Joined) -> dict[str,
 
 def gold_fingerprint(benchmark: Benchmark) -> str:
     """Names the gold of this moment: another one once a document became gold, or stopped being it (one query)."""
-    found = Scope(benchmark).documents().aggregate(Count("pk"), Sum("pk"), Max("annotations__submitted_at"))
+    found = GoldScope(benchmark).documents().aggregate(Count("pk"), Sum("pk"), Max("annotations__submitted_at"))
     return hashlib.blake2s(repr(sorted(found.items())).encode()).hexdigest()

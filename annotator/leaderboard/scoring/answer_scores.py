@@ -13,7 +13,7 @@ import numpy as np
 from annotator.exchange.formats.answers import AnswerRow
 from annotator.leaderboard.scoring.measure import Floats, share
 from pipeline.metrics.agreement import RESAMPLES, sums_estimates
-from pipeline.metrics.f1_at_k import GAMMA, Counts, domain_k, f1_at_k, f1_at_k_prime, precision
+from pipeline.metrics.f1_at_k import GAMMA, ClaimCounts, domain_k, f1_at_k, f1_at_k_prime, precision
 from pipeline.metrics.rank_correlation import kendall_tau
 
 # Answers that do not say whose they are, or where they are from.
@@ -72,8 +72,8 @@ def _k(rows: Sequence[AnswerRow], given: float | None) -> float:
     return given if given is not None else max(1.0, domain_k([_counts(row) for row in rows]))
 
 
-def _counts(row: AnswerRow) -> Counts:
-    return Counts(row.supported, row.claims)
+def _counts(row: AnswerRow) -> ClaimCounts:
+    return ClaimCounts(row.supported, row.claims)
 
 
 def _score_of(metric: Metric, ks: Mapping[str, float], gamma: float) -> Callable[[AnswerRow], float]:

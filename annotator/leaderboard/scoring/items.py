@@ -11,7 +11,7 @@ from pipeline.metrics.text import words
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TaskItem:
     """One sentence, claim, passage or response.
 
     ``position`` counts from 1 within the document: "2" a sentence, "2.1" a claim, "2.1.3" a passage, "" the document
@@ -34,7 +34,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class GoldPassage:
     """A gold passage: fingerprints of its words and of its address (0: it has none), and its stance; ``added`` ones
     were found by people."""
 
@@ -57,14 +57,14 @@ class Verdicts:
 class Gold:
     """All items of a task, found by any of their keys."""
 
-    items: dict[str, Item]
+    items: dict[str, TaskItem]
     # By document, then by position: pairs as keys would weigh more than the items themselves.
     _places: dict[str, dict[str, str]] = field(default_factory=dict)
     _texts: dict[int, list[str]] = field(default_factory=dict)
     _order: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, items: Iterable[Item]) -> Gold:
+    def of(cls, items: Iterable[TaskItem]) -> Gold:
         return cls({item.key: item for item in items})
 
     @property

@@ -10,7 +10,7 @@ from annotator.core.file_problems import BadRow, Problem, RowError
 from annotator.leaderboard.predictions.predictions import PredictionRow
 from annotator.leaderboard.scoring.items import Gold
 from annotator.leaderboard.scoring.labels import Labels
-from annotator.leaderboard.scoring.measure import Measure, Numbers, Unanswered
+from annotator.leaderboard.scoring.measure import Numbers, TaskMeasure, Unanswered
 from annotator.leaderboard.scoring.responses import EndToEnd
 
 # So many problems are kept in words; all are counted.
@@ -23,7 +23,7 @@ class Joined:
     """What became of a file. ``scored`` holds the numbers of each item that has one good answer. ``counts`` names what
     was wrong (``KINDS``)."""
 
-    measure: Measure
+    measure: TaskMeasure
     rows: int = 0
     scored: dict[str, Numbers] = field(default_factory=dict)
     without_gold: int = 0
@@ -63,7 +63,7 @@ NOT_FOUND = "is not in the gold of this task."
 _PLACES = ("a sentence", "a claim", "a passage")
 
 
-def join(gold: Gold, measure: Measure, rows: Iterable[PredictionRow | BadRow], *, task: str = "") -> Joined:
+def join(gold: Gold, measure: TaskMeasure, rows: Iterable[PredictionRow | BadRow], *, task: str = "") -> Joined:
     """Reads the rows one by one; memory grows with the gold, not with the file.
 
     An item with two rows has no answer that could be scored, and counts as a duplicate, not as missing; unless both

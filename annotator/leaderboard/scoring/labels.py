@@ -14,9 +14,9 @@ import numpy as np
 
 from annotator.core.file_problems import RowError
 from annotator.core.lines import kind_of
-from annotator.leaderboard.scoring.items import Gold, Item
+from annotator.leaderboard.scoring.items import Gold, TaskItem
 from annotator.leaderboard.scoring.label_sets import FALSE, TRUE, LabelSet, plain
-from annotator.leaderboard.scoring.measure import Answer, Baseline, Floats, Numbers, Unanswered
+from annotator.leaderboard.scoring.measure import Baseline, Floats, Numbers, ScoredAnswer, Unanswered
 from pipeline.metrics.classification import classify_counts
 from pipeline.metrics.labelling import scores_of_tables
 
@@ -56,12 +56,12 @@ class Labels:
             for column, other in enumerate(self.set.labels)
         }
 
-    def read(self, row: Mapping[str, Any]) -> Answer:
+    def read(self, row: Mapping[str, Any]) -> ScoredAnswer:
         if FIELD not in row:
             raise RowError((FIELD, f"it is missing: write one of {self._listed()}."))
         return self.read_label(row[FIELD])
 
-    def read_label(self, value: Any) -> Answer:
+    def read_label(self, value: Any) -> ScoredAnswer:
         """A label in any safe spelling. Raises as ``read``."""
         if value is None or (isinstance(value, str) and not value.strip()):
             raise Unanswered
@@ -73,7 +73,7 @@ class Labels:
         if label is None:
             raise RowError((FIELD, self._unknown(value)))
         respelled = None if value in self.set.labels else (value, label)
-        return Answer(self.taken.get(label, label), respelled)
+        return ScoredAnswer(self.taken.get(label, label), respelled)
 
     def _listed(self) -> str:
         return ", ".join(self.set.labels)
@@ -89,7 +89,7 @@ class Labels:
             return [self._spellings[near[0]]]
         return [label for label in self.set.labels if get_close_matches(word, plain(label).split(), n=1, cutoff=0.7)]
 
-    def numbers(self, item: Item, answer: Any) -> Numbers:
+    def numbers(self, item: TaskItem, answer: Any) -> Numbers:
         return self._cells[item.gold, answer]
 
     def answered(self, numbers: Numbers) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from annotator.leaderboard.scoring.items import Gold, Item
+from annotator.leaderboard.scoring.items import Gold, TaskItem
 
 Floats = NDArray[np.float64]
 # The numbers of one answer: (place in the sums, what is added there).
@@ -28,7 +28,7 @@ class Unanswered(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScoredAnswer:
     """What a row answers; ``respelled`` is (as written, as taken) where a label was spelled in another safe way."""
 
     value: Any
@@ -46,7 +46,7 @@ class Baseline:
     answers: Iterable[tuple[str, Any]]
 
 
-class Measure(Protocol):
+class TaskMeasure(Protocol):
     """How one task is scored."""
 
     @property
@@ -59,11 +59,11 @@ class Measure(Protocol):
         """How many numbers are added up."""
         ...
 
-    def read(self, row: Mapping[str, Any]) -> Answer:
+    def read(self, row: Mapping[str, Any]) -> ScoredAnswer:
         """The answer of a row. Raises ``RowError`` with what is wrong, ``Unanswered`` where it is blank."""
         ...
 
-    def numbers(self, item: Item, answer: Any) -> Numbers: ...
+    def numbers(self, item: TaskItem, answer: Any) -> Numbers: ...
 
     def figures(self, sums: Floats) -> Sequence[Floats]:
         """The figures of sums, one row a resample; NaN where undefined."""

@@ -10,8 +10,17 @@ from typing import Any
 
 from annotator.core.file_problems import RowError
 from annotator.core.lines import kind_of
-from annotator.leaderboard.scoring.items import Gold, Item, Passage, fingerprint
-from annotator.leaderboard.scoring.measure import MOST, Answer, Baseline, Floats, Numbers, Unanswered, ratio, share
+from annotator.leaderboard.scoring.items import Gold, GoldPassage, TaskItem, fingerprint
+from annotator.leaderboard.scoring.measure import (
+    MOST,
+    Baseline,
+    Floats,
+    Numbers,
+    ScoredAnswer,
+    Unanswered,
+    ratio,
+    share,
+)
 
 # Best first: a passage that matches several gold ones (the release repeats passages) takes the best of their stances.
 STANCES = ("completely-support", "partially-support", "refute", "irrelevant")
@@ -21,7 +30,7 @@ KINDS = (*STANCES, ADDED, UNJUDGED)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PassageMatches:
     """A passage of an answer: a public id, or fingerprints of words and address."""
 
     key: str = ""
@@ -30,7 +39,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class EvidenceMeasure:
     """Gold passages are those that people called supporting or refuting, and those that they added. Passages are the
     same by public id, by their words, or, ``by_address``, by where they are from."""
 
@@ -39,7 +48,7 @@ class Evidence:
     names = ("recall", "precision", "f1")
     width = 4 + len(KINDS)
 
-    def read(self, row: Mapping[str, Any]) -> Answer:
+    def read(self, row: Mapping[str, Any]) -> ScoredAnswer:
         if "evidence" not in row:
             raise RowError(("evidence", "it is missing: write a list of passages, [] where none was found."))
         value = row["evidence"]
@@ -49,9 +58,9 @@ class Evidence:
             raise RowError(("evidence", f"a list of passages is needed, here stands {kind_of(value)}."))
         if len(value) > MOST:
             raise RowError(("evidence", f"{len(value)} passages in one row, more than the {MOST} that are compared."))
-        return Answer([self._passage(each, number) for number, each in enumerate(value, start=1)])
+        return ScoredAnswer([self._passage(each, number) for number, each in enumerate(value, start=1)])
 
-    def _passage(self, value: Any, number: int) -> Found:
+    def _passage(self, value: Any, number: int) -> PassageMatches:
         given = {"text": value} if isinstance(value, str) else value
         if not isinstance(given, dict):
             raise RowError(
@@ -66,13 +75,13 @@ class Evidence:
             raise RowError(("evidence", f"item {number} has no url, and passages are compared by it here."))
         if not self.by_address and not (key or fingerprint(text)):
             raise RowError(("evidence", f"item {number} has no text: give it, or compare by url."))
-        return Found(key, fingerprint(text), address_of(url))
+        return PassageMatches(key, fingerprint(text), address_of(url))
 
-    def numbers(self, item: Item, answer: Any) -> Numbers:
-        gold: Sequence[Passage] = item.gold
+    def numbers(self, item: TaskItem, answer: Any) -> Numbers:
+        gold: Sequence[GoldPassage] = item.gold
         reached: set[str] = set()
         counts = dict.fromkeys(KINDS, 0)
-        found: dict[Any, Found] = {self._mark(each): each for each in answer}  # the same passage twice is one
+        found: dict[Any, PassageMatches] = {self._mark(each): each for each in answer}  # the same passage twice is one
         for each in found.values():
             same = [passage for passage in gold if self._is(passage, each)]
             reached.update(passage.key for passage in same)
@@ -88,10 +97,10 @@ class Evidence:
         ]
         return tuple(_counted(place, number) for place, number in enumerate(numbers) if number)
 
-    def _mark(self, found: Found) -> Any:
+    def _mark(self, found: PassageMatches) -> Any:
         return found.key or (found.address if self.by_address else found.words)
 
-    def _is(self, passage: Passage, found: Found) -> bool:
+    def _is(self, passage: GoldPassage, found: PassageMatches) -> bool:
         if found.key:
             return passage.key == found.key
         if self.by_address:
@@ -117,11 +126,11 @@ class Evidence:
     def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
         """All retrieved passages, the first one, and each taken or left by a coin."""
 
-        def retrieved() -> Iterator[tuple[str, list[Found]]]:
+        def retrieved() -> Iterator[tuple[str, list[PassageMatches]]]:
             """Made anew for each baseline: of all passages at once they would weigh as much as the gold."""
             for key, item in gold.items.items():
                 if item.gold is not None:
-                    yield key, [Found(key=each.key) for each in item.gold if not each.added]
+                    yield key, [PassageMatches(key=each.key) for each in item.gold if not each.added]
 
         return [
             Baseline("all_retrieved", retrieved()),
@@ -147,7 +156,7 @@ def _counted(place: int, number: int) -> tuple[int, float]:
     return place, float(number)
 
 
-def _kind(same: Sequence[Passage]) -> str:
+def _kind(same: Sequence[GoldPassage]) -> str:
     """What a found passage is: the best of what people said of those it matches."""
     if any(passage.added for passage in same):
         return ADDED

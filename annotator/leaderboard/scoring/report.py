@@ -12,7 +12,7 @@ import numpy as np
 from annotator.leaderboard.scoring.items import Gold
 from annotator.leaderboard.scoring.joining import KINDS, Joined
 from annotator.leaderboard.scoring.labels import NAMES, Labels
-from annotator.leaderboard.scoring.measure import Baseline, Measure, Numbers
+from annotator.leaderboard.scoring.measure import Baseline, Numbers, TaskMeasure
 from annotator.leaderboard.scoring.tasks import Options, Task, measure_of
 from pipeline.metrics.agreement import RESAMPLES, sums_estimates
 from pipeline.metrics.paired import mcnemar, randomisation
@@ -33,7 +33,7 @@ class Scorer:
     seed: int = SEED
 
     @property
-    def measure(self) -> Measure:
+    def measure(self) -> TaskMeasure:
         return measure_of(self.task, self.options)
 
     def scores(self, scored: Mapping[str, Numbers]) -> dict[str, Any]:

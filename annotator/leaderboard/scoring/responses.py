@@ -9,16 +9,16 @@ from typing import Any
 
 from annotator.core.file_problems import RowError
 from annotator.core.lines import kind_of
-from annotator.leaderboard.scoring.items import Gold, Item, Verdicts
+from annotator.leaderboard.scoring.items import Gold, TaskItem, Verdicts
 from annotator.leaderboard.scoring.label_sets import FACTUALITY, FALSE, RESPONSE, TRUE
 from annotator.leaderboard.scoring.labels import FIELD, Labels
-from annotator.leaderboard.scoring.measure import MOST, Answer, Baseline, Floats, Numbers, Unanswered, share
+from annotator.leaderboard.scoring.measure import MOST, Baseline, Floats, Numbers, ScoredAnswer, Unanswered, share
 from annotator.leaderboard.scoring.texts import SAME_CLAIM
 from pipeline.metrics.alignment import align
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedResponse:
     """``claims`` is None where the answer is a label alone."""
 
     label: str
@@ -42,7 +42,7 @@ class EndToEnd:
     def width(self) -> int:
         return self.labels.width + 4
 
-    def read(self, row: Mapping[str, Any]) -> Answer:
+    def read(self, row: Mapping[str, Any]) -> ScoredAnswer:
         if FIELD not in row and "claims" not in row:
             raise RowError((FIELD, "it is missing: write true or false, or a list of claims with their labels."))
         claims = None if row.get("claims") is None else self._claims(row["claims"])
@@ -56,8 +56,8 @@ class EndToEnd:
                     (FIELD, "it is blank, and without a claim it follows from nothing: write true or false.")
                 ) from None
             # As the paper counts responses: false when one claim is false or undecided.
-            label = Answer(TRUE if all(said == TRUE for _, said in claims) else FALSE)
-        return Answer(Checked(label.value, claims), label.respelled)
+            label = ScoredAnswer(TRUE if all(said == TRUE for _, said in claims) else FALSE)
+        return ScoredAnswer(CheckedResponse(label.value, claims), label.respelled)
 
     def _claims(self, value: Any) -> tuple[tuple[str, str], ...]:
         if not isinstance(value, list):
@@ -77,10 +77,10 @@ class EndToEnd:
         except RowError as error:
             raise RowError(("claims", f"item {number}: {error.complaints[0][1]}")) from None
 
-    def numbers(self, item: Item, answer: Any) -> Numbers:
+    def numbers(self, item: TaskItem, answer: Any) -> Numbers:
         gold: Verdicts = item.gold
         cell = self.labels.numbers(
-            Item(item.key, item.document, item.external, item.position, gold.label), answer.label
+            TaskItem(item.key, item.document, item.external, item.position, gold.label), answer.label
         )
         if answer.claims is None:
             return cell
@@ -116,7 +116,7 @@ class EndToEnd:
     def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
         said = {key: item.gold.label for key, item in gold.items.items() if item.gold is not None}
         return [
-            Baseline(each.name, [(key, Checked(label)) for key, label in each.answers])
+            Baseline(each.name, [(key, CheckedResponse(label)) for key, label in each.answers])
             for each in self.labels.label_baselines(said.items, random)
         ]
 

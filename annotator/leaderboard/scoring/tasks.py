@@ -10,10 +10,10 @@ from annotator.core.vocabulary import Labelled, Task
 from annotator.leaderboard.scoring import label_sets
 from annotator.leaderboard.scoring.label_sets import Undetermined
 from annotator.leaderboard.scoring.labels import Labels
-from annotator.leaderboard.scoring.measure import Measure
-from annotator.leaderboard.scoring.passages import Evidence
+from annotator.leaderboard.scoring.measure import TaskMeasure
+from annotator.leaderboard.scoring.passages import EvidenceMeasure
 from annotator.leaderboard.scoring.responses import EndToEnd
-from annotator.leaderboard.scoring.texts import SAME_CLAIM, Decomposition, Revision
+from annotator.leaderboard.scoring.texts import SAME_CLAIM, DecompositionMeasure, Revision
 
 __all__ = ["Level", "Options", "Task", "factuality", "headline", "measure_of"]
 
@@ -69,7 +69,7 @@ def headline(task: Task) -> str:
     return "f1" if task in (Task.DECOMPOSITION, Task.EVIDENCE) else "f1_macro"
 
 
-def measure_of(task: Task, options: Options) -> Measure:
+def measure_of(task: Task, options: Options) -> TaskMeasure:
     """How the task is scored."""
     if task == Task.SENTENCE_CHECKWORTHINESS:
         return Labels(label_sets.SENTENCE, {})
@@ -83,9 +83,9 @@ def measure_of(task: Task, options: Options) -> Measure:
     if task == Task.REVISION:
         return Revision()
     if task == Task.DECOMPOSITION:
-        return Decomposition(options.threshold)
+        return DecompositionMeasure(options.threshold)
     if task == Task.EVIDENCE:
-        return Evidence(options.by_address)
+        return EvidenceMeasure(options.by_address)
     return EndToEnd(options.threshold)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from annotator.core.file_problems import RowError
 from annotator.core.lines import kind_of
-from annotator.leaderboard.scoring.items import Gold, Item
-from annotator.leaderboard.scoring.measure import MOST, Answer, Baseline, Floats, Numbers, Unanswered, share
+from annotator.leaderboard.scoring.items import Gold, TaskItem
+from annotator.leaderboard.scoring.measure import MOST, Baseline, Floats, Numbers, ScoredAnswer, Unanswered, share
 from pipeline.metrics.alignment import match_score
 from pipeline.metrics.decomposition import apart_in_order
 from pipeline.metrics.text import edit_distance, word_overlap
@@ -26,7 +26,7 @@ class Revision:
     names = ("edit_distance", "word_overlap", "exact_match")
     width = 4
 
-    def read(self, row: Mapping[str, Any]) -> Answer:
+    def read(self, row: Mapping[str, Any]) -> ScoredAnswer:
         if "revised" not in row:
             raise RowError(("revised", "it is missing: write the revised response as a text."))
         value = row["revised"]
@@ -34,9 +34,9 @@ class Revision:
             raise Unanswered
         if not isinstance(value, str):
             raise RowError(("revised", f"a text is needed, here stands {kind_of(value)}."))
-        return Answer(value)
+        return ScoredAnswer(value)
 
-    def numbers(self, item: Item, answer: Any) -> Numbers:
+    def numbers(self, item: TaskItem, answer: Any) -> Numbers:
         return (
             (0, edit_distance(answer, item.gold)),
             (1, word_overlap(answer, item.gold)),
@@ -69,7 +69,7 @@ class Revision:
 
 
 @dataclass(frozen=True)
-class Decomposition:
+class DecompositionMeasure:
     """Claims matched one to one with the gold claims of the same sentence or response, and how far they are apart in
     order where there are as many (Factcheck-Bench, section 4.1)."""
 
@@ -78,15 +78,15 @@ class Decomposition:
     names = ("precision", "recall", "f1", "edit_distance", "word_overlap", "same_number")
     width = 8
 
-    def read(self, row: Mapping[str, Any]) -> Answer:
+    def read(self, row: Mapping[str, Any]) -> ScoredAnswer:
         if "claims" not in row:
             raise RowError(("claims", "it is missing: write a list of texts, [] where there is no claim."))
         value = row["claims"]
         if value is None:
             raise Unanswered
-        return Answer(read_texts(value, "claims"))
+        return ScoredAnswer(read_texts(value, "claims"))
 
-    def numbers(self, item: Item, answer: Any) -> Numbers:
+    def numbers(self, item: TaskItem, answer: Any) -> Numbers:
         gold: Sequence[str] = item.gold
         score = match_score(answer, gold, threshold=self.threshold)
         apart = apart_in_order(answer, gold)

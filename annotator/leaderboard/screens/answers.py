@@ -12,13 +12,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from annotator.core import rules
-from annotator.core.charts import Span
+from annotator.core.charts import ChartSpan
 from annotator.core.file_problems import BadRow, FileError, Problem
 from annotator.core.models import Benchmark, PipelineRun
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.exchange.formats.answers import AnswerRow, answers
-from annotator.leaderboard.actions.evaluations import MOST_BYTES
+from annotator.leaderboard.actions.evaluations import MAX_BYTES
 from annotator.leaderboard.queries.answers import gold_answers, judging_runs, run_answers
 from annotator.leaderboard.scoring.answer_scores import Metric, ScoreError, score_answers
 from annotator.leaderboard.screens.scores_words import figure_words, whisker
@@ -79,16 +79,16 @@ class FileForm(forms.Form):
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
-        if file.size > MOST_BYTES:
+        if file.size > MAX_BYTES:
             raise forms.ValidationError(
-                f"The file has {file.size / 2**20:,.0f} MiB; {MOST_BYTES // 2**20} are scored here at most. Score it "
+                f"The file has {file.size / 2**20:,.0f} MiB; {MAX_BYTES // 2**20} are scored here at most. Score it "
                 "on the command line: script/manage score."
             )
         return file
 
 
 @require_http_methods(["GET", "POST"])
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """The ranking under the choice in the address; a file that is sent is ranked and not kept."""
     benchmark = benchmark_for(request, slug)
@@ -164,7 +164,7 @@ class _Model:
     name: str
     score: str
     bounds: str
-    whisker: Span | None
+    whisker: ChartSpan | None
     answers: int
     abstained: int
     supported: float

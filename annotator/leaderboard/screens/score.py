@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core import rules
 from annotator.core.models import Benchmark
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.screens.spreadsheet import csv_lines
 from annotator.core.vocabulary import StanceLabel
 from annotator.leaderboard import rules as leaderboard_rules
@@ -56,7 +56,7 @@ STANCE_WORDS = {each.value: each.label for each in StanceLabel}
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str, evaluation_id: str) -> HttpResponse:
     """The figures, or why there are none."""
     benchmark, evaluation = _evaluation(request, slug, evaluation_id)
@@ -216,7 +216,7 @@ def _position(position: str) -> str:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def download(request: HttpRequest, slug: str, evaluation_id: str) -> HttpResponse:
     """``?part=result``: what ``manage.py evaluate --json`` gives; ``?part=errors``: the wrong answers as CSV."""
     benchmark, evaluation = _evaluation(request, slug, evaluation_id)
@@ -239,7 +239,7 @@ def download(request: HttpRequest, slug: str, evaluation_id: str) -> HttpRespons
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change(request: HttpRequest, slug: str, evaluation_id: str, what: str) -> HttpResponse:
     """``again``: score against today's gold; ``partial``: score what is right; ``hide``, ``show``, ``delete``."""
     _, evaluation = _evaluation(request, slug, evaluation_id)

@@ -13,16 +13,16 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
-from annotator.core.charts import Span
+from annotator.core.charts import ChartSpan
 from annotator.core.models import Benchmark
-from annotator.core.queries.gold import Scope
+from annotator.core.queries.gold import GoldScope
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, is_htmx, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, is_htmx, person, render_domain_errors
 from annotator.core.vocabulary import Labelled, Task
 from annotator.leaderboard.actions.evaluations import NAME_LENGTH, Wanted, score_upload
 from annotator.leaderboard.models import Evaluation
 from annotator.leaderboard.predictions import predictions
-from annotator.leaderboard.queries.evaluations import Board, boards_of, unscored
+from annotator.leaderboard.queries.evaluations import Leaderboard, boards_of, unscored
 from annotator.leaderboard.queries.gold_items import gold_items
 from annotator.leaderboard.scoring.label_sets import Undetermined
 from annotator.leaderboard.scoring.tasks import Level, Options, measure_of
@@ -128,12 +128,12 @@ def options_of(given: Any) -> Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LeaderboardLine:
     """A row of a leaderboard as it is drawn."""
 
     name: str
     rank: int | None
-    whisker: Span | None
+    whisker: ChartSpan | None
     cells: list[tuple[str, str]]
     evaluation: Evaluation | None
     is_old: bool
@@ -145,7 +145,7 @@ class Line:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     """Who is scored on what, ranked, the baselines among them."""
     benchmark = benchmark_for(request, slug)
@@ -165,15 +165,15 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     context = page_of_benchmark(request, benchmark, "Scores") | {
         "boards": boards,
         "unscored": unscored(user, benchmark),
-        "gold": Scope(benchmark).documents().count(),
+        "gold": GoldScope(benchmark).documents().count(),
     }
     return render(request, INDEX, context)
 
 
-def _lines(board: Board, user_pk: int, manages: bool) -> list[Line]:
+def _lines(board: Leaderboard, user_pk: int, manages: bool) -> list[LeaderboardLine]:
     """Without the most frequent label: it stands there as a constant already."""
     return [
-        Line(
+        LeaderboardLine(
             place.name if place.evaluation else baseline_words(place.name),
             place.rank,
             whisker(place.value, place.interval),
@@ -191,7 +191,7 @@ def _lines(board: Board, user_pk: int, manages: bool) -> list[Line]:
 
 
 @require_http_methods(["GET", "POST"])
-@speaks_errors
+@render_domain_errors
 def new(request: HttpRequest, slug: str) -> HttpResponse:
     """The form for a file of predictions; sending it scores the file."""
     benchmark = benchmark_for(request, slug)
@@ -235,12 +235,12 @@ def _form_context(benchmark: Benchmark, form: ScoreForm) -> dict[str, Any]:
         "about": about,
         "answer": answer,
         "options": [form[name] for name in LISTENS.get(task, ())],
-        "gold": Scope(benchmark).documents().exists(),
+        "gold": GoldScope(benchmark).documents().exists(),
     }
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def template(request: HttpRequest, slug: str) -> HttpResponse:
     """A file with every key of the task and its answers left blank, streamed."""
     benchmark = benchmark_for(request, slug)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.core.charts import Heat, Span, heat, span
+from annotator.core.charts import ChartSpan, Heat, heat, span
 from annotator.core.vocabulary import Task
 from annotator.leaderboard.models import Evaluation
 from annotator.leaderboard.scoring.joining import KINDS
@@ -102,7 +102,7 @@ def figure_words(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}".replace("-", "−")
 
 
-def whisker(value: float | None, interval: Sequence[float] | None) -> Span | None:
+def whisker(value: float | None, interval: Sequence[float] | None) -> ChartSpan | None:
     """A figure from 0 to 1 as a dot with its interval; None where it is not defined."""
     if value is None:
         return None
@@ -114,7 +114,7 @@ def whisker(value: float | None, interval: Sequence[float] | None) -> Span | Non
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ScoreCell:
     """One figure of a system: its name, the value, the interval ("" for none)."""
 
     name: str
@@ -123,22 +123,22 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScoreTableRow:
     """The figures of one system or baseline, and the one that ranks as a drawing."""
 
     name: str
     is_baseline: bool
-    cells: Sequence[Cell]
-    whisker: Span | None
+    cells: Sequence[ScoreCell]
+    whisker: ChartSpan | None
 
 
-def row_of(name: str, scores: Mapping[str, Any], figure: str, *, is_baseline: bool = False) -> Row:
+def row_of(name: str, scores: Mapping[str, Any], figure: str, *, is_baseline: bool = False) -> ScoreTableRow:
     """The row of a report, or of one of its baselines."""
     cells = []
     for each, interval in scores["intervals"].items():
         bounds = f"{figure_words(interval[0])} to {figure_words(interval[1])}" if interval else ""
-        cells.append(Cell(FIGURES.get(each, each), figure_words(scores[each]), bounds))
-    return Row(name, is_baseline, cells, whisker(scores[figure], scores["intervals"][figure]))
+        cells.append(ScoreCell(FIGURES.get(each, each), figure_words(scores[each]), bounds))
+    return ScoreTableRow(name, is_baseline, cells, whisker(scores[figure], scores["intervals"][figure]))
 
 
 def baselines_of(baselines: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:

@@ -12,9 +12,16 @@ from django.core.management.base import BaseCommand, CommandError
 from annotator.core.models import Benchmark
 from annotator.core.vocabulary import STAGES, DisagreementReason
 from annotator.management.named import benchmark_named, unknown
-from annotator.measures.agreement.report import Report
+from annotator.measures.agreement.report import AgreementReport
 from annotator.measures.agreement.tables import as_json
-from annotator.measures.queries.agreement import Filter, Settled, agreement_of, members_of, people_in, settled_of
+from annotator.measures.queries.agreement import (
+    AgreementFilter,
+    Settled,
+    agreement_of,
+    members_of,
+    people_in,
+    settled_of,
+)
 from pipeline.metrics.agreement import Estimate
 
 YES_NO = ("yes", "no")
@@ -69,7 +76,7 @@ def _day(raw: str) -> dt.date:
         raise argparse.ArgumentTypeError(f"“{raw}” is no day. Write it like 2026-11-20.") from None
 
 
-def _filter(benchmark: Benchmark, options: dict[str, Any]) -> Filter:
+def _filter(benchmark: Benchmark, options: dict[str, Any]) -> AgreementFilter:
     """The filter asked for. Raises CommandError for names that are not there."""
     names = [options[name] for name in ("person", "partner") if options[name]]
     if options["partner"] and not options["person"]:
@@ -80,7 +87,7 @@ def _filter(benchmark: Benchmark, options: dict[str, Any]) -> Filter:
     for name in names:
         if name not in known:
             raise CommandError(unknown("person", name, known))
-    return Filter(
+    return AgreementFilter(
         stage=options["stage"],
         people=tuple(known[name] for name in names),
         group=_named("group", options["group"], dict(benchmark.groups.values_list("name", "pk"))),
@@ -110,7 +117,7 @@ def _yes(word: str | None) -> bool | None:
 _ROW = "  {:<30}{:>7}{:>7}{:>9}{:>9}{:>9}{:>24}{:>9}"
 
 
-def _lines(report: Report) -> list[str]:
+def _lines(report: AgreementReport) -> list[str]:
     if not report.documents:
         return ["Nothing to compare yet: figures come when all who label a document have submitted a stage of it."]
     lines = [f"{report.documents:,} documents that several people labelled independently."]

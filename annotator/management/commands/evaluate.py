@@ -16,7 +16,7 @@ from annotator.core.vocabulary import Task
 from annotator.leaderboard.predictions import predictions
 from annotator.leaderboard.queries.gold_items import gold_items
 from annotator.leaderboard.queries.scoring import FORMATS, NoGoldError, heading, joined_of, scorer_of
-from annotator.leaderboard.scoring.items import Gold, Item
+from annotator.leaderboard.scoring.items import Gold, TaskItem
 from annotator.leaderboard.scoring.joining import KINDS, Joined
 from annotator.leaderboard.scoring.label_sets import Undetermined
 from annotator.leaderboard.scoring.report import SEED, Scorer, told
@@ -219,7 +219,7 @@ def _revised(rows: Iterator[Any], gold: Gold) -> list[tuple[str, str]]:
     for row in rows:
         if isinstance(row, predictions.PredictionRow) and isinstance(row.values.get("revised"), str):
             key = gold.by_key(row.key) if row.key else gold.by_place(row.document, row.position)
-            item: Item | None = gold.items.get(key or "")
+            item: TaskItem | None = gold.items.get(key or "")
             if item is not None and item.gold is not None:
                 pairs.append((row.values["revised"], item.gold))
     return pairs

@@ -12,9 +12,9 @@ from django.core.management.base import BaseCommand, CommandError
 from annotator.core.models import Benchmark, User
 from annotator.management.named import benchmark_named, share, unknown
 from annotator.measures.queries.suggestion_quality import quality_of, shared_runs
-from annotator.measures.suggestion_quality.handling import THINGS, Done, Handled
+from annotator.measures.suggestion_quality.handling import THINGS, Handled, HandledSuggestions
 from annotator.measures.suggestion_quality.measures import FASTFACT, STEPS, THRESHOLD
-from annotator.measures.suggestion_quality.report import Column, Report, as_json, people_in
+from annotator.measures.suggestion_quality.report import QualityReport, StrategyColumn, as_json, people_in
 from annotator.suggestions.queries.runs import strategy_label
 
 
@@ -69,7 +69,7 @@ def _check(benchmark: Benchmark, runs: list[str], strategy: str) -> None:
 # --- the tables -----------------------------------------------------------------------------------
 
 
-def _lines(report: Report) -> list[str]:
+def _lines(report: QualityReport) -> list[str]:
     if not report.documents:
         return ["Nothing to compare with yet: a document is gold when all three stages are agreed."]
     if not report.columns:
@@ -84,12 +84,13 @@ def _lines(report: Report) -> list[str]:
         if column.handled.blind_first.works:
             lines += ["  Blind first, beside what people made unaided", *_handling(column.handled.blind_first)]
     published = "; ".join(
-        f"{each.name}: {', '.join(f'{done.value} {getattr(each, done):g}' for done in Done)}" for each in FASTFACT
+        f"{each.name}: {', '.join(f'{done.value} {getattr(each, done):g}' for done in HandledSuggestions)}"
+        for each in FASTFACT
     )
     return [*lines, "", f"FastFact, Table 1, claims of an answer on average. {published}."]
 
 
-def _name(column: Column) -> str:
+def _name(column: StrategyColumn) -> str:
     maker = column.maker
     label = maker.by or ", ".join(
         filter(None, (strategy_label(maker.strategy), maker.model, maker.run and f"run {maker.run}"))
@@ -97,7 +98,7 @@ def _name(column: Column) -> str:
     return f"{label}: {column.documents:,} documents"
 
 
-def _accuracy(column: Column) -> list[str]:
+def _accuracy(column: StrategyColumn) -> list[str]:
     lines = []
     for step in STEPS:
         shown = [each for each in step.measures if each.name in column.figures and not each.is_detail]
@@ -117,14 +118,14 @@ def _accuracy(column: Column) -> list[str]:
 
 def _handling(handled: Handled) -> list[str]:
     rows: list[Mapping[str, Any]] = [
-        {"thing": THINGS[thing], **{done.value: counts[done] for done in Done}, "documents": works}
+        {"thing": THINGS[thing], **{done.value: counts[done] for done in HandledSuggestions}, "documents": works}
         for thing, counts, works in handled.rows()
     ]
     if not rows:
         return []
-    heads = "".join(f"{done.label:>11}" for done in Done)
+    heads = "".join(f"{done.label:>11}" for done in HandledSuggestions)
     lines = [f"  {'What became of them':<30}{heads}{'Documents':>11}"]
     for row in rows:
-        numbers = "".join(f"{row[done.value]:>11,}" for done in Done)
+        numbers = "".join(f"{row[done.value]:>11,}" for done in HandledSuggestions)
         lines.append(f"    {row['thing']:<28}{numbers}{row['documents']:>11,}")
     return lines

@@ -14,7 +14,7 @@ from annotator.core.vocabulary import Stage
 from annotator.management.named import benchmark_named
 from annotator.management.working import work_off
 from annotator.suggestions.actions.get_suggestions import get_suggestions
-from annotator.suggestions.actions.plans import Wish
+from annotator.suggestions.actions.plans import RunRequest
 from annotator.suggestions.queries.runs import progress_of, runs_of
 
 
@@ -58,7 +58,7 @@ class Command(BaseCommand):
             return
         self._wait(runs, documents)
 
-    def _wish(self, benchmark: Benchmark, options: dict[str, Any]) -> Wish:
+    def _wish(self, benchmark: Benchmark, options: dict[str, Any]) -> RunRequest:
         """What was asked for; what was not is the benchmark's own. Raises CommandError, BadValueError."""
         from pipeline.catalogue import choice, choices
 
@@ -69,7 +69,7 @@ class Command(BaseCommand):
         if wrong := next((name for name, equals, _ in pairs if not equals), None):
             raise CommandError(f"--parameter {wrong}: write NAME=VALUE.")
         tokens, money = options["budget_tokens"], options["budget_money"]
-        return Wish(
+        return RunRequest(
             strategy=strategy,
             parameters={name.strip(): value.strip() for name, _, value in pairs} or None,
             budget_tokens=benchmark.budget_tokens if tokens is None else tokens,

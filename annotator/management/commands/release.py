@@ -12,7 +12,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
 from annotator.core.vocabulary import GroupedBy, ReleaseState
 from annotator.exchange.actions.making_releases import make_release
-from annotator.exchange.actions.releases import Wish, start_release
+from annotator.exchange.actions.releases import ReleaseRequest, start_release
 from annotator.exchange.exports.release_texts import LICENCES
 from annotator.exchange.models import Release
 from annotator.exchange.queries.releases import latest_release, mended_by, ready_releases, releases_of
@@ -96,14 +96,14 @@ class Command(BaseCommand):
             )
 
 
-def _wish(benchmark: Benchmark, options: dict[str, Any]) -> Wish:
+def _wish(benchmark: Benchmark, options: dict[str, Any]) -> ReleaseRequest:
     """The options with what the release before says where they say nothing."""
     latest = latest_release(benchmark)
     try:
         train, dev, test = (int(part) for part in options["shares"].split("/"))
     except ValueError:
         raise CommandError(f"“{options['shares']}” are no shares: write three figures as {SHARES}.") from None
-    return Wish(
+    return ReleaseRequest(
         version=options["release_version"],
         title=options["title"] or (latest.title if latest else benchmark.name),
         licence=options["licence"] or (latest.licence if latest else LICENCES[0]),

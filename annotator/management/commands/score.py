@@ -19,7 +19,7 @@ from annotator.leaderboard.scoring.answer_scores import Metric, ScoreError, scor
 from annotator.management.named import benchmark_named, unknown
 from annotator.measures.queries.statistics import wholesale
 from pipeline.metrics.agreement import mean_estimate
-from pipeline.metrics.averitec import THRESHOLD, Checked, averitec_score
+from pipeline.metrics.averitec import THRESHOLD, CheckedClaimLabel, averitec_score
 from pipeline.metrics.f1_at_k import GAMMA
 from pipeline.metrics.meteor import variant
 
@@ -176,8 +176,8 @@ def _averitec(predicted: Path, gold: Path, faults: _Faults) -> dict[str, Any]:
     both = [(wanted[place], row) for place, row in sorted(found.items()) if place not in twice]
     if not both:
         raise CommandError("There is no claim to score.")
-    golds = [Checked(one.label, one.pairs) for one, _ in both]
-    said = [Checked(two.label, two.pairs) for _, two in both]
+    golds = [CheckedClaimLabel(one.label, one.pairs) for one, _ in both]
+    said = [CheckedClaimLabel(two.label, two.pairs) for _, two in both]
     score, each = averitec_score(golds, said)
     right = [
         float(one.label == two.label and value > THRESHOLD) for one, two, value in zip(golds, said, each, strict=True)

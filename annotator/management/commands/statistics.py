@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotator.management.named import benchmark_named, unknown
 from annotator.measures.queries.statistics import sources_of, statistics_of
 from annotator.measures.statistics.figures import Rule
-from annotator.measures.statistics.report import Report, SourceCount, as_json
+from annotator.measures.statistics.report import SourceCount, StatisticsReport, as_json
 from annotator.measures.statistics.tables import TABLES, table_of
 
 
@@ -49,7 +49,7 @@ def _source(sources: list[SourceCount], name: str) -> str:
     return name
 
 
-def _lines(report: Report, rule: Rule) -> list[str]:
+def _lines(report: StatisticsReport, rule: Rule) -> list[str]:
     if not report.gold:
         return ["No gold to count yet: figures come when a document is agreed at all three stages."]
     lines = [

@@ -12,7 +12,7 @@ from annotator.core.vocabulary import Stage
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class AgreementField:
     """A field of a stage. ``words``: all labels that can be chosen, in order, as people read them; empty for a free
     text. ``thing``: what is counted, in the plural."""
 
@@ -27,10 +27,10 @@ class Field:
         return tuple(self.words)
 
 
-def _measured(declared: fields.Field) -> Field:
+def _measured(declared: fields.Field) -> AgreementField:
     record = fields.RECORDS[declared.record]
     answers = fields.answers_of(declared) if declared.is_choice else {}
-    return Field(
+    return AgreementField(
         f"{record.item}.{declared.row or declared.name}",
         record.stage,
         declared.title or declared.label,
@@ -47,8 +47,8 @@ def label_of(value: Any) -> str:
 
 
 _MEASURED = [each for each in fields.all_fields() if each.is_measured]
-LABEL_FIELDS: tuple[Field, ...] = tuple(_measured(each) for each in _MEASURED if each.is_choice)
-TEXT_FIELDS: tuple[Field, ...] = tuple(_measured(each) for each in _MEASURED if not each.is_choice)
+LABEL_FIELDS: tuple[AgreementField, ...] = tuple(_measured(each) for each in _MEASURED if each.is_choice)
+TEXT_FIELDS: tuple[AgreementField, ...] = tuple(_measured(each) for each in _MEASURED if not each.is_choice)
 
 # Rows of a comparison that are settled but are no label: whole versions, whether a claim is taken in.
 OTHER_ROWS: dict[str, str] = {

@@ -16,8 +16,8 @@ from itertools import combinations
 from typing import Any
 
 from annotator.core.vocabulary import STAGES, Stage
-from annotator.measures.agreement.fields import LABEL_FIELDS, TEXT_FIELDS, Field, label_of
-from pipeline.metrics.agreement import Agreement, Estimate, Item, agreement, ratio_estimate
+from annotator.measures.agreement.fields import LABEL_FIELDS, TEXT_FIELDS, AgreementField, label_of
+from pipeline.metrics.agreement import Agreement, Estimate, RatedItem, agreement, ratio_estimate
 
 # A point of a trend, a pair or a batch with fewer items than this says nothing yet.
 FEWEST = 10
@@ -40,7 +40,7 @@ class TallyRow:
 class LabelFigures:
     """A field with a fixed set of labels. Raters in ``figures`` are people's primary keys."""
 
-    field: Field
+    field: AgreementField
     figures: Agreement
 
     @property
@@ -62,7 +62,7 @@ class TextFigures:
     ``pairs``: pairs of texts that were compared.
     """
 
-    field: Field
+    field: AgreementField
     pairs: int
     documents: int
     edit_distance: Estimate | None
@@ -94,7 +94,7 @@ class StageFigures:
 class Part:
     """A field in one period, pair or batch, without intervals."""
 
-    field: Field
+    field: AgreementField
     items: int
     percent: float
     alpha: float | None
@@ -102,7 +102,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class AgreementReport:
     """All figures of a benchmark under a filter. ``pairs`` and ``batches`` by primary keys; ``unaided`` and ``aided``:
     the fields of blind-first documents, and of those in which suggestions were shown from the start."""
 
@@ -127,12 +127,12 @@ _Place = tuple[str, dt.date, int | None, tuple[int, ...]]
 
 
 @dataclass(slots=True)
-class _Collected:
+class _CollectedTallies:
     """What one pass over the tallies gathers, by field. ``counted``: how often each combination of labels occurs."""
 
     stage_documents: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    unaided: dict[str, list[Item]] = field(default_factory=lambda: defaultdict(list))
-    aided: dict[str, list[Item]] = field(default_factory=lambda: defaultdict(list))
+    unaided: dict[str, list[RatedItem]] = field(default_factory=lambda: defaultdict(list))
+    aided: dict[str, list[RatedItem]] = field(default_factory=lambda: defaultdict(list))
     counted: dict[_Place, Counter[tuple[str, ...]]] = field(default_factory=lambda: defaultdict(Counter))
     distances: dict[str, list[tuple[int, float, float]]] = field(default_factory=lambda: defaultdict(list))
     overlaps: dict[str, list[tuple[int, float, float]]] = field(default_factory=lambda: defaultdict(list))
@@ -149,7 +149,7 @@ class _Collected:
             for values, times in Counter([tuple(each) for each in things]).items():
                 labels, said = _said(people, seats, values)
                 counted[labels] += times
-                items[name].append(Item(row.document, said, times))
+                items[name].append(RatedItem(row.document, said, times))
         for name, things in row.data.get("texts", {}).items():
             pairs = [each for thing in things for each in thing if each[0] in seats and each[1] in seats]
             if pairs:
@@ -161,7 +161,7 @@ class _Collected:
                 self.similarities.append((row.document, sum(similarities), len(similarities)))
 
     @property
-    def items(self) -> dict[str, list[Item]]:
+    def items(self) -> dict[str, list[RatedItem]]:
         """All items of each field."""
         return {name: self.unaided.get(name, []) + self.aided.get(name, []) for name in {*self.unaided, *self.aided}}
 
@@ -170,23 +170,26 @@ class _Collected:
 def _said(
     people: tuple[int, ...], seats: tuple[int, ...], values: tuple[Any, ...]
 ) -> tuple[tuple[str, ...], dict[int, str]]:
-    """The labels of these seats, and who said what as ``Item`` wants it: one mapping for all items that are labelled
+    """The labels of these seats, and who said what as ``RatedItem`` wants it: one mapping for all items that are
+    labelled
     alike, which saves memory."""
     labels = tuple(label_of(values[seat]) for seat in seats)
     return labels, {person: label for person, label in zip(people, labels, strict=True) if label}
 
 
-def report_of(rows: Iterable[TallyRow], *, among: tuple[int, ...] = (), resamples: int, fewest: int = FEWEST) -> Report:
+def report_of(
+    rows: Iterable[TallyRow], *, among: tuple[int, ...] = (), resamples: int, fewest: int = FEWEST
+) -> AgreementReport:
     """All figures of some tallies. ``among``: one person, compared with each partner; or two, compared with each other;
     without it, all that labelled. Rows in the same order give the same intervals. ``resamples=0``: no intervals."""
-    found = _Collected()
+    found = _CollectedTallies()
     for row in rows:
         for seats in _seats(row.people, among):
             found.add(row, seats)
     _said.cache_clear()
     items = found.items
     both = found.unaided and found.aided
-    return Report(
+    return AgreementReport(
         documents=len(set().union(*found.stage_documents.values())),
         stages=tuple(_stage(found, items, stage, resamples) for stage in STAGES if found.stage_documents.get(stage)),
         periods=_parts(found.counted, lambda place: place[1], fewest),
@@ -208,7 +211,9 @@ def _seats(people: tuple[int, ...], among: tuple[int, ...]) -> list[tuple[int, .
     return [tuple(sorted((first, other))) for other in others]
 
 
-def _stage(found: _Collected, items: Mapping[str, list[Item]], stage: Stage, resamples: int) -> StageFigures:
+def _stage(
+    found: _CollectedTallies, items: Mapping[str, list[RatedItem]], stage: Stage, resamples: int
+) -> StageFigures:
     claims = None
     if stage == Stage.DECOMPOSE and found.f1:
         claims = ClaimFigures(
@@ -238,7 +243,7 @@ def _stage(found: _Collected, items: Mapping[str, list[Item]], stage: Stage, res
 
 
 def _label_figures(
-    items: Mapping[str, list[Item]], fields: Iterable[Field], resamples: int
+    items: Mapping[str, list[RatedItem]], fields: Iterable[AgreementField], resamples: int
 ) -> tuple[LabelFigures, ...]:
     figures = (
         LabelFigures(each, agreement(items[each.name], scale=each.scale, resamples=resamples))
@@ -274,7 +279,7 @@ def _parts(counted: Counts, part_of: Callable[[_Place], Any], fewest: int) -> di
         for each in LABEL_FIELDS:
             # Without intervals nobody asks for the document, nor for who said it.
             items = [
-                Item(0, {rater: label for rater, label in enumerate(labels) if label}, times)
+                RatedItem(0, {rater: label for rater, label in enumerate(labels) if label}, times)
                 for labels, times in sums.get((part, each.name), {}).items()
             ]
             figures = agreement(items, scale=each.scale, resamples=0)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from annotator.measures.agreement.references import REFERENCES
-from annotator.measures.agreement.report import ClaimFigures, LabelFigures, Part, Report, TextFigures
+from annotator.measures.agreement.report import AgreementReport, ClaimFigures, LabelFigures, Part, TextFigures
 from pipeline.metrics.agreement import Estimate
 
 Names = Mapping[int, str]
@@ -23,7 +23,7 @@ TABLES = {
 }
 
 
-def as_json(report: Report, people: Names, batches: Names) -> dict[str, Any]:
+def as_json(report: AgreementReport, people: Names, batches: Names) -> dict[str, Any]:
     """The whole report. ``people`` and ``batches``: names by primary key."""
     return {
         "documents": report.documents,
@@ -86,7 +86,7 @@ def _parts(parts: Iterable[Part]) -> dict[str, Any]:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def table_of(report: Report, which: str, people: Names, batches: Names) -> list[list[Any]]:
+def table_of(report: AgreementReport, which: str, people: Names, batches: Names) -> list[list[Any]]:
     """One of ``TABLES`` with a row of headings."""
     if which == "fields":
         return _fields_table(report)
@@ -106,7 +106,7 @@ def table_of(report: Report, which: str, people: Names, batches: Names) -> list[
     return [["batch", *heads], *_part_rows(rows)]
 
 
-def _fields_table(report: Report) -> list[list[Any]]:
+def _fields_table(report: AgreementReport) -> list[list[Any]]:
     rows: list[list[Any]] = [["stage", "field", "figure", "value", "low", "high", "items", "documents"]]
     for stage in report.stages:
         rows += [[stage.stage.value, *row] for row in _figure_rows(stage.labels)]
@@ -134,7 +134,7 @@ def _bounds(estimate: Estimate | None) -> list[Any]:
     return ["" if figure is None else round(figure, 6) for figure in figures]
 
 
-def _confusion_rows(report: Report) -> list[list[Any]]:
+def _confusion_rows(report: AgreementReport) -> list[list[Any]]:
     return [
         [stage.stage.value, each.field.name, one, other, times]
         for stage in report.stages

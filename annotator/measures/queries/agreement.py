@@ -21,7 +21,7 @@ from django.utils import timezone
 from annotator.core.models import Annotation, Benchmark, Decision, Document, Tally, User
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, DisagreementReason, Phase, Stage
 from annotator.measures.agreement.fields import FIELD_WORDS, field_of_key
-from annotator.measures.agreement.report import FEWEST, Report, TallyRow, report_of
+from annotator.measures.agreement.report import FEWEST, AgreementReport, TallyRow, report_of
 
 # A series of weeks that is longer than this is drawn in months.
 WEEKS = 26
@@ -38,7 +38,7 @@ NEWEST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class AgreementFilter:
     """Which tallies are counted. ``people``: one person with each partner, or two with each other (primary keys);
     ``since`` and ``until`` are days on which everybody had submitted; ``by``: "week", "month", or "" for what fits;
     ``newest``: that many and no more, 0 for all."""
@@ -56,10 +56,10 @@ class Filter:
 
     @property
     def is_on(self) -> bool:
-        return replace(self, by="") != Filter()
+        return replace(self, by="") != AgreementFilter()
 
 
-def tallies_of(benchmark: Benchmark, narrowed: Filter) -> QuerySet[Tally]:
+def tallies_of(benchmark: Benchmark, narrowed: AgreementFilter) -> QuerySet[Tally]:
     """The tallies that a filter lets through, oldest first."""
     rows = Tally.objects.filter(
         annotation__document__benchmark=benchmark, annotation__document__twin_of__isnull=True
@@ -97,25 +97,25 @@ def _midnight(day: dt.date) -> dt.datetime:
     return timezone.make_aware(dt.datetime.combine(day, dt.time()))
 
 
-def agreement_of(benchmark: Benchmark, narrowed: Filter | None = None) -> Report:
+def agreement_of(benchmark: Benchmark, narrowed: AgreementFilter | None = None) -> AgreementReport:
     """All figures under a filter. Counted once for the tallies that there are, then kept in the cache: 20,000 of them
     take some seconds (two queries; one when it is kept)."""
-    narrowed = narrowed or Filter()
+    narrowed = narrowed or AgreementFilter()
     return _report(benchmark, narrowed, "")
 
 
-def own_agreement(person: User, benchmark: Benchmark) -> Report:
+def own_agreement(person: User, benchmark: Benchmark) -> AgreementReport:
     """One person's agreement with their partners, over time (two queries; one when it is kept)."""
-    return _report(benchmark, Filter(people=(person.pk,)), "own")
+    return _report(benchmark, AgreementFilter(people=(person.pk,)), "own")
 
 
-def _report(benchmark: Benchmark, narrowed: Filter, kind: str) -> Report:
+def _report(benchmark: Benchmark, narrowed: AgreementFilter, kind: str) -> AgreementReport:
     tallies = tallies_of(benchmark, narrowed)
     stamp = tallies.order_by().aggregate(
         number=Count("pk"), newest=Max("pk"), first=Min("created_at"), last=Max("created_at")
     )
     if not stamp["number"]:
-        return Report()
+        return AgreementReport()
     named = hashlib.blake2s(f"{kind} {narrowed}".encode()).hexdigest()
     key = f"agreement:{benchmark.public_id}:{named}"
     before: Counted | None = cache.get(key)
@@ -138,7 +138,7 @@ def _report(benchmark: Benchmark, narrowed: Filter, kind: str) -> Report:
 class Counted:
     """A report as it is kept: of which tallies, and how long it took."""
 
-    report: Report
+    report: AgreementReport
     stamp: dict[str, Any]
     seconds: float
 
@@ -210,7 +210,7 @@ class Settled:
         return sum(self.reasons.values())
 
 
-def settled_of(benchmark: Benchmark, narrowed: Filter) -> Settled:
+def settled_of(benchmark: Benchmark, narrowed: AgreementFilter) -> Settled:
     """What was settled in agreed stages under a filter (two queries). For owners and admins: it tells about people."""
     decisions = _decisions(tallies_of(benchmark, narrowed)).order_by()
     counted = dict(decisions.values_list("reason").annotate(number=Count("pk")))
@@ -242,7 +242,7 @@ class OwnSettled:
 
 def own_settled(person: User, benchmark: Benchmark) -> OwnSettled:
     """The differences that this person had with one partner, and how they ended (one query)."""
-    rows = _decisions(tallies_of(benchmark, Filter(people=(person.pk,)))).order_by("pk")
+    rows = _decisions(tallies_of(benchmark, AgreementFilter(people=(person.pk,)))).order_by("pk")
     found = OwnSettled()
     for people, key, choice, reason in rows.values_list("annotation__tally__people", "key", "choice", "reason"):
         if len(people) != 2 or person.pk not in people:
@@ -302,6 +302,6 @@ def members_of(benchmark: Benchmark) -> list[User]:
     return list(User.objects.filter(memberships__benchmark=benchmark).order_by("display_name", "username").distinct())
 
 
-def people_in(report: Report) -> dict[int, User]:
+def people_in(report: AgreementReport) -> dict[int, User]:
     """Those whom figures are about, by primary key (one query). A superuser labels without being a member."""
     return User.objects.in_bulk(report.people)

@@ -50,7 +50,7 @@ class FieldScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class LabelDifference:
     """Where a person and the gold differ. ``field`` is the question ("claim:type"), "" where none was asked;
     ``definition`` tells what the gold's answer means."""
 
@@ -68,8 +68,8 @@ class Score:
 
     stage: Stage
     fields: dict[str, FieldScore] = field(default_factory=dict)
-    differences: list[Difference] = field(default_factory=list)
-    texts: list[Difference] = field(default_factory=list)
+    differences: list[LabelDifference] = field(default_factory=list)
+    texts: list[LabelDifference] = field(default_factory=list)
     claims: PrecisionRecall | None = None
     overlap: float | None = None
 
@@ -105,7 +105,7 @@ class Score:
         if gold == theirs:
             counted.right += 1
         else:
-            self.differences.append(Difference(about, name, row.label, row.words[1], row.words[0]))
+            self.differences.append(LabelDifference(about, name, row.label, row.words[1], row.words[0]))
 
 
 def scores_of(annotations: Iterable[Annotation]) -> dict[int, Score]:
@@ -121,12 +121,12 @@ def scores_of(annotations: Iterable[Annotation]) -> dict[int, Score]:
         )
     }
     pairs = [(row, agreed.get((row.document.twin_of_id or 0, row.stage), 0)) for row in theirs]
-    rows = _Rows([(row.pk, gold, Stage(row.stage)) for row, gold in pairs if gold])
+    rows = _ScoredRows([(row.pk, gold, Stage(row.stage)) for row, gold in pairs if gold])
     compare = {Stage.DECOMPOSE: _decomposition, Stage.VERIFY: _verification, Stage.REVISE: _revision}
     return {row.pk: compare[Stage(row.stage)](rows, gold, row.pk) for row, gold in pairs if gold}
 
 
-class _Rows:
+class _ScoredRows:
     """What some annotations hold, read for all of them at once."""
 
     def __init__(self, pairs: Sequence[tuple[int, int, Stage]]) -> None:
@@ -159,7 +159,7 @@ class _Rows:
             self.responses = dict(responses.values_list("annotation_id", "text"))
 
 
-def _decomposition(rows: _Rows, gold: int, theirs: int) -> Score:
+def _decomposition(rows: _ScoredRows, gold: int, theirs: int) -> Score:
     score = Score(Stage.DECOMPOSE)
     comparison = decomposition.compare([rows.sentences[gold], rows.sentences[theirs]], {})
     for item in comparison.items:
@@ -168,18 +168,20 @@ def _decomposition(rows: _Rows, gold: int, theirs: int) -> Score:
             if row.kind == "label":
                 score.count(item.kind, row, in_gold)
             elif row.kind == "take" and ABSENT not in row.values:
-                score.differences.append(Difference("", "claim:text", "Claim", in_theirs, in_gold))
+                score.differences.append(LabelDifference("", "claim:text", "Claim", in_theirs, in_gold))
             elif row.kind == "whole":
                 asked = "claim:text" if row.name == "split" else ""
-                score.differences.append(Difference("", asked, row.label, in_theirs, in_gold))
+                score.differences.append(LabelDifference("", asked, row.label, in_theirs, in_gold))
             elif row.kind == "text" and row.is_shared and not row.is_unanimous:
-                score.texts.append(Difference("", f"{item.kind}:{row.name}", row.label, row.words[1], row.words[0]))
+                score.texts.append(
+                    LabelDifference("", f"{item.kind}:{row.name}", row.label, row.words[1], row.words[0])
+                )
     matched = comparison.similarities[0, 1]
     score.claims = PrecisionRecall(len(matched), comparison.claim_counts[1], comparison.claim_counts[0])
     return score
 
 
-def _verification(rows: _Rows, gold: int, theirs: int) -> Score:
+def _verification(rows: _ScoredRows, gold: int, theirs: int) -> Score:
     score = Score(Stage.VERIFY)
     first, second = rows.verdicts[gold], rows.verdicts[theirs]
     matches = align([row.claim.text for row in first], [row.claim.text for row in second], threshold=SAME_CLAIM)
@@ -191,7 +193,7 @@ def _verification(rows: _Rows, gold: int, theirs: int) -> Score:
         if one.factuality == other.factuality == Factuality.FALSE:
             mended = [same_text(each.revised_claim()) or "Delete the claim" for each in (one, other)]
             if mended[0] != mended[1]:
-                score.texts.append(Difference("", "verdict:operations", "Edit", mended[1], mended[0]))
+                score.texts.append(LabelDifference("", "verdict:operations", "Edit", mended[1], mended[0]))
         passages = rows.stances[gold, one.claim_id], rows.stances[theirs, other.claim_id]
         texts = [[each.evidence.passage for each in stances] for stances in passages]
         for same in align(*texts, threshold=SAME_PASSAGE):
@@ -200,7 +202,7 @@ def _verification(rows: _Rows, gold: int, theirs: int) -> Score:
     return score
 
 
-def _revision(rows: _Rows, gold: int, theirs: int) -> Score:
+def _revision(rows: _ScoredRows, gold: int, theirs: int) -> Score:
     score = Score(Stage.REVISE)
     revisions = {row.sentence_id: row for row in (*rows.revisions[gold], *rows.revisions[theirs])}
     versions = [[row.sentence for row in rows.revisions[each]] for each in (gold, theirs)]
@@ -215,7 +217,7 @@ def _revision(rows: _Rows, gold: int, theirs: int) -> Score:
         if wanted != said:
             shown = [each or "Delete the sentence" for each in (said, wanted)]
             score.texts.append(
-                Difference(other.sentence.text, "sentence-revision:text", "Sentence", shown[0], shown[1])
+                LabelDifference(other.sentence.text, "sentence-revision:text", "Sentence", shown[0], shown[1])
             )
     if counted.total:
         score.fields["sentence-revision:text"] = counted
@@ -226,15 +228,17 @@ def _revision(rows: _Rows, gold: int, theirs: int) -> Score:
 # --- what a newcomer reads ------------------------------------------------------------------------
 
 
-def explained(differences: Sequence[Difference], stage: Stage, guidelines: Guidelines | None) -> list[Difference]:
+def explained(
+    differences: Sequence[LabelDifference], stage: Stage, guidelines: Guidelines | None
+) -> list[LabelDifference]:
     """The differences with the definition of the gold's answer, in the words of the guidelines (without a query)."""
     found = {name: topic for topic in topics(stage, guidelines.text if guidelines else "") for name in topic.fields}
-    explained: list[Difference] = []
+    explained: list[LabelDifference] = []
     for each in differences:
         topic = found.get(each.field)
         definition = topic.definition if topic else None
         if topic is not None:
             answer = each.gold.rpartition(": ")[2].casefold()  # "No: commonsense" is defined as "Commonsense"
             definition = next((label for label in topic.labels if label.title.casefold() == answer), definition)
-        explained.append(Difference(each.about, each.field, each.label, each.theirs, each.gold, definition))
+        explained.append(LabelDifference(each.about, each.field, each.label, each.theirs, each.gold, definition))
     return explained

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from annotator.core.models import Activity, Benchmark, Sentence, Stance
-from annotator.core.queries.gold import Scope
+from annotator.core.queries.gold import GoldScope
 from annotator.core.vocabulary import AnnotationKind, AnnotationState
-from annotator.measures.queries.suggestion_quality import MOST_DOCUMENTS, documents_of, kept
+from annotator.measures.queries.suggestion_quality import MAX_DOCUMENTS, documents_of, kept
 from annotator.measures.suggestion_quality.automation import Automation, automation_of
 from annotator.measures.suggestion_quality.influence import FirstLabel
 
@@ -25,9 +25,9 @@ def kept_automation_of(benchmark: Benchmark) -> Automation:
 
 
 def _automation_of(benchmark: Benchmark) -> Automation:
-    documents = documents_of(benchmark, most=MOST_DOCUMENTS)
+    documents = documents_of(benchmark, most=MAX_DOCUMENTS)
     blind = [each.key for each in documents if each.blind_first]
-    gold = Scope(benchmark).documents().count()
+    gold = GoldScope(benchmark).documents().count()
     return automation_of(documents, list(first_labels(blind)), gold=gold)
 
 

@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q
 from django.db.models.functions import MD5
 
 from annotator.core.models import Claim, ClaimRevision, EditOperation, RestsOn, SentenceRevision, Verdict
-from annotator.core.queries.gold import Scope, agreed, checked
+from annotator.core.queries.gold import GoldScope, agreed, checked
 from annotator.core.released import load
 from annotator.core.released_labels import SELF_RETRIEVED
 from annotator.core.vocabulary import EditKind, Factuality, Handling, Stage
@@ -20,7 +20,7 @@ from annotator.core.vocabulary import EditKind, Factuality, Handling, Stage
 NUL = "\x00"
 
 
-def irregularities_of(scope: Scope) -> dict[str, int]:
+def irregularities_of(scope: GoldScope) -> dict[str, int]:
     """How often each irregularity occurs; the names are documented in docs/formats/statistics.md (twelve queries)."""
     return {
         **_of_sentences(scope),
@@ -32,7 +32,7 @@ def irregularities_of(scope: Scope) -> dict[str, int]:
 # --- sentences ------------------------------------------------------------------------------------
 
 
-def _of_sentences(scope: Scope) -> dict[str, int]:
+def _of_sentences(scope: GoldScope) -> dict[str, int]:
     revised = SentenceRevision.objects.filter(agreed(Stage.REVISE, "annotation__"), sentence=OuterRef("pk"))
     rewritten = revised.filter(Q(deleted=True) | ~Q(text=OuterRef("text")))
     has_claims = Claim.objects.filter(sentence=OuterRef("pk"), removed="")
@@ -65,7 +65,7 @@ def _is_list(spelling: dict[str, Any], text: str) -> bool:
 # --- passages -------------------------------------------------------------------------------------
 
 
-def _of_evidence(scope: Scope) -> dict[str, int]:
+def _of_evidence(scope: GoldScope) -> dict[str, int]:
     retrieved = scope.retrieved()
     alike = retrieved.values("claim").annotate(number=Count("pk"), different=Count(MD5("passage"), distinct=True))
     # JSON writes a NUL as this escape; so does a backslash that is followed by these letters, hence the second look.
@@ -85,7 +85,7 @@ def _has_nul(spelling: dict[str, Any], passage: str) -> bool:
 # --- verdicts and edits ---------------------------------------------------------------------------
 
 
-def _of_verdicts(scope: Scope) -> dict[str, int]:
+def _of_verdicts(scope: GoldScope) -> dict[str, int]:
     verdicts = scope.checked_verdicts()
     edit = EditOperation.objects.filter(verdict=OuterRef("pk"))
     rests = RestsOn.objects.filter(verdict=OuterRef("pk"))
@@ -106,7 +106,7 @@ def _of_verdicts(scope: Scope) -> dict[str, int]:
     }
 
 
-def _of_claims_to_keep(scope: Scope) -> tuple[int, int]:
+def _of_claims_to_keep(scope: GoldScope) -> tuple[int, int]:
     """Of the claims that nothing had to be done about: how many were released as blank, how many as another text."""
     mended = Verdict.objects.filter(
         agreed(Stage.VERIFY, "annotation__"),

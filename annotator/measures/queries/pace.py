@@ -128,7 +128,7 @@ class Strip:
     is_document: bool = False
 
     @property
-    def columns(self) -> list[charts.Column]:
+    def columns(self) -> list[charts.ChartColumn]:
         minutes = (each / 60 for each in self.seconds)
         return charts.columns(charts.binned(minutes, width=STEP, up_to=LONGEST, unit="min"))
 
@@ -282,7 +282,7 @@ class OwnPace:
     medians: dict[Stage, float]
 
     @property
-    def columns(self) -> list[charts.Column]:
+    def columns(self) -> list[charts.ChartColumn]:
         return charts.columns([(charts.day_words(day), number) for day, number in self.days], gap=0.3)
 
     @property

@@ -20,30 +20,30 @@ from django.db import connection, transaction
 from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from annotator.core.models import Benchmark, Document
-from annotator.core.queries.gold import Scope, checked
+from annotator.core.queries.gold import GoldScope, checked
 from annotator.core.vocabulary import Phase, Stage
 from annotator.measures.queries.irregularities import irregularities_of
 from annotator.measures.statistics.figures import count
-from annotator.measures.statistics.report import Report, SourceCount
-from annotator.measures.statistics.rows import ClaimRow, DocumentRow, SentenceRow
+from annotator.measures.statistics.report import SourceCount, StatisticsReport
+from annotator.measures.statistics.rows import GoldClaimRow, GoldDocumentRow, GoldSentenceRow
 
 CHUNK = 2000  # rows fetched at a time
 # Figures are kept until a document becomes gold or stops being it; after so many seconds they are counted anew anyway.
 KEPT_FOR = 3600
 
 
-def statistics_of(benchmark: Benchmark, sources: Sequence[SourceCount], source: str = "") -> Report:
+def statistics_of(benchmark: Benchmark, sources: Sequence[SourceCount], source: str = "") -> StatisticsReport:
     """All figures of the gold, or of that from one source. ``sources``: what ``sources_of`` gives. Kept in the cache
     for the gold that there is (one query where it is kept)."""
-    scope = Scope(benchmark, source)
+    scope = GoldScope(benchmark, source)
     stamp = scope.documents().aggregate(number=Count("pk"), which=Sum("pk"), newest=Max("annotations__submitted_at"))
     named = hashlib.blake2s(f"{benchmark.public_id} {source} {stamp} {sources}".encode()).hexdigest()
     key = f"statistics:{named}"
-    before: Report | None = cache.get(key)
+    before: StatisticsReport | None = cache.get(key)
     if before is not None:
         return before
     with wholesale():
-        report = Report(
+        report = StatisticsReport(
             figures=count(documents_of(scope)),
             retrieved=scope.retrieved().filter(checked("claim__")).count(),
             odd=irregularities_of(scope),
@@ -88,7 +88,7 @@ def sources_of(benchmark: Benchmark) -> list[SourceCount]:
 # --- documents ------------------------------------------------------------------------------------
 
 
-def documents_of(scope: Scope) -> Iterator[DocumentRow]:
+def documents_of(scope: GoldScope) -> Iterator[GoldDocumentRow]:
     """The documents one by one (eight queries, read side by side)."""
     documents = scope.documents().order_by("pk").values_list("pk", "source", "response")
     revised = _by_document(
@@ -131,9 +131,9 @@ def documents_of(scope: Scope) -> Iterator[DocumentRow]:
         for _, claim, label, number in stances.of(pk):
             judged.setdefault(claim, {})[label] = number
         left_out = {sentence for _, sentence in deleted.of(pk)}
-        of_sentence: dict[int, list[ClaimRow]] = {}
+        of_sentence: dict[int, list[GoldClaimRow]] = {}
         for _, claim, sentence, type, worth_checking, importance in claims.of(pk):
-            row = ClaimRow(
+            row = GoldClaimRow(
                 type,
                 worth_checking,
                 importance,
@@ -142,12 +142,12 @@ def documents_of(scope: Scope) -> Iterator[DocumentRow]:
                 by_people.get(claim, 0),
             )
             of_sentence.setdefault(sentence, []).append(row)
-        yield DocumentRow(
+        yield GoldDocumentRow(
             source,
             response,
             next((text for _, text in revised.of(pk)), ""),
             [
-                SentenceRow(type, importance, sentence in left_out, of_sentence.get(sentence, ()))
+                GoldSentenceRow(type, importance, sentence in left_out, of_sentence.get(sentence, ()))
                 for _, sentence, type, importance in sentences.of(pk)
             ],
         )

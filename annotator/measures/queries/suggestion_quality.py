@@ -35,30 +35,30 @@ from annotator.core.models import (
     Verdict,
     VerdictSuggestion,
 )
-from annotator.core.queries.gold import Scope
+from annotator.core.queries.gold import GoldScope
 from annotator.core.texts import edits
 from annotator.core.vocabulary import AnnotationState, EditKind
 from annotator.measures.suggestion_quality.measures import THRESHOLD
-from annotator.measures.suggestion_quality.report import Report, report_of
+from annotator.measures.suggestion_quality.report import QualityReport, report_of
 from annotator.measures.suggestion_quality.rows import (
-    ClaimRow,
-    DocumentRow,
+    ComparedClaim,
+    ComparedDocument,
+    ComparedSentence,
+    ComparedVerdict,
     Maker,
-    SentenceRow,
+    PersonsWork,
     StanceRow,
-    Suggested,
     SuggestedAnswer,
+    SuggestedLabels,
     SuggestedStance,
-    SuggestedVerdict,
     VerdictRow,
-    Work,
 )
 from annotator.suggestions.models import TrainedSuggester
 
 Kept = TypeVar("Kept")
 
 # The page compares the newest gold; the command all of it.
-MOST_DOCUMENTS = 500
+MAX_DOCUMENTS = 500
 KEPT_FOR = 3600  # seconds
 SENTENCE = ("pk", "text", "start", "end", "decontext", "type", "importance")
 _VERSION = re.compile(r"version (\d+)$")
@@ -71,24 +71,24 @@ def quality_of(
     strategy: str = "",
     threshold: float = THRESHOLD,
     most: int | None = None,
-) -> Report:
+) -> QualityReport:
     """How good suggestions are: of every strategy, of one, or of single runs (public ids) side by side. ``most``: over
     the newest so many gold documents. The number of queries does not depend on what there is."""
-    gold = Scope(benchmark).documents().count()
+    gold = GoldScope(benchmark).documents().count()
     return report_of(documents_of(benchmark, runs=runs, strategy=strategy, most=most), gold=gold, threshold=threshold)
 
 
-def kept_quality_of(benchmark: Benchmark, *, runs: Collection[str] = ()) -> Report:
+def kept_quality_of(benchmark: Benchmark, *, runs: Collection[str] = ()) -> QualityReport:
     """The same for the page: over the newest gold, kept in the cache until gold or runs change."""
-    return kept(benchmark, f"quality {sorted(runs)}", lambda: quality_of(benchmark, runs=runs, most=MOST_DOCUMENTS))
+    return kept(benchmark, f"quality {sorted(runs)}", lambda: quality_of(benchmark, runs=runs, most=MAX_DOCUMENTS))
 
 
 def kept(benchmark: Benchmark, what: str, made: Callable[[], Kept]) -> Kept:
     """What the cache has under this name, made now if gold or runs have changed since (two queries)."""
-    gold = Scope(benchmark).documents()
+    gold = GoldScope(benchmark).documents()
     stamp = gold.aggregate(number=Count("pk"), which=Sum("pk"), newest=Max("annotations__submitted_at"))
     done = RunItem.objects.filter(run__benchmark=benchmark).aggregate(number=Count("pk"), newest=Max("finished_at"))
-    named = f"{benchmark.public_id} {what} {stamp} {done} {MOST_DOCUMENTS}"
+    named = f"{benchmark.public_id} {what} {stamp} {done} {MAX_DOCUMENTS}"
     key = f"prefill-quality:{hashlib.blake2s(named.encode()).hexdigest()}"
     before: Kept | None = cache.get(key)
     if before is not None:
@@ -105,15 +105,15 @@ def shared_runs(benchmark: Benchmark) -> QuerySet[PipelineRun]:
 
 def runs_over_gold(benchmark: Benchmark, most: int) -> list[PipelineRun]:
     """The newest runs that any gold document was part of; brought along suggestions, a run for each document, aside."""
-    over_gold = RunItem.objects.filter(Scope(benchmark).gold("document__"), run=OuterRef("pk"))
+    over_gold = RunItem.objects.filter(GoldScope(benchmark).gold("document__"), run=OuterRef("pk"))
     return list(shared_runs(benchmark).exclude(strategy="import").filter(Exists(over_gold))[:most])
 
 
 def documents_of(
     benchmark: Benchmark, *, runs: Collection[str] = (), strategy: str = "", most: int | None = None
-) -> list[DocumentRow]:
+) -> list[ComparedDocument]:
     """The newest ``most`` gold documents (all without), with the suggestions of these runs or this strategy alone."""
-    return _Reader(benchmark, frozenset(runs), strategy, most).read()
+    return _GoldReader(benchmark, frozenset(runs), strategy, most).read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +122,12 @@ class _Run:
     began: Any
 
 
-class _Reader:
+class _GoldReader:
     """Reads, table by table, what belongs to some gold documents, and puts it together by document. Narrowed by joins,
     as ``annotator.core.queries.gold`` says why."""
 
     def __init__(self, benchmark: Benchmark, runs: frozenset[str], strategy: str, most: int | None) -> None:
-        self.scope = Scope(benchmark)
+        self.scope = GoldScope(benchmark)
         documents = self.scope.documents().order_by("-pk").values_list("pk", "response", "blind_first")
         self.documents = list(documents[:most])
         self.newest = None if most is None else [pk for pk, _, _ in self.documents]
@@ -141,20 +141,20 @@ class _Reader:
                 "pk", "public_id", "strategy", "plan", "created_at"
             )
         }
-        self.suggested: dict[int, dict[Maker, Suggested]] = defaultdict(lambda: defaultdict(Suggested))
+        self.suggested: dict[int, dict[Maker, SuggestedLabels]] = defaultdict(lambda: defaultdict(SuggestedLabels))
 
-    def read(self) -> list[DocumentRow]:
+    def read(self) -> list[ComparedDocument]:
         works = self._works()
         self._decompositions()
         self._passages_and_stances()
         self._verdicts_and_answers()
         barred = self._barred()
         return [
-            DocumentRow(
+            ComparedDocument(
                 key=key,
                 response=response,
                 blind_first=blind_first,
-                gold=works[key].get(None, Work()),
+                gold=works[key].get(None, PersonsWork()),
                 people=tuple(work for person, work in works[key].items() if person is not None),
                 suggested=dict(self.suggested.get(key, {})),
                 barred=barred.get(key, frozenset()),
@@ -180,7 +180,7 @@ class _Reader:
 
     # --- what people decided ----------------------------------------------------------------------
 
-    def _works(self) -> dict[int, dict[int | None, Work]]:
+    def _works(self) -> dict[int, dict[int | None, PersonsWork]]:
         """By document and person, the agreed version under None (eight queries)."""
         made: dict[int, tuple[int, int | None]] = {}
         submitted: dict[tuple[int, int | None], dict[str, Any]] = defaultdict(dict)
@@ -203,25 +203,25 @@ class _Reader:
             found[whose] |= {name: rows[pk] for name, rows in parts.items() if pk in rows}
             if pk in texts:
                 found[whose] |= zip(("response", "response_from"), texts[pk], strict=True)
-        works: dict[int, dict[int | None, Work]] = defaultdict(dict)
+        works: dict[int, dict[int | None, PersonsWork]] = defaultdict(dict)
         for (document, whom), stages in submitted.items():
-            works[document][whom] = Work(person=whom, submitted=stages, **found[document, whom])
+            works[document][whom] = PersonsWork(person=whom, submitted=stages, **found[document, whom])
         return works
 
     def _sentences(self) -> Mapping[int, Any]:
         """By annotation, with their claims (two queries)."""
-        claims: dict[int, list[ClaimRow]] = defaultdict(list)
+        claims: dict[int, list[ComparedClaim]] = defaultdict(list)
         of_sentences = Claim.objects.filter(
             self.submitted("sentence__annotation__"), removed="", sentence__removed=""
         ).order_by("order", "pk")
         for sentence, *values in _rows(
             of_sentences, "sentence", "pk", "text", "type", "worth_checking", "importance", "suggestion"
         ):
-            claims[sentence].append(ClaimRow(*values))
-        found: dict[int, list[SentenceRow]] = defaultdict(list)
+            claims[sentence].append(ComparedClaim(*values))
+        found: dict[int, list[ComparedSentence]] = defaultdict(list)
         rows = Sentence.objects.filter(self.submitted(), removed="").order_by("order", "pk")
         for annotation, suggestion, *values in _rows(rows, "annotation", "suggestion", *SENTENCE):
-            found[annotation].append(SentenceRow(*(*values, tuple(claims[values[0]]), suggestion)))
+            found[annotation].append(ComparedSentence(*(*values, tuple(claims[values[0]]), suggestion)))
         return found
 
     def _stances(self) -> Mapping[int, Any]:
@@ -262,15 +262,15 @@ class _Reader:
     # --- what strategies suggested ----------------------------------------------------------------
 
     def _decompositions(self) -> None:
-        claims: dict[int, list[ClaimRow]] = defaultdict(list)
+        claims: dict[int, list[ComparedClaim]] = defaultdict(list)
         narrowed = {f"sentence__{name}": value for name, value in self.narrowed.items()}
         rows = ClaimSuggestion.objects.filter(self.here("sentence__document"), **narrowed).order_by("order")
         for sentence, by, *values in _rows(
             rows, "sentence", "type_by", "pk", "text", "type", "worth_checking", "importance"
         ):
-            claims[sentence].append(ClaimRow(*(*values, None, by)))
+            claims[sentence].append(ComparedClaim(*(*values, None, by)))
         for suggested, run, by, *values in self.suggestions(SentenceSuggestion, "document", "type_by", *SENTENCE):
-            row = SentenceRow(*(*values, tuple(claims[values[0]]), None, by))
+            row = ComparedSentence(*(*values, tuple(claims[values[0]]), None, by))
             suggested.decompositions.setdefault(run, []).append(row)
 
     def _passages_and_stances(self) -> None:
@@ -290,7 +290,7 @@ class _Reader:
         for suggested, run, claim, *values in self.suggestions(
             VerdictSuggestion, document, "claim", "pk", "factuality", "correction"
         ):
-            suggested.verdicts[claim] = SuggestedVerdict(*(*values, self.runs[run].began))
+            suggested.verdicts[claim] = ComparedVerdict(*(*values, self.runs[run].began))
         for suggested, run, *values in self.suggestions(
             RevisionSuggestion, "document", "pk", "with_prompt", "without_prompt"
         ):
@@ -316,7 +316,7 @@ def _rows(query: Any, *fields: str) -> Iterator[tuple[Any, ...]]:
     return iter(query.values_list(*fields))
 
 
-def _names(suggested: Iterable[dict[Maker, Suggested]]) -> set[tuple[str, str]]:
+def _names(suggested: Iterable[dict[Maker, SuggestedLabels]]) -> set[tuple[str, str]]:
     """The learned suggesters that gave labels here, by what they label."""
     found = set()
     for makers in suggested:

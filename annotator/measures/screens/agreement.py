@@ -14,18 +14,18 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from annotator.core import rules
-from annotator.core.charts import Dots, Figure, Heat, Period, Trend, dots, heat, interval, number, percent, trend
+from annotator.core.charts import DotFigure, Dots, Heat, Period, Trend, dots, heat, interval, number, percent, trend
 from annotator.core.models import Benchmark, User
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.screens.spreadsheet import csv_of
 from annotator.core.vocabulary import STAGES, DisagreementReason, Stage
-from annotator.measures.agreement.fields import FIELD_WORDS, LABEL_FIELDS, Field
+from annotator.measures.agreement.fields import FIELD_WORDS, LABEL_FIELDS, AgreementField
 from annotator.measures.agreement.references import REFERENCES, Reference
-from annotator.measures.agreement.report import LabelFigures, Part, Report, StageFigures
+from annotator.measures.agreement.report import AgreementReport, LabelFigures, Part, StageFigures
 from annotator.measures.agreement.tables import TABLES, table_of
 from annotator.measures.queries.agreement import (
-    Filter,
+    AgreementFilter,
     Settled,
     agreement_of,
     members_of,
@@ -50,7 +50,7 @@ YES_NO = (("", "Any"), ("yes", "Yes"), ("no", "No"))
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """The figures under the filter in the address."""
     benchmark = benchmark_for(request, slug)
@@ -89,7 +89,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def download(request: HttpRequest, slug: str) -> HttpResponse:
     """One of the tables under the filter in the address, as CSV: ``?part=`` names it."""
     benchmark = benchmark_for(request, slug)
@@ -121,13 +121,13 @@ def _choices(benchmark: Benchmark) -> Choices:
     )
 
 
-def _filter(request: HttpRequest, choices: Choices) -> Filter:
+def _filter(request: HttpRequest, choices: Choices) -> AgreementFilter:
     """The filter in the address; what is not there to choose is left aside."""
     given = request.GET
     stage, by = given.get("stage", ""), given.get("by", "")
     one, other = (_chosen(given.get(name, ""), choices.people) for name in ("person", "partner"))
     people = [each for each in (one, other) if each is not None]
-    return Filter(
+    return AgreementFilter(
         stage=stage if stage in set(Stage) else "",
         people=tuple(dict.fromkeys(people)),
         group=_chosen(given.get("group", ""), choices.groups),
@@ -165,10 +165,10 @@ def _name(names: Mapping[int, Any], key: int | None, otherwise: str = "Somebody"
 
 
 @dataclass(frozen=True, slots=True)
-class FieldView:
+class AgreementFieldView:
     """A field in one sentence, as a drawing, and in all its figures."""
 
-    field: Field
+    field: AgreementField
     words: str
     chart: Dots | None
     coefficients: list[tuple[str, str]]
@@ -188,8 +188,8 @@ def _stage(figures: StageFigures, people: Mapping[int, User]) -> dict[str, Any]:
         if figures.claims is None
         else dots(
             [
-                Figure("F1", "dot", figures.claims.f1),
-                Figure("Similarity", "diamond", figures.claims.similarity),
+                DotFigure("F1", "dot", figures.claims.f1),
+                DotFigure("Similarity", "diamond", figures.claims.similarity),
             ],
             _claims_words(figures),
         ),
@@ -207,17 +207,17 @@ def _stage(figures: StageFigures, people: Mapping[int, User]) -> dict[str, Any]:
     }
 
 
-def _field(each: LabelFigures, people: Mapping[int, User]) -> FieldView:
+def _field(each: LabelFigures, people: Mapping[int, User]) -> AgreementFieldView:
     references = [one for one in REFERENCES if one.field == each.field.name]
     values = {name: tuple(one.value for one in references if one.coefficient == name) for name in ("percent", "fleiss")}
     figures = [
-        Figure("The same", "dot", each.figures.percent, True, values["percent"]),
-        Figure("Alpha", "diamond", each.figures.alpha),
-        Figure("AC1", "ring", each.figures.ac1),
+        DotFigure("The same", "dot", each.figures.percent, True, values["percent"]),
+        DotFigure("Alpha", "diamond", each.figures.alpha),
+        DotFigure("AC1", "ring", each.figures.ac1),
     ]
     if values["fleiss"]:
-        figures.append(Figure("Fleiss", "square", each.figures.fleiss, False, values["fleiss"]))
-    return FieldView(
+        figures.append(DotFigure("Fleiss", "square", each.figures.fleiss, False, values["fleiss"]))
+    return AgreementFieldView(
         field=each.field,
         words=_words(each),
         chart=dots(figures, f"{each.field.label}: {_words(each)}, AC1 {interval(each.figures.ac1)}"),
@@ -265,7 +265,7 @@ def _trends(periods: Mapping[dt.date, Sequence[Part]]) -> list[Trend]:
     return [drawn for label, each in series.items() if (drawn := trend(label, each))]
 
 
-def _both(report: Report) -> Iterable[tuple[LabelFigures, LabelFigures]]:
+def _both(report: AgreementReport) -> Iterable[tuple[LabelFigures, LabelFigures]]:
     """Fields that were labelled without suggestions and with them."""
     aided = {each.field.name: each for each in report.aided}
     return ((each, aided[each.field.name]) for each in report.unaided if each.field.name in aided)
@@ -287,8 +287,8 @@ def _suggestions(without: LabelFigures, with_them: LabelFigures) -> dict[str, An
         "shares": shares,
         "chart": dots(
             [
-                Figure("Without", "dot", without.figures.percent, True),
-                Figure("With", "ring", with_them.figures.percent, True),
+                DotFigure("Without", "dot", without.figures.percent, True),
+                DotFigure("With", "ring", with_them.figures.percent, True),
             ],
             words,
         ),
@@ -346,7 +346,7 @@ def _reasons(counted: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def own(request: HttpRequest, slug: str) -> HttpResponse:
     """One's own agreement with partners over time, and how consolidation changed one's work. Owners and admins see a
     member's by ``?person=``."""

@@ -11,21 +11,26 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from annotator.core import rules
-from annotator.core.charts import Look, Span, Stack, bars, percent, span
+from annotator.core.charts import ChartSpan, Stack, StackLook, bars, percent, span
 from annotator.core.models import User
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.screens.spreadsheet import csv_of
 from annotator.measures.queries.automation import kept_automation_of
 from annotator.measures.suggestion_quality.automation import Automation
-from annotator.measures.suggestion_quality.handling import THINGS, Done, Handled
+from annotator.measures.suggestion_quality.handling import THINGS, Handled, HandledSuggestions
 from annotator.measures.suggestion_quality.influence import Fate, Share
 from annotator.measures.suggestion_quality.rows import Maker
 from annotator.suggestions.queries.runs import strategy_label
 from pipeline.metrics.agreement import Estimate
 
 # How each word is drawn: a part of components/stacked.html. The numbers stand beside it.
-KINDS = {Done.UNCHANGED: "agreed", Done.REVISED: "work", Done.REMOVED: "refute", Done.ADDED: "neutral"}
+KINDS = {
+    HandledSuggestions.UNCHANGED: "agreed",
+    HandledSuggestions.REVISED: "work",
+    HandledSuggestions.REMOVED: "refute",
+    HandledSuggestions.ADDED: "neutral",
+}
 FATE_KINDS = {Fate.SAME: "agreed", Fate.KEPT: "work", Fate.ADOPTED: "refute", Fate.OTHER: "neutral"}
 # Factcheck-Bench, section 3.3.
 PAPER_ENOUGH = (439, 661)
@@ -33,18 +38,18 @@ TABLES = ("handled", "people", "influence", "first-labels", "evidence")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FirstLabelDifference:
     """One field of one maker: both shares, and their difference in points, drawn on an axis from -100 to 100."""
 
     maker: str
     label: str
     shown: str
     blind_first: str
-    drawn: Span
+    drawn: ChartSpan
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """The page; ``?table=`` gives one of its tables as CSV. Who did what is for owners and admins."""
     benchmark = benchmark_for(request, slug)
@@ -61,7 +66,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "found": found,
         "anything": bool(found.handled or found.blind_first.works or found.sufficed),
-        "words": list(Done),
+        "words": list(HandledSuggestions),
         "fate_words": list(Fate),
         "handled": [(name_of(maker), stacks_of(each)) for maker, each in found.handled.items()],
         "blind_first": stacks_of(found.blind_first),
@@ -69,7 +74,8 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         "differences": differences_of(found),
         "fates": [
             Stack(
-                THINGS[thing], bars([(Look(fate.label, FATE_KINDS[fate]), number) for fate, number in counts.items()])
+                THINGS[thing],
+                bars([(StackLook(fate.label, FATE_KINDS[fate]), number) for fate, number in counts.items()]),
             )
             for thing, counts in found.fates.items()
         ],
@@ -87,19 +93,19 @@ def name_of(maker: Maker) -> str:
 def stacks_of(handled: Handled) -> list[Stack]:
     """A line for each thing, in the order of the steps."""
     return [
-        Stack(THINGS[thing], bars([(Look(done.label, kind), counts[done]) for done, kind in KINDS.items()]))
+        Stack(THINGS[thing], bars([(StackLook(done.label, kind), counts[done]) for done, kind in KINDS.items()]))
         for thing, counts, _ in handled.rows()
     ]
 
 
-def differences_of(found: Automation) -> list[Difference]:
+def differences_of(found: Automation) -> list[FirstLabelDifference]:
     """A line for each field and maker."""
     rows = []
     for each in found.influences:
         if each.difference is None:
             continue
         rows.append(
-            Difference(
+            FirstLabelDifference(
                 name_of(each.maker),
                 THINGS[each.thing],
                 _share(each.shown),
@@ -136,7 +142,10 @@ def _sufficed(found: Automation) -> list[tuple[str, str, Stack]]:
             Stack(
                 "Evidence",
                 bars(
-                    [(Look("Enough", "agreed"), each.enough), (Look("Not enough", "neutral"), each.asked - each.enough)]
+                    [
+                        (StackLook("Enough", "agreed"), each.enough),
+                        (StackLook("Not enough", "neutral"), each.asked - each.enough),
+                    ]
                 ),
             ),
         )
@@ -147,7 +156,12 @@ def _sufficed(found: Automation) -> list[tuple[str, str, Stack]]:
 def rows_of(found: Automation, table: str, names: dict[int, str]) -> Iterator[list[Any]]:
     """One table as rows, the heads first."""
     if table in ("handled", "people"):
-        yield ["made_by" if table == "handled" else "person", "thing", *(done.value for done in Done), "documents"]
+        yield [
+            "made_by" if table == "handled" else "person",
+            "thing",
+            *(done.value for done in HandledSuggestions),
+            "documents",
+        ]
         everyone = [(name_of(maker), each) for maker, each in found.handled.items()]
         if table == "handled":
             everyone.append(("blind first, beside all", found.blind_first))
@@ -155,7 +169,7 @@ def rows_of(found: Automation, table: str, names: dict[int, str]) -> Iterator[li
             everyone = sorted((names[pk], each) for pk, each in found.people.items() if pk in names)
         for who, handled in everyone:
             for thing, counts, documents in handled.rows():
-                yield [who, thing, *(counts[done] for done in Done), documents]
+                yield [who, thing, *(counts[done] for done in HandledSuggestions), documents]
     elif table == "influence":
         heads = ["made_by", "thing", "shown", "shown_labels", "blind_first", "blind_first_labels"]
         yield [*heads, "difference", "low", "high"]

@@ -18,21 +18,21 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.gold_copies import practice_gold
 from annotator.core.models import Batch, Benchmark
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, document_for, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, document_for, person, render_domain_errors
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Stage
-from annotator.measures.queries.annotator_accuracy import Difference, Score, explained, scores_of
+from annotator.measures.queries.annotator_accuracy import LabelDifference, Score, explained, scores_of
 from annotator.measures.queries.practice import measured_in, mixed_documents, practice_of
 from annotator.team.actions import gold_copies as actions
 from annotator.team.screens.guidelines import shown
 
-MOST_MIXED = 1000
-MOST_SEED = 2**31 - 1
+MAX_MIXED = 1000
+MAX_SEED = 2**31 - 1
 
 # --- what a newcomer sees -------------------------------------------------------------------------
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
     """How the newcomer did at the stages of a practice document that they have submitted, the latest first."""
     document = document_for(request, public_id)
@@ -63,7 +63,7 @@ def _result(score: Score, guidelines: Any) -> dict[str, Any]:
     }
 
 
-def _explained(each: Difference) -> dict[str, Any]:
+def _explained(each: LabelDifference) -> dict[str, Any]:
     return {"difference": each, "definition": shown(each.definition) if each.definition else None}
 
 
@@ -76,9 +76,9 @@ class MixInForm(forms.Form):
     batch = forms.ModelChoiceField(
         Batch.objects.none(), to_field_name="public_id", empty_label=None, label="Into the batch"
     )
-    number = forms.IntegerField(min_value=1, max_value=MOST_MIXED, initial=3, label="How many")
+    number = forms.IntegerField(min_value=1, max_value=MAX_MIXED, initial=3, label="How many")
     seed = forms.IntegerField(
-        min_value=0, max_value=MOST_SEED, label="Seed", help_text="The same number draws the same documents again."
+        min_value=0, max_value=MAX_SEED, label="Seed", help_text="The same number draws the same documents again."
     )
 
     def __init__(self, benchmark: Benchmark, data: Any = None) -> None:
@@ -95,7 +95,7 @@ def _benchmark(request: HttpRequest, slug: str) -> Benchmark:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     """Who practises and how they do; what is mixed in, and how people do over time."""
     return _page(request, _benchmark(request, slug))
@@ -132,7 +132,7 @@ def _done(
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def excuse(request: HttpRequest, slug: str) -> HttpResponse:
     """Let a newcomer begin real work."""
     benchmark = _benchmark(request, slug)
@@ -147,7 +147,7 @@ def excuse(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def mix_in(request: HttpRequest, slug: str) -> HttpResponse:
     """Mix copies of gold into a batch."""
     benchmark = _benchmark(request, slug)

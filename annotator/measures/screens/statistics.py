@@ -12,18 +12,18 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from annotator.core import rules
-from annotator.core.charts import Bar, Histogram, Look, Stack, bars, histogram, number, percent, rounded
+from annotator.core.charts import Bar, Histogram, Stack, StackLook, bars, histogram, number, percent, rounded
 from annotator.core.models import Benchmark
 from annotator.core.released_labels import CHECKWORTHINESS, IMPORTANCE, NEEDS_EDIT, NOT_APPLICABLE, STANCE
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.screens.spreadsheet import csv_of
 from annotator.core.vocabulary import ClaimType, Factuality, Importance, SentenceType, StanceLabel
 from annotator.measures.queries.statistics import sources_of, statistics_of
-from annotator.measures.statistics.figures import Figures, Rule
+from annotator.measures.statistics.figures import GoldFigures, Rule
 from annotator.measures.statistics.irregular import IRREGULARITIES
 from annotator.measures.statistics.references import OTHER_BENCHMARKS, PAPER, REFERENCES
-from annotator.measures.statistics.report import Report
+from annotator.measures.statistics.report import StatisticsReport
 from annotator.measures.statistics.tables import TABLES, table_of
 
 SENTENCES = ("sentences", "sentence-types", "sentence-importance", "claims")
@@ -31,7 +31,7 @@ CLAIMS = ("evidence-enough", "stances", "needs-edit", "claim-importance", "claim
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """The figures under the source and the rule in the address."""
     benchmark = benchmark_for(request, slug)
@@ -51,7 +51,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def download(request: HttpRequest, slug: str) -> HttpResponse:
     """The data of one chart under the source in the address, as CSV: ``?part=`` names it."""
     benchmark = benchmark_for(request, slug)
@@ -64,10 +64,10 @@ def download(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedFigures:
     """What is looked at: the figures, the rule by which responses are false, and the sources there are to choose."""
 
-    report: Report
+    report: StatisticsReport
     rule: Rule
     sources: list[str]
 
@@ -76,19 +76,19 @@ class Asked:
         return {"source": self.report.source, "rule": "" if self.rule == Rule.PAPER else self.rule.value}
 
 
-def _asked(request: HttpRequest, benchmark: Benchmark) -> Asked:
+def _asked(request: HttpRequest, benchmark: Benchmark) -> AskedFigures:
     """What the address asks for; what is not there to choose is left aside."""
     counted = sources_of(benchmark)
     sources = sorted(each.source for each in counted if each.source)
     source, rule = request.GET.get("source", ""), request.GET.get("rule", "")
     report = statistics_of(benchmark, counted, source if source in sources else "")
-    return Asked(report, Rule(rule) if rule in set(Rule) else Rule.PAPER, sources)
+    return AskedFigures(report, Rule(rule) if rule in set(Rule) else Rule.PAPER, sources)
 
 
 # --- what the page shows --------------------------------------------------------------------------
 
 
-def _figures(report: Report, rule: Rule) -> dict[str, Any]:
+def _figures(report: StatisticsReport, rule: Rule) -> dict[str, Any]:
     figures = report.figures
     return {
         "figures": figures,
@@ -108,7 +108,7 @@ def _figures(report: Report, rule: Rule) -> dict[str, Any]:
     }
 
 
-def _table2(report: Report, rule: Rule) -> list[dict[str, Any]]:
+def _table2(report: StatisticsReport, rule: Rule) -> list[dict[str, Any]]:
     """Sources with their false responses, and all together; nothing where no document says where it is from."""
     rows = []
     for source, collected, gold, *false in table_of(report, "sources")[1:]:
@@ -120,7 +120,7 @@ def _table2(report: Report, rule: Rule) -> list[dict[str, Any]]:
     return [row | {"share": percent(row["false"] / row["gold"]) if row["gold"] else ""} for row in rows]
 
 
-def _settled(figures: Figures) -> str:
+def _settled(figures: GoldFigures) -> str:
     """How often automatic evidence sufficed, in a sentence."""
     enough, not_enough = figures.sufficient[True], figures.sufficient[False]
     asked = enough + not_enough
@@ -132,7 +132,7 @@ def _settled(figures: Figures) -> str:
     )
 
 
-def _revision(figures: Figures) -> list[dict[str, Any]]:
+def _revision(figures: GoldFigures) -> list[dict[str, Any]]:
     rows = []
     for rule in Rule:
         found = figures.revision[rule]
@@ -155,7 +155,7 @@ def _revision(figures: Figures) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class StatisticsChart:
     """One chart with its title, the paper's figure beside it, and either bars or a histogram."""
 
     name: str
@@ -166,60 +166,60 @@ class Chart:
     histogram: Histogram | None = None
 
 
-_IMPORTANCE = {spelling: Look(Importance(word).label) for word, spelling in IMPORTANCE.items()}
+_IMPORTANCE = {spelling: StackLook(Importance(word).label) for word, spelling in IMPORTANCE.items()}
 _STANCE = {
-    STANCE[StanceLabel.COMPLETELY_SUPPORT]: Look("Completely supports", "support", "✓"),
-    STANCE[StanceLabel.PARTIALLY_SUPPORT]: Look("Partially supports", "partial", "◐"),
-    STANCE[StanceLabel.REFUTE]: Look("Refutes", "refute", "✕"),
-    STANCE[StanceLabel.IRRELEVANT]: Look("Irrelevant", "neutral", "–"),
+    STANCE[StanceLabel.COMPLETELY_SUPPORT]: StackLook("Completely supports", "support", "✓"),
+    STANCE[StanceLabel.PARTIALLY_SUPPORT]: StackLook("Partially supports", "partial", "◐"),
+    STANCE[StanceLabel.REFUTE]: StackLook("Refutes", "refute", "✕"),
+    STANCE[StanceLabel.IRRELEVANT]: StackLook("Irrelevant", "neutral", "–"),
 }
 _VERDICT = {
-    NEEDS_EDIT[Factuality.TRUE]: Look("No: it is true", "support", "✓"),
-    NEEDS_EDIT[Factuality.FALSE]: Look("Yes: it is false", "refute", "✕"),
-    NEEDS_EDIT[Factuality.NOT_ENOUGH_EVIDENCE]: Look("Not enough evidence", "partial", "◐"),
+    NEEDS_EDIT[Factuality.TRUE]: StackLook("No: it is true", "support", "✓"),
+    NEEDS_EDIT[Factuality.FALSE]: StackLook("Yes: it is false", "refute", "✕"),
+    NEEDS_EDIT[Factuality.NOT_ENOUGH_EVIDENCE]: StackLook("Not enough evidence", "partial", "◐"),
 }
 _TRUTH = {
-    "false": Look("False", "refute", "✕"),
-    "true": Look("True", "support", "✓"),
-    NOT_APPLICABLE: Look("Without a label", "neutral", "–"),
+    "false": StackLook("False", "refute", "✕"),
+    "true": StackLook("True", "support", "✓"),
+    NOT_APPLICABLE: StackLook("Without a label", "neutral", "–"),
 }
 # By table: what its bars count together, and how its labels are shown.
-_BARS: dict[str, tuple[str, Mapping[str, Look]]] = {
-    "sentence-types": ("sentences", {CHECKWORTHINESS[word]: Look(word.label) for word in SentenceType}),
+_BARS: dict[str, tuple[str, Mapping[str, StackLook]]] = {
+    "sentence-types": ("sentences", {CHECKWORTHINESS[word]: StackLook(word.label) for word in SentenceType}),
     "sentence-importance": ("sentences", _IMPORTANCE),
-    "claim-types": ("claims", {word.value: Look(word.label) for word in ClaimType}),
+    "claim-types": ("claims", {word.value: StackLook(word.label) for word in ClaimType}),
     "claim-importance": ("claims", _IMPORTANCE),
     "evidence-enough": (
         "claims",
         {
-            "yes": Look("Yes"),
-            "no": Look("No: people searched further"),
-            NOT_APPLICABLE: Look("Not asked: the claim is not checked", "waiting"),
+            "yes": StackLook("Yes"),
+            "no": StackLook("No: people searched further"),
+            NOT_APPLICABLE: StackLook("Not asked: the claim is not checked", "waiting"),
         },
     ),
     "stances": ("passages", _STANCE),
-    "needs-edit": ("claims", _VERDICT | {NOT_APPLICABLE: Look("Not asked: the claim is not checked", "waiting")}),
+    "needs-edit": ("claims", _VERDICT | {NOT_APPLICABLE: StackLook("Not asked: the claim is not checked", "waiting")}),
     "unsettled": (
         "claims",
         {
-            NEEDS_EDIT[Factuality.TRUE]: Look("True after a search by hand", "support", "✓"),
-            NEEDS_EDIT[Factuality.FALSE]: Look("False", "refute", "✕"),
-            NEEDS_EDIT[Factuality.NOT_ENOUGH_EVIDENCE]: Look("Still not enough evidence", "partial", "◐"),
+            NEEDS_EDIT[Factuality.TRUE]: StackLook("True after a search by hand", "support", "✓"),
+            NEEDS_EDIT[Factuality.FALSE]: StackLook("False", "refute", "✕"),
+            NEEDS_EDIT[Factuality.NOT_ENOUGH_EVIDENCE]: StackLook("Still not enough evidence", "partial", "◐"),
         },
     ),
 }
 _HISTOGRAMS = {"false-claims": "responses", "sentences": "responses", "claims": "sentences"}
 
 
-def chart_of(report: Report, name: str) -> Chart:
+def chart_of(report: StatisticsReport, name: str) -> StatisticsChart:
     """The chart over one of the tables. Raises KeyError for a table that has none."""
     rows = [(row[0], row[1]) for row in table_of(report, name)[1:]]
     reference = reference_of(name)
     if name in _HISTOGRAMS:
-        return Chart(name, TABLES[name], reference, histogram=histogram(rows, _HISTOGRAMS[name]))
+        return StatisticsChart(name, TABLES[name], reference, histogram=histogram(rows, _HISTOGRAMS[name]))
     thing, looks = _BARS[name]
     whole = sum(number for _, number in rows)
-    return Chart(name, TABLES[name], reference, f"{whole:,} {thing}", _bars(rows, looks))
+    return StatisticsChart(name, TABLES[name], reference, f"{whole:,} {thing}", _bars(rows, looks))
 
 
 def reference_of(name: str) -> str:
@@ -227,7 +227,7 @@ def reference_of(name: str) -> str:
     return f"{PAPER}, {REFERENCES[name]}" if name in REFERENCES else ""
 
 
-def truth_stacks(report: Report) -> dict[str, Stack]:
+def truth_stacks(report: StatisticsReport) -> dict[str, Stack]:
     """Responses that are true and false, by each rule."""
     rows = table_of(report, "factuality")[1:]
     return {
@@ -236,7 +236,7 @@ def truth_stacks(report: Report) -> dict[str, Stack]:
     }
 
 
-def stance_stacks(report: Report) -> list[Stack]:
+def stance_stacks(report: StatisticsReport) -> list[Stack]:
     """Stances where automatic evidence decided the claim, and where it did not (Figure 6)."""
     rows = table_of(report, "stances-by-evidence")[1:]
     titles = {"yes": "Automatic evidence was enough", "no": "Automatic evidence was not enough"}
@@ -247,5 +247,5 @@ def stance_stacks(report: Report) -> list[Stack]:
     return [stack for stack in stacks if stack.number]
 
 
-def _bars(counted: Iterable[tuple[str, int]], looks: Mapping[str, Look]) -> tuple[Bar, ...]:
-    return bars([(looks.get(label, Look("Not answered", "waiting")), number) for label, number in counted])
+def _bars(counted: Iterable[tuple[str, int]], looks: Mapping[str, StackLook]) -> tuple[Bar, ...]:
+    return bars([(looks.get(label, StackLook("Not answered", "waiting")), number) for label, number in counted])

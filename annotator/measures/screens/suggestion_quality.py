@@ -11,16 +11,16 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from annotator.core import rules
-from annotator.core.charts import Span, interval, percent, span
+from annotator.core.charts import ChartSpan, interval, percent, span
 from annotator.core.models import PipelineRun, User
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.vocabulary import Stage
 from annotator.measures.queries.suggestion_quality import kept_quality_of, runs_over_gold
-from annotator.measures.suggestion_quality.accuracy import Figure
-from annotator.measures.suggestion_quality.handling import THINGS, Done, Handled
-from annotator.measures.suggestion_quality.measures import FASTFACT, STEPS, Measure
-from annotator.measures.suggestion_quality.report import Column, Report, people_in
+from annotator.measures.suggestion_quality.accuracy import AccuracyFigure
+from annotator.measures.suggestion_quality.handling import THINGS, Handled, HandledSuggestions
+from annotator.measures.suggestion_quality.measures import FASTFACT, STEPS, QualityMeasure
+from annotator.measures.suggestion_quality.report import QualityReport, StrategyColumn, people_in
 from annotator.suggestions.queries.runs import strategy_label
 
 RUNS_TO_CHOOSE = 12
@@ -29,7 +29,7 @@ OF_PEOPLE = ("sentences", "claims", "claim_type", "stance", "correction")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class QualityCell:
     """A figure of one column: its value, the interval in words, and what it is over."""
 
     value: str
@@ -37,7 +37,7 @@ class Cell:
     items: int
 
     @classmethod
-    def of(cls, figure: Figure | None) -> Cell | None:
+    def of(cls, figure: AccuracyFigure | None) -> QualityCell | None:
         if figure is None:
             return None
         value, _, bounds = interval(figure.estimate).partition(" ")
@@ -45,21 +45,21 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class QualityRow:
     """One measure across the columns, each with its name; ``paper``: the published figure, "" for none."""
 
-    measure: Measure
-    cells: list[tuple[str, Cell | None]]
+    measure: QualityMeasure
+    cells: list[tuple[str, QualityCell | None]]
     paper: str
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class QualityChart:
     """The main measure of a step, a bar for each column. ``paper``: the place of the published figure."""
 
     title: str
     measure: str
-    bars: list[tuple[str, Span]]
+    bars: list[tuple[str, ChartSpan]]
     paper: float | None
     paper_words: str
 
@@ -74,7 +74,7 @@ class Became:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """Strategies side by side; with ``?run=`` (several times) single runs instead."""
     benchmark = benchmark_for(request, slug)
@@ -94,7 +94,10 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         ],
         "charts": _charts(every, names),
         "handled": _handled(every, names),
-        "fastfact": [(each.name, [(done.label, f"{getattr(each, done):.2f}") for done in Done]) for each in FASTFACT],
+        "fastfact": [
+            (each.name, [(done.label, f"{getattr(each, done):.2f}") for done in HandledSuggestions])
+            for each in FASTFACT
+        ],
         "blind": _blind(report, names),
         "runs": [(run, _run_words(run), run in chosen) for run in choosable],
         "chosen": chosen,
@@ -104,7 +107,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "measures/suggestion_quality.html", page_of_benchmark(request, benchmark, "") | context)
 
 
-def _names(columns: Sequence[Column], runs: Sequence[PipelineRun]) -> dict[int, str]:
+def _names(columns: Sequence[StrategyColumn], runs: Sequence[PipelineRun]) -> dict[int, str]:
     """What each column is called, by its identity."""
     by_id = {run.public_id: run for run in runs}
     found = {}
@@ -125,14 +128,14 @@ def _run_words(run: PipelineRun) -> str:
 # --- against the gold -----------------------------------------------------------------------------
 
 
-def _steps(columns: Sequence[Column], names: Mapping[int, str]) -> list[tuple[str, list[Row]]]:
+def _steps(columns: Sequence[StrategyColumn], names: Mapping[int, str]) -> list[tuple[str, list[QualityRow]]]:
     """By step the measures that any column has a figure of."""
     found = []
     for step in STEPS:
         rows = [
-            Row(
+            QualityRow(
                 each,
-                [(names[id(column)], Cell.of(column.figures.get(each.name))) for column in columns],
+                [(names[id(column)], QualityCell.of(column.figures.get(each.name))) for column in columns],
                 "" if each.paper is None else f"{each.paper:.3g}",
             )
             for each in step.measures
@@ -143,7 +146,7 @@ def _steps(columns: Sequence[Column], names: Mapping[int, str]) -> list[tuple[st
     return found
 
 
-def _charts(columns: Sequence[Column], names: Mapping[int, str]) -> list[Chart]:
+def _charts(columns: Sequence[StrategyColumn], names: Mapping[int, str]) -> list[QualityChart]:
     charts = []
     for step in STEPS:
         for measure in step.measures:
@@ -156,7 +159,9 @@ def _charts(columns: Sequence[Column], names: Mapping[int, str]) -> list[Chart]:
                 paper = measure.paper
                 words = "" if paper is None else f", in the paper {paper:.3g}"
                 charts.append(
-                    Chart(step.label, _lowered(measure.label), bars, None if paper is None else 100 * paper, words)
+                    QualityChart(
+                        step.label, _lowered(measure.label), bars, None if paper is None else 100 * paper, words
+                    )
                 )
     return charts
 
@@ -166,15 +171,17 @@ def _lowered(words: str) -> str:
     return words[0].lower() + words[1:]
 
 
-def _blind(report: Report, names: Mapping[int, str]) -> list[tuple[str, list[tuple[str, Cell | None, Cell | None]]]]:
+def _blind(
+    report: QualityReport, names: Mapping[int, str]
+) -> list[tuple[str, list[tuple[str, QualityCell | None, QualityCell | None]]]]:
     """For each column the main measures: where people saw suggestions first, and where they labelled first."""
     found = []
     for column in (*report.columns, *report.learned):
         rows = [
             (
                 f"{step.label}: {_lowered(measure.label)}",
-                Cell.of(column.shown.get(measure.name)),
-                Cell.of(column.blind_first.get(measure.name)),
+                QualityCell.of(column.shown.get(measure.name)),
+                QualityCell.of(column.blind_first.get(measure.name)),
             )
             for step in STEPS
             for measure in step.measures
@@ -188,7 +195,7 @@ def _blind(report: Report, names: Mapping[int, str]) -> list[tuple[str, list[tup
 # --- what became of them --------------------------------------------------------------------------
 
 
-def _handled(columns: Sequence[Column], names: Mapping[int, str]) -> list[dict[str, Any]]:
+def _handled(columns: Sequence[StrategyColumn], names: Mapping[int, str]) -> list[dict[str, Any]]:
     return [
         {
             "name": names[id(each)],
@@ -205,7 +212,7 @@ def _became(handled: Handled) -> list[Became]:
     return [
         Became(
             THINGS[thing],
-            [(done.label, counts[done], f"{counts[done] / works:.2f}") for done in Done],
+            [(done.label, counts[done], f"{counts[done] / works:.2f}") for done in HandledSuggestions],
             works,
         )
         for thing, counts, works in handled.rows()
@@ -215,7 +222,7 @@ def _became(handled: Handled) -> list[Became]:
 _PersonRow = tuple[str, list[tuple[str, str]]]
 
 
-def _people(columns: Sequence[Column], names: Mapping[int, str]) -> list[tuple[str, list[_PersonRow]]]:
+def _people(columns: Sequence[StrategyColumn], names: Mapping[int, str]) -> list[tuple[str, list[_PersonRow]]]:
     """For each column everybody who was shown its suggestions, with the share that they left unchanged."""
     people = {user.pk: str(user) for user in User.objects.filter(pk__in=people_in(columns))}
     found = []

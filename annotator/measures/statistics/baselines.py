@@ -7,25 +7,25 @@ from typing import Any
 
 from annotator.core.labels import claim_is_true
 from annotator.core.vocabulary import ClaimType, Factuality
-from annotator.measures.statistics.figures import Figures
-from pipeline.metrics.classification import Report, classify
+from annotator.measures.statistics.figures import GoldFigures
+from pipeline.metrics.classification import ClassificationReport, classify
 
 PLACES = 3
 TRUE, FALSE = "true", "false"
 
 
-def sentence_majority(figures: Figures) -> dict[str, float] | None:
+def sentence_majority(figures: GoldFigures) -> dict[str, float] | None:
     """Every sentence called checkworthy, where the question is whether it is or not (Table 3, subtask 1)."""
     counted = {"yes": figures.checkworthy_sentences, "no": figures.number_of_sentences - figures.checkworthy_sentences}
     return _macro(_constant(counted, "yes"))
 
 
-def claim_majority(figures: Figures) -> dict[str, float] | None:
+def claim_majority(figures: GoldFigures) -> dict[str, float] | None:
     """Every claim called factual; macro averages over the types that occur (Table 3, subtask 2)."""
     return _macro(_constant(figures.claim_type, ClaimType.FACTUAL))
 
 
-def constant_verdicts(figures: Figures, *, undetermined_as_false: bool) -> dict[str, Any]:
+def constant_verdicts(figures: GoldFigures, *, undetermined_as_false: bool) -> dict[str, Any]:
     """Every checked claim called true, or false (Table 5): ``n``, then precision, recall and F1 of both labels.
 
     Claims without enough evidence are left out or count as false.
@@ -44,12 +44,12 @@ def constant_verdicts(figures: Figures, *, undetermined_as_false: bool) -> dict[
     }
 
 
-def _constant(counted: Any, answer: str) -> Report | None:
+def _constant(counted: Any, answer: str) -> ClassificationReport | None:
     gold = list(Counter(counted).elements())
     return classify(gold, [answer] * len(gold)) if gold else None
 
 
-def _macro(report: Report | None) -> dict[str, float] | None:
+def _macro(report: ClassificationReport | None) -> dict[str, float] | None:
     if report is None:
         return None
     return {
@@ -60,7 +60,7 @@ def _macro(report: Report | None) -> dict[str, float] | None:
     }
 
 
-def _of_labels(report: Report | None) -> dict[str, list[float]] | None:
+def _of_labels(report: ClassificationReport | None) -> dict[str, list[float]] | None:
     if report is None:
         return None
     found = {}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from annotator.core.labels import claim_is_true
 from annotator.core.vocabulary import Labelled, SentenceType
-from annotator.measures.statistics.rows import PASSAGES, ClaimRow, DocumentRow, SentenceRow
+from annotator.measures.statistics.rows import PASSAGES, GoldClaimRow, GoldDocumentRow, GoldSentenceRow
 from pipeline.metrics.text import edit_distance, word_overlap
 
 MANY_FALSE = 5  # "more than five false claims" is told apart (section 3.3)
@@ -48,7 +48,7 @@ class RevisionFigures:
 
 
 @dataclass(slots=True)
-class Figures:
+class GoldFigures:
     """All counts. Labels that do not occur are not in the counters; "" counts what was not answered."""
 
     documents: int = 0
@@ -106,7 +106,7 @@ class Figures:
         """Mean number of whitespace tokens of a response (Table 8)."""
         return self.words / self.documents if self.documents else None
 
-    def add(self, document: DocumentRow) -> None:
+    def add(self, document: GoldDocumentRow) -> None:
         """Counts one more document."""
         claims = document.claims
         false = sum(claim.is_false for claim in claims)
@@ -129,7 +129,7 @@ class Figures:
         for claim in claims:
             self._add_claim(claim)
 
-    def _compare(self, document: DocumentRow, rules: list[Rule]) -> None:
+    def _compare(self, document: GoldDocumentRow, rules: list[Rule]) -> None:
         if not rules:
             return
         distance = edit_distance(document.response, document.revised)
@@ -139,7 +139,7 @@ class Figures:
             self.revision[rule].edit_distance += distance
             self.revision[rule].word_overlap += overlap
 
-    def _add_sentence(self, sentence: SentenceRow) -> None:
+    def _add_sentence(self, sentence: GoldSentenceRow) -> None:
         self.sentence_type[sentence.type] += 1
         self.sentence_importance[sentence.importance] += 1
         self.sentence_truth[sentence.is_true] += 1
@@ -151,7 +151,7 @@ class Figures:
             has_false = any(claim.is_false for claim in sentence.claims)
             self.deleted_undetermined += not has_false and any(claim.is_undetermined for claim in sentence.claims)
 
-    def _add_claim(self, claim: ClaimRow) -> None:
+    def _add_claim(self, claim: GoldClaimRow) -> None:
         self.claim_type[claim.type] += 1
         self.claim_importance[claim.importance] += 1
         if not claim.is_checked:
@@ -163,7 +163,7 @@ class Figures:
             self.factuality_unsettled[claim.factuality] += 1
         self._add_passages(claim)
 
-    def _add_passages(self, claim: ClaimRow) -> None:
+    def _add_passages(self, claim: GoldClaimRow) -> None:
         for label, number in claim.stances.items():
             self.stances[claim.sufficient, label] += number
         self.claims_with_five_stances += sum(claim.stances.values()) == PASSAGES
@@ -172,9 +172,9 @@ class Figures:
         self.sufficient_with_added += claim.sufficient is True and claim.added > 0
 
 
-def count(documents: Iterable[DocumentRow]) -> Figures:
+def count(documents: Iterable[GoldDocumentRow]) -> GoldFigures:
     """The figures of these documents."""
-    figures = Figures()
+    figures = GoldFigures()
     for document in documents:
         figures.add(document)
     return figures

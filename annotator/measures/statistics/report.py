@@ -9,7 +9,7 @@ from typing import Any
 
 from annotator.core.released_labels import CHECKWORTHINESS, IMPORTANCE, NEEDS_EDIT, NOT_APPLICABLE, STANCE
 from annotator.measures.statistics.baselines import claim_majority, constant_verdicts, sentence_majority
-from annotator.measures.statistics.figures import Figures, RevisionFigures, Rule, truths
+from annotator.measures.statistics.figures import GoldFigures, RevisionFigures, Rule, truths
 from annotator.measures.statistics.irregular import IRREGULARITIES
 
 SCORE_PLACES = 3
@@ -30,11 +30,11 @@ class SourceCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class StatisticsReport:
     """Everything that is told. ``retrieved``: passages for checked claims that were found automatically; ``odd``: what
     the database counted of irregularities; ``sources``: those that are counted; ``source``: the filter, "" for none."""
 
-    figures: Figures
+    figures: GoldFigures
     retrieved: int = 0
     odd: Mapping[str, int] = field(default_factory=dict)
     sources: Sequence[SourceCount] = ()
@@ -86,7 +86,7 @@ class Report:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
-def as_json(report: Report, rule: Rule = Rule.PAPER) -> dict[str, Any]:
+def as_json(report: StatisticsReport, rule: Rule = Rule.PAPER) -> dict[str, Any]:
     """The report. Labels are spelled as the released file spells them; ``rule`` says which documents are false."""
     figures = report.figures
     return {
@@ -131,7 +131,7 @@ def as_json(report: Report, rule: Rule = Rule.PAPER) -> dict[str, Any]:
     }
 
 
-def _documents(figures: Figures) -> dict[str, Any]:
+def _documents(figures: GoldFigures) -> dict[str, Any]:
     return {
         "paper_rule": truth_words(figures.truth[Rule.PAPER], "NA"),
         "field_response_factuality": truth_words(figures.truth[Rule.RELEASED], "na"),
@@ -143,7 +143,7 @@ def _documents(figures: Figures) -> dict[str, Any]:
     }
 
 
-def _sentences(figures: Figures) -> dict[str, Any]:
+def _sentences(figures: GoldFigures) -> dict[str, Any]:
     return {
         "type": spelled(figures.sentence_type, CHECKWORTHINESS),
         "importance": spelled(figures.sentence_importance, IMPORTANCE),
@@ -156,7 +156,7 @@ def _sentences(figures: Figures) -> dict[str, Any]:
     }
 
 
-def _claims(figures: Figures) -> dict[str, Any]:
+def _claims(figures: GoldFigures) -> dict[str, Any]:
     return {
         "type": spelled(figures.claim_type, {}),
         "importance": spelled(figures.claim_importance, IMPORTANCE),
@@ -167,7 +167,7 @@ def _claims(figures: Figures) -> dict[str, Any]:
     }
 
 
-def _table2(report: Report) -> list[dict[str, Any]]:
+def _table2(report: StatisticsReport) -> list[dict[str, Any]]:
     """A row a source; none where no document says where it is from."""
     found = []
     for each in report.sources if report.has_sources else ():
@@ -191,7 +191,7 @@ def _revision(found: RevisionFigures) -> dict[str, Any]:
     }
 
 
-def enough(figures: Figures) -> dict[str, int]:
+def enough(figures: GoldFigures) -> dict[str, int]:
     """Could automatic evidence decide the claim (Figure 2)? "NA": a claim that is not checked, or no answer."""
     return _without_zeros(
         {
@@ -202,7 +202,7 @@ def enough(figures: Figures) -> dict[str, int]:
     )
 
 
-def needs_edit(figures: Figures) -> dict[str, int]:
+def needs_edit(figures: GoldFigures) -> dict[str, int]:
     """Does the claim need to be corrected (Figure 2)? "NA": a claim that is not checked, or no verdict."""
     decided = {spelling: figures.factuality[word] for word, spelling in NEEDS_EDIT.items()}
     rest = figures.number_of_claims - sum(decided.values())

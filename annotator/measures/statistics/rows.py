@@ -16,7 +16,7 @@ PASSAGES = 5  # as many as the paper retrieved for each claim
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimRow:
+class GoldClaimRow:
     """One agreed claim. ``sufficient``: could evidence that was found automatically decide it? None: not answered.
 
     ``stances`` counts those on passages that were found automatically, by label; ``added`` the passages that people
@@ -52,13 +52,13 @@ class ClaimRow:
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceRow:
+class GoldSentenceRow:
     """One agreed sentence; ``deleted``: the revision leaves it out."""
 
     type: str
     importance: str = ""
     deleted: bool = False
-    claims: Sequence[ClaimRow] = ()
+    claims: Sequence[GoldClaimRow] = ()
 
     @property
     def is_true(self) -> bool | None:
@@ -66,16 +66,16 @@ class SentenceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentRow:
+class GoldDocumentRow:
     """One gold document with the response as it was and as it was revised."""
 
     source: str = ""
     response: str = ""
     revised: str = ""
-    sentences: Sequence[SentenceRow] = ()
+    sentences: Sequence[GoldSentenceRow] = ()
 
     @property
-    def claims(self) -> list[ClaimRow]:
+    def claims(self) -> list[GoldClaimRow]:
         return [claim for sentence in self.sentences for claim in sentence.claims]
 
     @property

@@ -7,9 +7,9 @@ from typing import Any
 
 from annotator.core.released_labels import CHECKWORTHINESS, IMPORTANCE, NEEDS_EDIT, STANCE
 from annotator.measures.statistics.baselines import claim_majority, constant_verdicts, sentence_majority
-from annotator.measures.statistics.figures import Figures, Rule
+from annotator.measures.statistics.figures import GoldFigures, Rule
 from annotator.measures.statistics.references import OTHER_BENCHMARKS
-from annotator.measures.statistics.report import Report, as_json, enough, needs_edit, spelled, truth_words
+from annotator.measures.statistics.report import StatisticsReport, as_json, enough, needs_edit, spelled, truth_words
 
 Table = list[list[Any]]
 
@@ -37,7 +37,7 @@ TABLES = {
 }
 
 
-def table_of(report: Report, name: str, rule: Rule = Rule.PAPER) -> Table:
+def table_of(report: StatisticsReport, name: str, rule: Rule = Rule.PAPER) -> Table:
     """One of ``TABLES``: its heads, then its rows. Without rows where there is nothing to tell. Raises KeyError."""
     heads, rows = _MADE[name]
     return [heads, *rows(report, rule)]
@@ -59,18 +59,18 @@ def numbered(counted: Mapping[int, int]) -> dict[int, int]:
     return {number: counted.get(number, 0) for number in range(min(counted), max(counted) + 1)} if counted else {}
 
 
-def _sizes(report: Report, rule: Rule) -> Table:
+def _sizes(report: StatisticsReport, rule: Rule) -> Table:
     return [list(pair) for pair in as_json(report, rule)["table1"].items()] if report.gold else []
 
 
-def _factuality(report: Report, rule: Rule) -> Table:
+def _factuality(report: StatisticsReport, rule: Rule) -> Table:
     found = [truth_words(report.figures.truth[each], "NA") for each in (Rule.PAPER, Rule.RELEASED)]
     return (
         [[label, *(each.get(label, 0) for each in found)] for label in ("false", "true", "NA")] if report.gold else []
     )
 
 
-def _sources(report: Report, rule: Rule) -> Table:
+def _sources(report: StatisticsReport, rule: Rule) -> Table:
     rows = []
     for each in report.sources if report.has_sources else ():
         counted = report.figures.sources.get(each.source)
@@ -79,7 +79,7 @@ def _sources(report: Report, rule: Rule) -> Table:
     return rows
 
 
-def _lengths(report: Report, rule: Rule) -> Table:
+def _lengths(report: StatisticsReport, rule: Rule) -> Table:
     figures = report.figures
     if figures.mean_words is None:
         return []
@@ -87,14 +87,14 @@ def _lengths(report: Report, rule: Rule) -> Table:
     return [["this benchmark", "claim", "yes", round(figures.mean_words, 1), figures.documents], *others]
 
 
-def _stances_by_evidence(report: Report, rule: Rule) -> Table:
+def _stances_by_evidence(report: StatisticsReport, rule: Rule) -> Table:
     rows = []
     for answer, sufficient in (("yes", True), ("no", False)):
         rows += [[answer, *row] for row in _counted(spelled(report.stances(sufficient), STANCE))]
     return rows
 
 
-def _revision(report: Report, rule: Rule) -> Table:
+def _revision(report: StatisticsReport, rule: Rule) -> Table:
     rows = []
     for each in Rule:
         found = report.figures.revision[each]
@@ -104,7 +104,7 @@ def _revision(report: Report, rule: Rule) -> Table:
     return rows
 
 
-def _constants(report: Report, rule: Rule) -> Table:
+def _constants(report: StatisticsReport, rule: Rule) -> Table:
     rows: Table = []
     for what, scores in (
         ("sentence: always checkworthy", sentence_majority(report.figures)),
@@ -121,17 +121,17 @@ def _constants(report: Report, rule: Rule) -> Table:
     return rows
 
 
-def _irregular(report: Report, rule: Rule) -> Table:
+def _irregular(report: StatisticsReport, rule: Rule) -> Table:
     return [list(pair) for pair in report.irregular.items()] if report.gold else []
 
 
-def _of_figures(counted: Callable[[Figures], Mapping[Any, int]]) -> Callable[[Report, Rule], Table]:
+def _of_figures(counted: Callable[[GoldFigures], Mapping[Any, int]]) -> Callable[[StatisticsReport, Rule], Table]:
     return lambda report, _: _counted(counted(report.figures))
 
 
 _SHARES = ["number", "share"]
 _by_importance = _of_figures(lambda each: spelled(each.claim_importance, IMPORTANCE))
-_MADE: dict[str, tuple[list[Any], Callable[[Report, Rule], Table]]] = {
+_MADE: dict[str, tuple[list[Any], Callable[[StatisticsReport, Rule], Table]]] = {
     "sizes": (["what", "number"], _sizes),
     "factuality": (["response", *(rule.value for rule in Rule)], _factuality),
     "false-claims": (["false_claims", "responses", "share"], _of_figures(lambda each: numbered(each.false_claims))),

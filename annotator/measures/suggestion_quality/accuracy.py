@@ -9,11 +9,17 @@ from dataclasses import dataclass, field
 from annotator.core.labels import claim_is_checked
 from annotator.core.vocabulary import Factuality, SentenceType, StanceLabel
 from annotator.measures.suggestion_quality.measures import MEASURES
-from annotator.measures.suggestion_quality.rows import ClaimRow, DocumentRow, Maker, SentenceRow, Suggested
+from annotator.measures.suggestion_quality.rows import (
+    ComparedClaim,
+    ComparedDocument,
+    ComparedSentence,
+    Maker,
+    SuggestedLabels,
+)
 from pipeline.metrics.agreement import Estimate, ratio_estimate
 from pipeline.metrics.alignment import align, match_score
 from pipeline.metrics.decomposition import SAME, apart_in_order, pair_sentences, same_cuts
-from pipeline.metrics.labelling import Labelled, labelling
+from pipeline.metrics.labelling import LabelledSpan, labelling
 from pipeline.metrics.text import edit_distance, word_overlap
 
 # Complete and partial support as one: the paper's three labels.
@@ -21,7 +27,7 @@ THREE = {StanceLabel.PARTIALLY_SUPPORT.value: StanceLabel.COMPLETELY_SUPPORT.val
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class AccuracyFigure:
     """A measure with how many items and documents it is over."""
 
     estimate: Estimate
@@ -36,7 +42,7 @@ class Observed:
 
     documents: set[int] = field(default_factory=set)
     shares: dict[str, list[tuple[int, float, float, int]]] = field(default_factory=lambda: defaultdict(list))
-    labels: dict[str, list[Labelled]] = field(default_factory=lambda: defaultdict(list))
+    labels: dict[str, list[LabelledSpan]] = field(default_factory=lambda: defaultdict(list))
 
     def share(self, name: str, document: int, above: float, below: float, items: int | None = None) -> None:
         """``items``: how many things the denominator stands for, if it is not their number."""
@@ -47,7 +53,7 @@ class Observed:
     def label(self, name: str, document: int, gold: str, predicted: str) -> None:
         """Counted where both are given."""
         if gold and predicted:
-            self.labels[name].append(Labelled(document, gold, predicted))
+            self.labels[name].append(LabelledSpan(document, gold, predicted))
             self.documents.add(document)
 
     def texts(self, name: str, document: int, found: str, gold: str) -> None:
@@ -55,20 +61,20 @@ class Observed:
         self.share(f"{name}_edit_distance", document, edit_distance(found.strip(), gold.strip()), 1)
         self.share(f"{name}_word_overlap", document, word_overlap(found, gold), 1)
 
-    def figures(self) -> dict[str, Figure]:
+    def figures(self) -> dict[str, AccuracyFigure]:
         """Every measure that there is anything to be said of, in the order of the steps."""
-        found: dict[str, Figure] = {}
+        found: dict[str, AccuracyFigure] = {}
         for name, rows in self.shares.items():
             estimate = ratio_estimate([(document, above, below) for document, above, below, _ in rows])
             if estimate is not None:
-                found[name] = Figure(estimate, sum(row[3] for row in rows), len({row[0] for row in rows}))
+                found[name] = AccuracyFigure(estimate, sum(row[3] for row in rows), len({row[0] for row in rows}))
         for name, items in self.labels.items():
             scores = labelling(items)
             documents = len({item.cluster for item in items})
             for part in ("accuracy", "precision", "recall", "f1"):
                 estimate = getattr(scores, part)
                 if estimate is not None:
-                    found[f"{name}_{part}"] = Figure(estimate, len(items), documents)
+                    found[f"{name}_{part}"] = AccuracyFigure(estimate, len(items), documents)
         return {name: found[name] for name in MEASURES if name in found}
 
     def confusions(self) -> dict[str, dict[str, dict[str, int]]]:
@@ -76,7 +82,7 @@ class Observed:
         return {name: labelling(items, resamples=0).confusion for name, items in self.labels.items()}
 
 
-def observe(documents: Iterable[DocumentRow], *, threshold: float) -> dict[Maker, Observed]:
+def observe(documents: Iterable[ComparedDocument], *, threshold: float) -> dict[Maker, Observed]:
     """Each maker's suggestions against the gold; learned suggesters as makers of their own, on documents that they did
     not learn from. ``threshold``: from which similarity of words two claims are the same, 0 to 1."""
     found: dict[Maker, Observed] = defaultdict(Observed)
@@ -98,7 +104,7 @@ class _Seen:
 
     found: dict[Maker, Observed]
     maker: Maker
-    document: DocumentRow
+    document: ComparedDocument
 
     @property
     def own(self) -> Observed:
@@ -111,7 +117,7 @@ class _Seen:
         elif (trained, by) not in self.document.barred:
             self.found[Maker(by=by)].label(name, self.document.key, gold, predicted)
 
-    def decomposition(self, found: Sequence[SentenceRow], threshold: float) -> None:
+    def decomposition(self, found: Sequence[ComparedSentence], threshold: float) -> None:
         gold, key = self.document.gold.sentences, self.document.key
         cuts = same_cuts(found, gold)
         self.own.share("cut_precision", key, cuts.matched, cuts.found)
@@ -129,7 +135,7 @@ class _Seen:
             if at is not None:
                 self.sentence(sentence, found[at])
 
-    def sentence(self, gold: SentenceRow, found: SentenceRow) -> None:
+    def sentence(self, gold: ComparedSentence, found: ComparedSentence) -> None:
         key = self.document.key
         if gold.decontext.strip() and found.decontext.strip():
             self.own.texts("decontext", key, found.decontext, gold.decontext)
@@ -147,12 +153,12 @@ class _Seen:
             self.own.share("claim_edit_distance", key, distance, 1)
             self.own.share("claim_word_overlap", key, overlap, 1)
 
-    def claim(self, gold: ClaimRow, found: ClaimRow) -> None:
+    def claim(self, gold: ComparedClaim, found: ComparedClaim) -> None:
         self.label("claim_type", gold.type, found.type, found.by, "claim_type")
         self.label("claim_checked", _checked(gold), _checked(found), found.by, "claim_type")
         self.own.label("claim_importance", self.document.key, gold.importance, found.importance)
 
-    def evidence(self, suggested: Suggested) -> None:
+    def evidence(self, suggested: SuggestedLabels) -> None:
         gold, key = self.document.gold, self.document.key
         helps: dict[int, bool] = {}
         for passage, claim in suggested.passages.items():
@@ -168,14 +174,14 @@ class _Seen:
             if claim in alone and verdict is not None and verdict.sufficient is not None:
                 self.own.share("evidence_sufficed", key, verdict.sufficient, 1)
 
-    def stances(self, suggested: Suggested) -> None:
+    def stances(self, suggested: SuggestedLabels) -> None:
         for passage, found in suggested.stances.items():
             given = self.document.gold.stances.get(passage)
             gold = given.label if given is not None else ""
             self.label("stance_4", gold, found.label, found.by, "stance")
             self.label("stance_3", THREE.get(gold, gold), THREE.get(found.label, found.label), found.by, "stance")
 
-    def verdicts(self, suggested: Suggested) -> None:
+    def verdicts(self, suggested: SuggestedLabels) -> None:
         key = self.document.key
         for claim, found in suggested.verdicts.items():
             gold = self.document.gold.verdicts.get(claim)
@@ -187,7 +193,7 @@ class _Seen:
                 if found.correction is not None:
                     self.own.texts("correction", key, found.correction, gold.revised)
 
-    def revision(self, suggested: Suggested) -> None:
+    def revision(self, suggested: SuggestedLabels) -> None:
         gold, key = self.document.gold.response, self.document.key
         if suggested.answer is None or gold is None:
             return
@@ -200,7 +206,7 @@ class _Seen:
         self.own.texts("untouched", key, self.document.response, gold)
 
 
-def claims_alone(document: DocumentRow, maker: Maker) -> set[int]:
+def claims_alone(document: ComparedDocument, maker: Maker) -> set[int]:
     """The claims for which this maker alone found passages: only there is what people say of automatic evidence said
     of this maker."""
     others = {
@@ -216,7 +222,7 @@ def _yes(sentence_type: str) -> str:
     return sentence_type and ("yes" if sentence_type == SentenceType.CHECKWORTHY else "no")
 
 
-def _checked(claim: ClaimRow) -> str:
+def _checked(claim: ComparedClaim) -> str:
     """Does the claim go on to be checked, as ``Claim.is_checked``?"""
     if not claim.type:
         return ""

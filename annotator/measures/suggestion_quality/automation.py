@@ -10,7 +10,7 @@ from typing import Any
 from annotator.measures.suggestion_quality.handling import Handled, handled
 from annotator.measures.suggestion_quality.influence import Fate, FirstLabel, Influence, fates, influences
 from annotator.measures.suggestion_quality.report import handled_as_json
-from annotator.measures.suggestion_quality.rows import DocumentRow, Maker
+from annotator.measures.suggestion_quality.rows import ComparedDocument, Maker
 from pipeline.metrics.agreement import Estimate, ratio_estimate
 
 
@@ -40,7 +40,9 @@ class Automation:
     sufficed: dict[Maker | None, Sufficed]
 
 
-def automation_of(documents: Sequence[DocumentRow], first_labels: Iterable[FirstLabel], *, gold: int) -> Automation:
+def automation_of(
+    documents: Sequence[ComparedDocument], first_labels: Iterable[FirstLabel], *, gold: int
+) -> Automation:
     """Everything over these gold documents. ``gold``: how many there are in all."""
     labels = list(first_labels)
     agreed: dict[Maker, Handled] = {}
@@ -98,7 +100,7 @@ def _maker(maker: Maker) -> dict[str, str]:
     return {"strategy": maker.strategy, "model": maker.model, "suggester": maker.by}
 
 
-def _sufficed(documents: Iterable[DocumentRow]) -> dict[Maker | None, Sufficed]:
+def _sufficed(documents: Iterable[ComparedDocument]) -> dict[Maker | None, Sufficed]:
     """Where it was asked and answered (Factcheck-Bench, section 3.3: 439 of 661 claims)."""
     answers: dict[Maker | None, list[tuple[int, float, float]]] = {None: []}
     for document in documents:

@@ -13,12 +13,19 @@ from dataclasses import dataclass, field, replace
 
 from annotator.core.vocabulary import Factuality, Labelled, SentenceType, Stage, StanceLabel
 from annotator.measures.suggestion_quality.accuracy import claims_alone
-from annotator.measures.suggestion_quality.rows import ClaimRow, DocumentRow, Maker, SentenceRow, Suggested, Work
+from annotator.measures.suggestion_quality.rows import (
+    ComparedClaim,
+    ComparedDocument,
+    ComparedSentence,
+    Maker,
+    PersonsWork,
+    SuggestedLabels,
+)
 from pipeline.metrics.alignment import align
 from pipeline.metrics.decomposition import SAME, pair_sentences
 
 
-class Done(Labelled):
+class HandledSuggestions(Labelled):
     """FastFact's words for what became of a suggestion."""
 
     REMOVED = "removed", "Removed"
@@ -48,10 +55,10 @@ class Handled:
     """Counts by thing. ``works``: documents (of one person or of the agreed version) in which the thing was there to
     be handled, so that means can be told."""
 
-    counts: dict[str, Counter[Done]] = field(default_factory=lambda: defaultdict(Counter))
+    counts: dict[str, Counter[HandledSuggestions]] = field(default_factory=lambda: defaultdict(Counter))
     works: Counter[str] = field(default_factory=Counter)
 
-    def rows(self) -> list[tuple[str, Counter[Done], int]]:
+    def rows(self) -> list[tuple[str, Counter[HandledSuggestions], int]]:
         """Thing, counts and works, in the order of the steps."""
         return [(thing, self.counts[thing], self.works[thing]) for thing in THINGS if self.works[thing]]
 
@@ -64,7 +71,7 @@ class Handled:
     def unchanged(self, thing: str) -> tuple[int, int]:
         """How many of the suggested things stayed as they were, of how many."""
         counts = self.counts[thing]
-        return counts[Done.UNCHANGED], counts.total() - counts[Done.ADDED]
+        return counts[HandledSuggestions.UNCHANGED], counts.total() - counts[HandledSuggestions.ADDED]
 
 
 @dataclass(slots=True)
@@ -77,7 +84,7 @@ class HandledBy:
     blind_first: Handled = field(default_factory=Handled)
 
 
-def handled(documents: Iterable[DocumentRow]) -> dict[Maker, HandledBy]:
+def handled(documents: Iterable[ComparedDocument]) -> dict[Maker, HandledBy]:
     """What became of each maker's suggestions. Only those count that people were shown, but for blind-first documents.
 
     Labels by a learned suggester count as that suggester's.
@@ -92,7 +99,7 @@ def handled(documents: Iterable[DocumentRow]) -> dict[Maker, HandledBy]:
     return dict(found)
 
 
-def individuals(document: DocumentRow) -> dict[Maker, Handled]:
+def individuals(document: ComparedDocument) -> dict[Maker, Handled]:
     """What became of each maker's suggestions in the work of all people of one document together, whether they saw
     them first or, blind first, afterwards."""
     found: dict[Maker, HandledBy] = defaultdict(HandledBy)
@@ -107,7 +114,7 @@ def individuals(document: DocumentRow) -> dict[Maker, Handled]:
     return together
 
 
-def _with_links(document: DocumentRow) -> Work:
+def _with_links(document: ComparedDocument) -> PersonsWork:
     """The agreed version, which does not name the proposals its edits began as, with the links of the person whose
     text was agreed on."""
     gold = document.gold
@@ -125,10 +132,10 @@ class _Handling:
     """One maker's suggestions for one document, in one work."""
 
     found: dict[Maker, HandledBy]
-    document: DocumentRow
-    work: Work
+    document: ComparedDocument
+    work: PersonsWork
     maker: Maker
-    suggested: Suggested
+    suggested: SuggestedLabels
 
     def into(self, maker: Maker) -> Handled:
         by = self.found[maker]
@@ -136,7 +143,9 @@ class _Handling:
             return by.blind_first
         return by.agreed if self.work.person is None else by.people[self.work.person]
 
-    def add(self, thing: str, done: Mapping[Done, int] | Sequence[Done], *, by: str = "") -> None:
+    def add(
+        self, thing: str, done: Mapping[HandledSuggestions, int] | Sequence[HandledSuggestions], *, by: str = ""
+    ) -> None:
         counts = Counter(done)
         if counts.total():
             handled = self.into(Maker(by=by) if by else self.maker)
@@ -145,10 +154,10 @@ class _Handling:
 
     def labels(self, thing: str, pairs: Iterable[tuple[str, str, str]]) -> None:
         """Labels given beside labels suggested, each with the learned suggester that it is from."""
-        done: dict[str, list[Done]] = defaultdict(list)
+        done: dict[str, list[HandledSuggestions]] = defaultdict(list)
         for given, shown, by in pairs:
             if given and shown:
-                done[by].append(Done.UNCHANGED if given == shown else Done.REVISED)
+                done[by].append(HandledSuggestions.UNCHANGED if given == shown else HandledSuggestions.REVISED)
         for by, each in done.items():
             self.add(thing, each, by=by)
 
@@ -163,7 +172,7 @@ class _Handling:
 
     # --- decompose --------------------------------------------------------------------------------
 
-    def shown(self) -> Sequence[SentenceRow]:
+    def shown(self) -> Sequence[ComparedSentence]:
         """The sentences of the run that the person was shown, if it is this maker's; blind first the newest run's."""
         runs = self.suggested.decompositions
         if self.document.blind_first:
@@ -171,7 +180,7 @@ class _Handling:
         links = {each.suggestion for each in self.work.sentences}
         return next((rows for rows in runs.values() if any(each.key in links for each in rows)), ())
 
-    def decomposition(self, shown: Sequence[SentenceRow]) -> None:
+    def decomposition(self, shown: Sequence[ComparedSentence]) -> None:
         present = self.work.sentences
         pairs = self.paired_sentences(shown)
         self.add("sentences", _became([(mine.text, theirs.text) for mine, theirs in pairs], len(present), len(shown)))
@@ -187,7 +196,7 @@ class _Handling:
         self.labels("claim_type", [(one.type, other.type, other.by) for one, other in claims])
         self.labels("claim_importance", [(one.importance, other.importance, "") for one, other in claims])
 
-    def paired_sentences(self, shown: Sequence[SentenceRow]) -> list[tuple[SentenceRow, SentenceRow]]:
+    def paired_sentences(self, shown: Sequence[ComparedSentence]) -> list[tuple[ComparedSentence, ComparedSentence]]:
         present = self.work.sentences
         if self.document.blind_first:
             places = pair_sentences(present, shown)
@@ -195,7 +204,9 @@ class _Handling:
         by_key = {each.key: each for each in shown}
         return [(mine, by_key[mine.suggestion]) for mine in present if mine.suggestion in by_key]
 
-    def paired_claims(self, mine: Sequence[ClaimRow], theirs: Sequence[ClaimRow]) -> list[tuple[ClaimRow, ClaimRow]]:
+    def paired_claims(
+        self, mine: Sequence[ComparedClaim], theirs: Sequence[ComparedClaim]
+    ) -> list[tuple[ComparedClaim, ComparedClaim]]:
         if self.document.blind_first:
             matches = align([each.text for each in mine], [each.text for each in theirs], threshold=SAME)
             return [(mine[match.first], theirs[match.second]) for match in matches]
@@ -213,7 +224,14 @@ class _Handling:
         alone = claims_alone(self.document, self.maker) if self.work.added else set()
         added = sum(number for claim, number in self.work.added.items() if claim in alone)
         if judged:
-            self.add("evidence", {Done.REMOVED: removed, Done.ADDED: added, Done.UNCHANGED: len(judged) - removed})
+            self.add(
+                "evidence",
+                {
+                    HandledSuggestions.REMOVED: removed,
+                    HandledSuggestions.ADDED: added,
+                    HandledSuggestions.UNCHANGED: len(judged) - removed,
+                },
+            )
 
     def stances(self) -> None:
         pairs = []
@@ -233,13 +251,13 @@ class _Handling:
                 continue
             is_mended = verdict.factuality == Factuality.FALSE and verdict.revised is not None
             if offered.correction is None or offered.correction == verdict.text:
-                done += [Done.ADDED] if is_mended else []
+                done += [HandledSuggestions.ADDED] if is_mended else []
             elif is_mended and verdict.revised == offered.correction:
-                done.append(Done.UNCHANGED)
+                done.append(HandledSuggestions.UNCHANGED)
             elif is_mended and verdict.suggestion == offered.key:
-                done.append(Done.REVISED)
+                done.append(HandledSuggestions.REVISED)
             else:
-                done.append(Done.REMOVED)
+                done.append(HandledSuggestions.REMOVED)
         self.add("correction", done)
 
     def revision(self) -> None:
@@ -247,20 +265,22 @@ class _Handling:
         if answer is None or self.work.response is None or submitted is None or answer.at > submitted:
             return
         if self.work.response in (answer.with_prompt, answer.without_prompt):
-            done = Done.UNCHANGED
+            done = HandledSuggestions.UNCHANGED
         elif self.work.response_from == answer.key:
-            done = Done.REVISED
+            done = HandledSuggestions.REVISED
         else:
-            done = Done.REMOVED
+            done = HandledSuggestions.REMOVED
         self.add("revision", [done])
 
 
-def _became(pairs: Sequence[tuple[str, str]], present: int | None = None, shown: int | None = None) -> dict[Done, int]:
+def _became(
+    pairs: Sequence[tuple[str, str]], present: int | None = None, shown: int | None = None
+) -> dict[HandledSuggestions, int]:
     """Counts of texts beside what they began as; the rest of what was shown is removed, of what is there added."""
     unchanged = sum(mine == theirs for mine, theirs in pairs)
     return {
-        Done.REMOVED: 0 if shown is None else shown - len(pairs),
-        Done.ADDED: 0 if present is None else present - len(pairs),
-        Done.REVISED: len(pairs) - unchanged,
-        Done.UNCHANGED: unchanged,
+        HandledSuggestions.REMOVED: 0 if shown is None else shown - len(pairs),
+        HandledSuggestions.ADDED: 0 if present is None else present - len(pairs),
+        HandledSuggestions.REVISED: len(pairs) - unchanged,
+        HandledSuggestions.UNCHANGED: unchanged,
     }

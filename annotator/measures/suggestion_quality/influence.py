@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotator.core.vocabulary import Labelled
-from annotator.measures.suggestion_quality.handling import Done, individuals
-from annotator.measures.suggestion_quality.rows import DocumentRow, Maker, Work
+from annotator.measures.suggestion_quality.handling import HandledSuggestions, individuals
+from annotator.measures.suggestion_quality.rows import ComparedDocument, Maker, PersonsWork
 from pipeline.metrics.agreement import RESAMPLES, Estimate, sums_estimates
 
 # The things that are labels: the others are texts, which agree by degrees.
@@ -58,7 +58,7 @@ class FirstLabel(NamedTuple):
 
 
 def influences(
-    documents: Iterable[DocumentRow], first_labels: Iterable[FirstLabel] = (), *, resamples: int = RESAMPLES
+    documents: Iterable[ComparedDocument], first_labels: Iterable[FirstLabel] = (), *, resamples: int = RESAMPLES
 ) -> list[Influence]:
     """By maker and field, where there are labels of both kinds. Blind first, the labels are those that people gave
     before they saw the suggestion: what they made of it afterwards is the business of ``fates``."""
@@ -69,7 +69,10 @@ def influences(
         for maker, handled in individuals(replace(document, people=people)).items():
             for thing in LABELS:
                 counts = handled.counts[thing]
-                same, labelled = counts[Done.UNCHANGED], counts[Done.UNCHANGED] + counts[Done.REVISED]
+                same, labelled = (
+                    counts[HandledSuggestions.UNCHANGED],
+                    counts[HandledSuggestions.UNCHANGED] + counts[HandledSuggestions.REVISED],
+                )
                 if labelled:
                     here = (0, 0, same, labelled) if document.blind_first else (same, labelled, 0, 0)
                     rows[maker, thing].append((document.key, here))
@@ -83,7 +86,7 @@ def influences(
     return found
 
 
-def _unaided(work: Work, first: Mapping[tuple[str, int | None, int], str]) -> Work:
+def _unaided(work: PersonsWork, first: Mapping[tuple[str, int | None, int], str]) -> PersonsWork:
     """A person's work with the first labels in place of those that followed them."""
 
     def label(thing: str, row: int, final: str) -> str:

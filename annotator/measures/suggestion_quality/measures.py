@@ -9,7 +9,7 @@ THRESHOLD = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class QualityMeasure:
     """``thing``: what its items are. ``paper``: a published figure. A distance is better the smaller it is; a
     ``detail`` is in the JSON and not on the page; the ``main`` one of a step is drawn."""
 
@@ -26,19 +26,19 @@ class Measure:
 class Step:
     name: str
     label: str
-    measures: tuple[Measure, ...]
+    measures: tuple[QualityMeasure, ...]
 
 
 def _labels(
     name: str, label: str, thing: str, paper: tuple[float, float, float, float] | None = None, *, is_main: bool = False
-) -> tuple[Measure, ...]:
+) -> tuple[QualityMeasure, ...]:
     """The four figures of a field with labels. ``paper``: accuracy, precision, recall and F1."""
     accuracy, precision, recall, f1 = paper or (None, None, None, None)
     return (
-        Measure(f"{name}_accuracy", f"{label}: accuracy", thing, accuracy),
-        Measure(f"{name}_precision", f"{label}: macro precision", thing, precision, is_detail=True),
-        Measure(f"{name}_recall", f"{label}: macro recall", thing, recall, is_detail=True),
-        Measure(f"{name}_f1", f"{label}: macro F1", thing, f1, is_main=is_main),
+        QualityMeasure(f"{name}_accuracy", f"{label}: accuracy", thing, accuracy),
+        QualityMeasure(f"{name}_precision", f"{label}: macro precision", thing, precision, is_detail=True),
+        QualityMeasure(f"{name}_recall", f"{label}: macro recall", thing, recall, is_detail=True),
+        QualityMeasure(f"{name}_f1", f"{label}: macro F1", thing, f1, is_main=is_main),
     )
 
 
@@ -49,30 +49,30 @@ STEPS: tuple[Step, ...] = (
         "sentences",
         "Sentences",
         (
-            Measure("cut_precision", "Cut at the same places: precision", "suggested sentences", is_detail=True),
-            Measure("cut_recall", "Cut at the same places: recall", "gold sentences", is_detail=True),
-            Measure("cut_f1", "Cut at the same places: F1", "gold sentences", is_main=True),
+            QualityMeasure("cut_precision", "Cut at the same places: precision", "suggested sentences", is_detail=True),
+            QualityMeasure("cut_recall", "Cut at the same places: recall", "gold sentences", is_detail=True),
+            QualityMeasure("cut_f1", "Cut at the same places: F1", "gold sentences", is_main=True),
         ),
     ),
     Step(
         "decompose",
         "Claims",
         (
-            Measure("claim_precision", "The same claims: precision", "suggested claims"),
-            Measure("claim_recall", "The same claims: recall", "gold claims"),
-            Measure("claim_f1", "The same claims: F1", "gold claims", is_main=True),
-            Measure("same_number", "As many claims as the gold", "sentences", 211 / 277),
-            Measure("more_claims", "More claims than the gold", "sentences", 48 / 277, is_distance=True),
-            Measure("claim_edit_distance", "Edit distance", "claims", 0.11, is_distance=True),
-            Measure("claim_word_overlap", "Word overlap", "claims", 0.88),
+            QualityMeasure("claim_precision", "The same claims: precision", "suggested claims"),
+            QualityMeasure("claim_recall", "The same claims: recall", "gold claims"),
+            QualityMeasure("claim_f1", "The same claims: F1", "gold claims", is_main=True),
+            QualityMeasure("same_number", "As many claims as the gold", "sentences", 211 / 277),
+            QualityMeasure("more_claims", "More claims than the gold", "sentences", 48 / 277, is_distance=True),
+            QualityMeasure("claim_edit_distance", "Edit distance", "claims", 0.11, is_distance=True),
+            QualityMeasure("claim_word_overlap", "Word overlap", "claims", 0.88),
         ),
     ),
     Step(
         "decontextualise",
         "Stand-alone sentences",
         (
-            Measure("decontext_edit_distance", "Edit distance", "sentences", is_distance=True),
-            Measure("decontext_word_overlap", "Word overlap", "sentences", is_main=True),
+            QualityMeasure("decontext_edit_distance", "Edit distance", "sentences", is_distance=True),
+            QualityMeasure("decontext_word_overlap", "Word overlap", "sentences", is_main=True),
         ),
     ),
     Step(
@@ -99,23 +99,23 @@ STEPS: tuple[Step, ...] = (
         "evidence",
         "Evidence",
         (
-            Measure("evidence_kept", "Passages that are not irrelevant", "passages", is_main=True),
-            Measure("evidence_helps", "Claims with such a passage", "claims"),
-            Measure("evidence_sufficed", "Claims that automatic evidence sufficed for", "claims"),
+            QualityMeasure("evidence_kept", "Passages that are not irrelevant", "passages", is_main=True),
+            QualityMeasure("evidence_helps", "Claims with such a passage", "claims"),
+            QualityMeasure("evidence_sufficed", "Claims that automatic evidence sufficed for", "claims"),
         ),
     ),
     Step(
         "stance",
         "Stance",
         (
-            Measure("stance_4_accuracy", "Four labels: accuracy", "passages", 0.365),
-            Measure("stance_4_precision", "Four labels: macro precision", "passages", is_detail=True),
-            Measure("stance_4_recall", "Four labels: macro recall", "passages", is_detail=True),
-            Measure("stance_4_f1", "Four labels: macro F1", "passages", 0.332, is_main=True),
-            Measure("stance_3_accuracy", "Three labels: accuracy", "passages", 0.567),
-            Measure("stance_3_precision", "Three labels: macro precision", "passages", is_detail=True),
-            Measure("stance_3_recall", "Three labels: macro recall", "passages", is_detail=True),
-            Measure("stance_3_f1", "Three labels: macro F1", "passages", 0.483),
+            QualityMeasure("stance_4_accuracy", "Four labels: accuracy", "passages", 0.365),
+            QualityMeasure("stance_4_precision", "Four labels: macro precision", "passages", is_detail=True),
+            QualityMeasure("stance_4_recall", "Four labels: macro recall", "passages", is_detail=True),
+            QualityMeasure("stance_4_f1", "Four labels: macro F1", "passages", 0.332, is_main=True),
+            QualityMeasure("stance_3_accuracy", "Three labels: accuracy", "passages", 0.567),
+            QualityMeasure("stance_3_precision", "Three labels: macro precision", "passages", is_detail=True),
+            QualityMeasure("stance_3_recall", "Three labels: macro recall", "passages", is_detail=True),
+            QualityMeasure("stance_3_f1", "Three labels: macro F1", "passages", 0.483),
         ),
     ),
     Step("verdict", "Verdict", _labels("factuality", "Factuality", "claims", is_main=True)),
@@ -123,25 +123,29 @@ STEPS: tuple[Step, ...] = (
         "correction",
         "Correction",
         (
-            Measure("correction_offered", "False claims with a correction", "false claims"),
-            Measure("correction_edit_distance", "Edit distance", "corrections", is_distance=True),
-            Measure("correction_word_overlap", "Word overlap", "corrections", is_main=True),
+            QualityMeasure("correction_offered", "False claims with a correction", "false claims"),
+            QualityMeasure("correction_edit_distance", "Edit distance", "corrections", is_distance=True),
+            QualityMeasure("correction_word_overlap", "Word overlap", "corrections", is_main=True),
         ),
     ),
     Step(
         "revision",
         "Revised answer",
         (
-            Measure("revision_edit_distance", "Edit distance", "answers", is_distance=True),
-            Measure("revision_word_overlap", "Word overlap", "answers", is_main=True),
-            Measure("blind_revision_edit_distance", "Without the question: edit distance", "answers", is_distance=True),
-            Measure("blind_revision_word_overlap", "Without the question: word overlap", "answers"),
-            Measure("untouched_edit_distance", "The answer left as it was: edit distance", "answers", is_distance=True),
-            Measure("untouched_word_overlap", "The answer left as it was: word overlap", "answers"),
+            QualityMeasure("revision_edit_distance", "Edit distance", "answers", is_distance=True),
+            QualityMeasure("revision_word_overlap", "Word overlap", "answers", is_main=True),
+            QualityMeasure(
+                "blind_revision_edit_distance", "Without the question: edit distance", "answers", is_distance=True
+            ),
+            QualityMeasure("blind_revision_word_overlap", "Without the question: word overlap", "answers"),
+            QualityMeasure(
+                "untouched_edit_distance", "The answer left as it was: edit distance", "answers", is_distance=True
+            ),
+            QualityMeasure("untouched_word_overlap", "The answer left as it was: word overlap", "answers"),
         ),
     ),
 )
-MEASURES: dict[str, Measure] = {measure.name: measure for step in STEPS for measure in step.measures}
+MEASURES: dict[str, QualityMeasure] = {measure.name: measure for step in STEPS for measure in step.measures}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,28 +6,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotator.measures.suggestion_quality.accuracy import Figure, observe
-from annotator.measures.suggestion_quality.handling import Done, Handled, HandledBy, handled
+from annotator.measures.suggestion_quality.accuracy import AccuracyFigure, observe
+from annotator.measures.suggestion_quality.handling import Handled, HandledBy, HandledSuggestions, handled
 from annotator.measures.suggestion_quality.measures import FASTFACT, MEASURES, STEPS, THRESHOLD
-from annotator.measures.suggestion_quality.rows import DocumentRow, Maker
+from annotator.measures.suggestion_quality.rows import ComparedDocument, Maker
 
 
 @dataclass(slots=True)
-class Column:
+class StrategyColumn:
     """One maker. ``figures``: against all gold; ``shown`` and ``blind_first``: against gold that people made after they
     had seen suggestions, and before; both empty unless there are both."""
 
     maker: Maker
     documents: int = 0
-    figures: dict[str, Figure] = field(default_factory=dict)
+    figures: dict[str, AccuracyFigure] = field(default_factory=dict)
     confusions: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
-    shown: dict[str, Figure] = field(default_factory=dict)
-    blind_first: dict[str, Figure] = field(default_factory=dict)
+    shown: dict[str, AccuracyFigure] = field(default_factory=dict)
+    blind_first: dict[str, AccuracyFigure] = field(default_factory=dict)
     handled: HandledBy = field(default_factory=HandledBy)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class QualityReport:
     """``documents``: gold documents that were read, of ``gold`` that there are; ``blind_first`` of those read.
     ``columns``: strategies (or single runs); ``learned``: suggesters that learned from this benchmark's gold."""
 
@@ -35,16 +35,16 @@ class Report:
     documents: int
     blind_first: int
     threshold: float
-    columns: list[Column]
-    learned: list[Column]
+    columns: list[StrategyColumn]
+    learned: list[StrategyColumn]
 
 
-def report_of(documents: Sequence[DocumentRow], *, gold: int, threshold: float = THRESHOLD) -> Report:
+def report_of(documents: Sequence[ComparedDocument], *, gold: int, threshold: float = THRESHOLD) -> QualityReport:
     """The figures over these gold documents."""
-    columns: dict[Maker, Column] = {}
+    columns: dict[Maker, StrategyColumn] = {}
 
-    def column(maker: Maker) -> Column:
-        return columns.setdefault(maker, Column(maker))
+    def column(maker: Maker) -> StrategyColumn:
+        return columns.setdefault(maker, StrategyColumn(maker))
 
     for maker, seen in observe(documents, threshold=threshold).items():
         column(maker).documents = len(seen.documents)
@@ -59,7 +59,7 @@ def report_of(documents: Sequence[DocumentRow], *, gold: int, threshold: float =
     for maker, became in handled(documents).items():
         column(maker).handled = became
     told = sorted(each for each in columns if columns[each].figures)
-    return Report(
+    return QualityReport(
         gold=gold,
         documents=len(documents),
         blind_first=len(blind),
@@ -72,7 +72,7 @@ def report_of(documents: Sequence[DocumentRow], *, gold: int, threshold: float =
 # --- as JSON --------------------------------------------------------------------------------------
 
 
-def as_json(report: Report, people: Mapping[int, str]) -> dict[str, Any]:
+def as_json(report: QualityReport, people: Mapping[int, str]) -> dict[str, Any]:
     """Everything. ``people``: names by primary key; who is not among them is left out."""
     return {
         "gold": report.gold,
@@ -92,13 +92,14 @@ def as_json(report: Report, people: Mapping[int, str]) -> dict[str, Any]:
         "published": {
             "factcheck_bench": {name: each.paper for name, each in MEASURES.items() if each.paper is not None},
             "fastfact": [
-                {"name": each.name, **{done.value: getattr(each, done) for done in Done}} for each in FASTFACT
+                {"name": each.name, **{done.value: getattr(each, done) for done in HandledSuggestions}}
+                for each in FASTFACT
             ],
         },
     }
 
 
-def _column(column: Column, people: Mapping[int, str]) -> dict[str, Any]:
+def _column(column: StrategyColumn, people: Mapping[int, str]) -> dict[str, Any]:
     became = column.handled
     return {
         "documents": column.documents,
@@ -114,7 +115,7 @@ def _column(column: Column, people: Mapping[int, str]) -> dict[str, Any]:
     }
 
 
-def _by_step(figures: Mapping[str, Figure]) -> dict[str, dict[str, Any]]:
+def _by_step(figures: Mapping[str, AccuracyFigure]) -> dict[str, dict[str, Any]]:
     found = {step.name: {each.name: figures.get(each.name) for each in step.measures} for step in STEPS}
     return {
         step: {name: _figure(each) for name, each in measures.items() if each is not None}
@@ -123,7 +124,7 @@ def _by_step(figures: Mapping[str, Figure]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _figure(figure: Figure) -> dict[str, Any]:
+def _figure(figure: AccuracyFigure) -> dict[str, Any]:
     estimate = figure.estimate
     return {
         "value": estimate.value,
@@ -137,11 +138,11 @@ def _figure(figure: Figure) -> dict[str, Any]:
 def handled_as_json(handled: Handled) -> dict[str, dict[str, int]]:
     """By thing the counts, and over how many documents they are."""
     return {
-        thing: {**{done.value: counts[done] for done in Done}, "documents": works}
+        thing: {**{done.value: counts[done] for done in HandledSuggestions}, "documents": works}
         for thing, counts, works in handled.rows()
     }
 
 
-def people_in(columns: Iterable[Column]) -> set[int]:
+def people_in(columns: Iterable[StrategyColumn]) -> set[int]:
     """Everybody whose work is counted (primary keys)."""
     return {person for each in columns for person in each.handled.people}

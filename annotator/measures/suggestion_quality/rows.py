@@ -19,7 +19,7 @@ class Maker(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimRow:
+class ComparedClaim:
     """A claim, suggested or decided. ``suggestion``: the primary key of the suggestion it came from; ``by``: the
     learned suggester that gave a suggested claim its type, "" for the strategy itself."""
 
@@ -33,7 +33,7 @@ class ClaimRow:
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceRow:
+class ComparedSentence:
     """A sentence, suggested or decided, with its claims in order."""
 
     key: int
@@ -43,7 +43,7 @@ class SentenceRow:
     decontext: str
     type: str
     importance: str
-    claims: tuple[ClaimRow, ...]
+    claims: tuple[ComparedClaim, ...]
     suggestion: int | None = None
     by: str = ""
 
@@ -69,12 +69,12 @@ class VerdictRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class PersonsWork:
     """The agreed version of a document, or one person's. What a person has not submitted is empty. ``added``: passages
     that people added, by claim; ``submitted``: by stage."""
 
     person: int | None = None
-    sentences: Sequence[SentenceRow] = ()
+    sentences: Sequence[ComparedSentence] = ()
     stances: Mapping[int, StanceRow] = field(default_factory=dict)
     added: Mapping[int, int] = field(default_factory=dict)
     verdicts: Mapping[int, VerdictRow] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class SuggestedStance:
 
 
 @dataclass(frozen=True, slots=True)
-class SuggestedVerdict:
+class ComparedVerdict:
     """``correction``: the mended claim, "" to delete it, None where none was offered. ``at``: when its run began."""
 
     key: int
@@ -109,26 +109,26 @@ class SuggestedAnswer:
 
 
 @dataclass(slots=True)
-class Suggested:
+class SuggestedLabels:
     """What one maker suggested for one document. ``decompositions``: by run (primary key), the newest counts against
     the gold. Of passages, stances and verdicts the newest of each passage and claim. ``passages``: claim by passage."""
 
-    decompositions: dict[int, list[SentenceRow]] = field(default_factory=dict)
+    decompositions: dict[int, list[ComparedSentence]] = field(default_factory=dict)
     passages: dict[int, int] = field(default_factory=dict)
     stances: dict[int, SuggestedStance] = field(default_factory=dict)
-    verdicts: dict[int, SuggestedVerdict] = field(default_factory=dict)
+    verdicts: dict[int, ComparedVerdict] = field(default_factory=dict)
     answer: SuggestedAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentRow:
+class ComparedDocument:
     """One gold document. ``barred``: learned suggesters that were trained on it, as (field, name): they are not
     scored on it."""
 
     key: int
     response: str
     blind_first: bool
-    gold: Work
-    people: tuple[Work, ...]
-    suggested: Mapping[Maker, Suggested]
+    gold: PersonsWork
+    people: tuple[PersonsWork, ...]
+    suggested: Mapping[Maker, SuggestedLabels]
     barred: frozenset[tuple[str, str]] = frozenset()

@@ -28,7 +28,7 @@ from annotator.stages.actions.next_stage import open_next_stage
 from annotator.stages.comparison.comparison import ABSENT, FieldRow, same_text
 from annotator.stages.comparison.decomposition import Decompositions
 from annotator.stages.comparison.tally import tally_of
-from annotator.stages.queries.adjudication import Board, board_of, compare
+from annotator.stages.queries.adjudication import AdjudicationBoard, board_of, compare
 
 LONGEST_COMMENT = 4000
 
@@ -55,7 +55,7 @@ def begin(document: Document, stage: Stage, *, by: User) -> Annotation:
     return version
 
 
-def _drop_fallen_decisions(board: Board) -> None:
+def _drop_fallen_decisions(board: AdjudicationBoard) -> None:
     """Decisions of the round before on which the work has changed since are open again, for everybody."""
     for row in (row for item in board.comparison.items for row in item.fields):
         if row.decision is not None and row.decision.is_settled and not row.is_decided:
@@ -64,7 +64,7 @@ def _drop_fallen_decisions(board: Board) -> None:
             row.decision.save(update_fields=["is_settled", "is_final", "version"])
 
 
-def _ask_about_ties(board: Board, by: User) -> None:
+def _ask_about_ties(board: AdjudicationBoard, by: User) -> None:
     """Rows without a majority wait for the third rater, without anybody asking."""
     asked = {question.key for question in board.questions if question.answered_at is None}
     tied = [row for row in board.comparison.rows if row.tied and row.is_open and row.key not in asked]
@@ -78,7 +78,7 @@ def _ask_about_ties(board: Board, by: User) -> None:
     )
 
 
-def _begin(document: Document, stage: Stage, by: User, name: str) -> tuple[Board, Action]:
+def _begin(document: Document, stage: Stage, by: User, name: str) -> tuple[AdjudicationBoard, Action]:
     """The board under the document's lock, and the action. Inside the caller's transaction."""
     document = lock_document(document.pk)
     stages_rules.check_consolidate(by, document, stage)
@@ -99,7 +99,7 @@ def decide(
     value: Any = ABSENT,
     reason: str = "",
     seen: int = 0,
-) -> Board:
+) -> AdjudicationBoard:
     """Settle one difference: take over the value of person ``choice``, or set a new ``value``. ``seen`` is the version
     of the decision that the sender saw, 0 for none.
 
@@ -141,14 +141,14 @@ def decide(
         return _as_it_stands(board, by)
 
 
-def _as_it_stands(board: Board, by: User) -> Board:
+def _as_it_stands(board: AdjudicationBoard, by: User) -> AdjudicationBoard:
     """The board read anew after a change, which may have brought up ties that were not asked before."""
     board = board_of(board.document, board.stage)
     _ask_about_ties(board, by)
     return board
 
 
-def take_decision_back(document: Document, stage: Stage, key: str, *, by: User) -> Board:
+def take_decision_back(document: Document, stage: Stage, key: str, *, by: User) -> AdjudicationBoard:
     """Open a difference again that was settled. Signatures go with it."""
     with transaction.atomic():
         board, action = _begin(document, stage, by, "decide")
@@ -163,7 +163,7 @@ def take_decision_back(document: Document, stage: Stage, key: str, *, by: User) 
         return _as_it_stands(board, by)
 
 
-def _row(board: Board, key: str) -> FieldRow:
+def _row(board: AdjudicationBoard, key: str) -> FieldRow:
     row = board.comparison.find(key)
     if row is None:
         raise BadValueError("This row is not part of the comparison any more. Load the page again.")
@@ -205,7 +205,7 @@ def _reason_word(reason: str) -> str:
     return reason
 
 
-def comment(document: Document, stage: Stage, key: str, text: str, *, by: User) -> Board:
+def comment(document: Document, stage: Stage, key: str, text: str, *, by: User) -> AdjudicationBoard:
     """Add a line to the thread of a row (or, with a blank key, of the stage). The others are told."""
     text = clean_text(text, LONGEST_COMMENT).strip()
     if not text:
@@ -222,7 +222,7 @@ def comment(document: Document, stage: Stage, key: str, text: str, *, by: User) 
         return board_of(board.document, stage)
 
 
-def ask_third_rater(document: Document, stage: Stage, key: str, text: str, *, by: User) -> Board:
+def ask_third_rater(document: Document, stage: Stage, key: str, text: str, *, by: User) -> AdjudicationBoard:
     """Ask the third rater about one row, or with a blank key to settle the whole stage. Asking twice is harmless."""
     with transaction.atomic():
         board, action = _begin(document, stage, by, "ask")
@@ -252,7 +252,7 @@ def ask_third_rater(document: Document, stage: Stage, key: str, text: str, *, by
         return board_of(board.document, stage)
 
 
-def _answer(board: Board, questions: list[Question], by: User) -> None:
+def _answer(board: AdjudicationBoard, questions: list[Question], by: User) -> None:
     """The third rater has settled what was asked."""
     for question in questions:
         question.answered_at, question.answered_by = timezone.now(), by
@@ -268,7 +268,7 @@ def _answer(board: Board, questions: list[Question], by: User) -> None:
         )
 
 
-def answer(document: Document, stage: Stage, question: Question, text: str, *, by: User) -> Board:
+def answer(document: Document, stage: Stage, question: Question, text: str, *, by: User) -> AdjudicationBoard:
     """The third rater answers a question with a comment, where that is all that was needed: both, or neither."""
     with transaction.atomic():
         comment(document, stage, question.key, text, by=by)
@@ -311,7 +311,7 @@ def sign(document: Document, stage: Stage, *, by: User) -> Document:
         return document
 
 
-def _check_has_claims(board: Board) -> None:
+def _check_has_claims(board: AdjudicationBoard) -> None:
     empty = board.comparison.without_claims if isinstance(board.comparison, Decompositions) else []
     if empty:
         raise BadValueError(
@@ -320,7 +320,7 @@ def _check_has_claims(board: Board) -> None:
         )
 
 
-def _tell_third_rater_to_sign(board: Board, by: User) -> None:
+def _tell_third_rater_to_sign(board: AdjudicationBoard, by: User) -> None:
     """Partners have all signed, and the protocol asks the third rater too."""
     if not board.third_rater_signs or board.was_asked or board.waits_for != board.third_raters[:1]:
         return
@@ -342,7 +342,7 @@ def close_what_waits_for_nobody(benchmark: Benchmark, *, by: User) -> None:
             action.write()
 
 
-def _close(board: Board, action: Action, by: User) -> None:
+def _close(board: AdjudicationBoard, action: Action, by: User) -> None:
     """Write the agreed version and open the next stage."""
     document, stage = board.document, board.stage
     before = changed_sentences.bases(document)
@@ -354,7 +354,7 @@ def _close(board: Board, action: Action, by: User) -> None:
     _tell_others(board, NoticeKind.AGREED, f"{stage.label} of {document} is agreed.", by)
 
 
-def take_signature_back(document: Document, stage: Stage, *, by: User) -> Board:
+def take_signature_back(document: Document, stage: Stage, *, by: User) -> AdjudicationBoard:
     """Think again before the stage is closed."""
     with transaction.atomic():
         board, action = _begin(document, stage, by, "unsign")
@@ -364,7 +364,7 @@ def take_signature_back(document: Document, stage: Stage, *, by: User) -> Board:
         return board_of(board.document, stage)
 
 
-def _take_signatures_away(board: Board) -> None:
+def _take_signatures_away(board: AdjudicationBoard) -> None:
     """What was signed is not what stands any more."""
     SignOff.objects.filter(annotation=board.version).delete()
 
@@ -387,11 +387,11 @@ def discard_together(document: Document, stage: Stage, reason: str, *, by: User)
         _tell_others(board, NoticeKind.DISCARDED, f"{board.document} was discarded: {reason}", by)
 
 
-def _tell_third_raters(board: Board, text: str, by: User) -> None:
+def _tell_third_raters(board: AdjudicationBoard, text: str, by: User) -> None:
     tell(board.third_raters, NoticeKind.QUESTION, text, document=board.document, stage=board.stage, by=by)
 
 
-def _tell_others(board: Board, kind: NoticeKind, text: str, by: User) -> None:
+def _tell_others(board: AdjudicationBoard, kind: NoticeKind, text: str, by: User) -> None:
     people = [row.person for row in board.people if row.person]
     if board.open_questions or board.third_rater_signs:
         people += board.third_raters

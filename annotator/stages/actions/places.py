@@ -25,7 +25,7 @@ from annotator.stages.actions.adjudicate import begin
 from annotator.stages.actions.documents import said_reason
 from annotator.stages.queries.agreed import agreed
 
-MOST_DAYS = 3650
+MAX_DAYS = 3650
 
 
 def take_back(annotation: Annotation, *, by: User, reason: str) -> None:
@@ -67,8 +67,8 @@ def take_back_idle(benchmark: Benchmark, *, days: int, by: User, person: User | 
     Work that cannot go on now, because an earlier stage was reopened or suggestions are on the way, is not idle.
     Raises NotAllowedError by the rules, BadValueError for days that are no number of days.
     """
-    if not 1 <= days <= MOST_DAYS:
-        raise BadValueError(f"Say after how many days without work it is taken back: 1 to {MOST_DAYS:,}.")
+    if not 1 <= days <= MAX_DAYS:
+        raise BadValueError(f"Say after how many days without work it is taken back: 1 to {MAX_DAYS:,}.")
     rules.check_manage(by, benchmark)
     idle = idle_work(benchmark, since=timezone.now() - dt.timedelta(days=days))
     if person is not None:

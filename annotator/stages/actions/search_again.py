@@ -11,7 +11,7 @@ from annotator.core.actions.recorder import for_annotation
 from annotator.core.models import Annotation, Claim, PipelineRun, RunItem, User
 from annotator.core.vocabulary import OPEN_STATES, Stage
 from annotator.stages import rules as stages_rules
-from annotator.suggestions.actions.plans import Wish, choice_of, frozen_plan
+from annotator.suggestions.actions.plans import RunRequest, choice_of, frozen_plan
 from annotator.suggestions.actions.runs import ADVANCE_RUN
 from annotator.suggestions.queries.services import can_search
 
@@ -35,7 +35,7 @@ def search_again(annotation: Annotation, claim: Claim, query: str, *, by: User) 
         if choice is None or not can_search(has_corpus=benchmark.corpus_id is not None):
             raise BadValueError("This benchmark has no corpus to search in: add what you find elsewhere by hand.")
         own = {"claims": [claim.pk], "query": query, "again": True, "annotation": annotation.pk}
-        plan = frozen_plan(benchmark, choice, Wish(extra=own))
+        plan = frozen_plan(benchmark, choice, RunRequest(extra=own))
         under_way = PipelineRun.objects.filter(
             items__document=annotation.document_id, plan__annotation=annotation.pk, state__in=OPEN_STATES
         )

@@ -21,7 +21,7 @@ from annotator.stages import rules
 from annotator.stages.actions import adjudicate as actions
 from annotator.stages.api.documents import DocumentAnswer, DocumentSerializer
 from annotator.stages.comparison.comparison import ABSENT, FieldRow
-from annotator.stages.queries.adjudication import Board, board_of
+from annotator.stages.queries.adjudication import AdjudicationBoard, board_of
 
 TAG = "consolidation"
 
@@ -164,7 +164,7 @@ class BoardAnswer(ApiView):
         rules.check_consolidate(self.person, document, chosen)
         return document, chosen
 
-    def shown(self, board: Board, status: int = 200) -> Response:
+    def shown(self, board: AdjudicationBoard, status: int = 200) -> Response:
         document, comparison = board.document, board.comparison
         found = {
             "document": document.public_id,

@@ -16,7 +16,7 @@ from annotator.core.vocabulary import (
     Removal,
     Stage,
 )
-from annotator.integrations.api.fields import ActiveInput, AtInput, RecordSerializer, declared, text, word
+from annotator.integrations.api.fields import ActiveInput, AtInput, RecordBaseSerializer, declared, text, word
 from annotator.integrations.api.schema import operation
 from annotator.stages.actions import decompose as actions
 from annotator.stages.api.stages import AnnotationQuery, AnnotationSerializer, MissingSerializer, StageView, can_edit
@@ -34,7 +34,7 @@ class ClaimSuggestionSerializer(declared("claim", suggested=True)):  # type: ign
     """What the pipeline proposes."""
 
 
-class ClaimSerializer(RecordSerializer, declared("claim")):  # type: ignore[misc]
+class ClaimSerializer(RecordBaseSerializer, declared("claim")):  # type: ignore[misc]
     """An atomic statement. Removed ones stay, with the reason."""
 
     removed = word(Removal, may_be_blank=True)
@@ -42,7 +42,7 @@ class ClaimSerializer(RecordSerializer, declared("claim")):  # type: ignore[misc
     suggestion = ClaimSuggestionSerializer(allow_null=True)
 
 
-class PlacedSerializer(RecordSerializer):
+class PlacedSerializer(RecordBaseSerializer):
     """A piece of the response."""
 
     text = serializers.CharField()

@@ -12,12 +12,12 @@ from rest_framework.response import Response
 
 from annotator.core import rules
 from annotator.core.models import Annotation, Document
-from annotator.core.queries.documents import Filter, page_of, prefilling_of, shelf_for
+from annotator.core.queries.documents import DocumentFilter, page_of, prefilling_of, shelf_for
 from annotator.core.queries.history import lines_of, visible_activities
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, FlagReason, Phase, Scope, Stage
 from annotator.integrations.api.base import ApiView, versioned
 from annotator.integrations.api.fields import Input, PersonSerializer, ReasonInput, text, word
-from annotator.integrations.api.paging import DocumentPages, PageInput, Pages, paged
+from annotator.integrations.api.paging import CursorPages, DocumentPages, PageInput, paged
 from annotator.integrations.api.schema import operation
 from annotator.stages.actions import documents as actions
 from annotator.stages.actions.places import close_extra_places, reopen_annotation, take_back
@@ -68,7 +68,7 @@ class DocumentsView(ApiView):
         """The documents that you find in the benchmark, in the order of their import."""
         benchmark, asked = self.benchmark(slug), self.asked(DocumentsQuery)
         can_manage = rules.can_manage(self.person, benchmark)
-        narrowed = Filter(
+        narrowed = DocumentFilter(
             **{name: asked[name] for name in ("stage", "phase", "source", "model", "search", "flagged")},
             twins=asked["copies"] and can_manage,
         )
@@ -249,7 +249,7 @@ class PlaceAnswer(DocumentAnswer):
         return get_object_or_404(rows, public_id=annotation_id, kind=AnnotationKind.INDIVIDUAL)
 
 
-class TakeBackView(PlaceAnswer):
+class PlaceTakeBackView(PlaceAnswer):
     @operation("place_take_back", "Take open work back", TAG, body=ReasonInput)
     def post(self, request: Request, public_id: str, annotation_id: str) -> Response:
         """The place is free; what was done is kept."""
@@ -296,6 +296,6 @@ class HistoryView(ApiView):
         self.asked(PageInput)
         document: Document = self.document(public_id)
         annotations = list(document.annotations.select_related("person"))
-        pages = Pages()
+        pages = CursorPages()
         rows = pages.cut(visible_activities(document, self.person, annotations), request, self)
         return pages.answer(HistoryLineSerializer(lines_of(rows), many=True).data)

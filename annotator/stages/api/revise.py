@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Annotation, RevisionSuggestion, SentenceRevision
 from annotator.core.vocabulary import Factuality, Stage
-from annotator.integrations.api.fields import ActiveInput, RecordSerializer, declared, word
+from annotator.integrations.api.fields import ActiveInput, RecordBaseSerializer, declared, word
 from annotator.integrations.api.schema import operation
 from annotator.stages.actions import revise as actions
 from annotator.stages.actions import saving
@@ -24,7 +24,7 @@ from annotator.stages.queries.revision import answer_of, statements_of
 TAG = "revise"
 
 
-class ClaimRevisionSerializer(RecordSerializer, declared("claim-revision")):  # type: ignore[misc]
+class ClaimRevisionSerializer(RecordBaseSerializer, declared("claim-revision")):  # type: ignore[misc]
     """What happens to a claim for which there is not enough evidence."""
 
 
@@ -38,7 +38,7 @@ class StatementClaimSerializer(serializers.Serializer):
     revision = ClaimRevisionSerializer(allow_null=True)
 
 
-class SentenceRevisionSerializer(RecordSerializer, declared("sentence-revision")):  # type: ignore[misc]
+class SentenceRevisionSerializer(RecordBaseSerializer, declared("sentence-revision")):  # type: ignore[misc]
     """The revised sentence; a deleted one keeps its text."""
 
 

@@ -12,7 +12,15 @@ from rest_framework.response import Response
 from annotator.core.fields import columns_of
 from annotator.core.models import Annotation, Evidence, Verdict, VerdictSuggestion
 from annotator.core.vocabulary import EditKind, Factuality, Stage
-from annotator.integrations.api.fields import ActiveInput, Input, ReasonInput, RecordSerializer, declared, text, word
+from annotator.integrations.api.fields import (
+    ActiveInput,
+    Input,
+    ReasonInput,
+    RecordBaseSerializer,
+    declared,
+    text,
+    word,
+)
 from annotator.integrations.api.schema import operation
 from annotator.stages.actions import documents, search_again
 from annotator.stages.actions import verify as actions
@@ -24,11 +32,11 @@ from annotator.stages.queries.verification import ClaimWork, claims_to_verify, l
 TAG = "verify"
 
 
-class StanceSerializer(RecordSerializer, declared("stance")):  # type: ignore[misc]
+class StanceSerializer(RecordBaseSerializer, declared("stance")):  # type: ignore[misc]
     """What the annotation says of a passage."""
 
 
-class EvidenceSerializer(RecordSerializer):
+class EvidenceSerializer(RecordBaseSerializer):
     """A passage with its source. ``is_own``: added by this person."""
 
     number = serializers.IntegerField()
@@ -55,7 +63,7 @@ class EditSerializer(serializers.Serializer):
     replacement = serializers.CharField()
 
 
-class VerdictSerializer(RecordSerializer, declared("verdict")):  # type: ignore[misc]
+class VerdictSerializer(RecordBaseSerializer, declared("verdict")):  # type: ignore[misc]
     """The verdict on a claim, the edit that mends it and the passages that it rests on."""
 
     edits = EditSerializer(many=True)

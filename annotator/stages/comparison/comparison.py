@@ -19,14 +19,14 @@ from annotator.core.models.base import Record
 from annotator.core.vocabulary import Labelled, Origin
 
 
-class _Absent:
+class _NoAnswer:
     """The person says nothing here: the row is not in their version, or the question did not come up for them."""
 
     def __repr__(self) -> str:
         return "ABSENT"
 
 
-ABSENT: Final = _Absent()
+ABSENT: Final = _NoAnswer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class FieldRow:
 
 
 @dataclass(slots=True)
-class Item:
+class ComparedItem:
     """One thing that people looked at: a sentence, a claim, a passage, a rewrite. ``texts``: what each person has there
     (empty: no such thing). ``kind`` is the record's kind ("sentence", "claim", "evidence", "verdict", …)."""
 
@@ -151,7 +151,7 @@ class Comparison:
     """A stage of a document side by side. ``matched`` and ``similarities`` are about claims (decompose only)."""
 
     people: int
-    items: list[Item] = field(default_factory=list)
+    items: list[ComparedItem] = field(default_factory=list)
 
     @property
     def rows(self) -> list[FieldRow]:
@@ -178,7 +178,7 @@ class Comparison:
         """The field with this key, whether it is asked now or not."""
         return next((row for item in self.items for row in item.fields if row.key == key), None)
 
-    def item_of(self, key: str) -> Item | None:
+    def item_of(self, key: str) -> ComparedItem | None:
         """The item that has this key, or the field with it."""
         return next(
             (item for item in self.items if item.key == key or any(row.key == key for row in item.fields)), None

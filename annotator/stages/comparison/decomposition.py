@@ -13,10 +13,10 @@ from annotator.core.models import Claim, Sentence
 from annotator.core.vocabulary import Origin, Removal, SentenceType
 from annotator.stages.comparison.comparison import (
     ABSENT,
+    ComparedItem,
     Comparison,
     Decisions,
     FieldRow,
-    Item,
     declared_row,
     key_for,
     same_text,
@@ -136,7 +136,7 @@ def _compare_cuts(result: Decompositions, number: str, members: list[list[Senten
     row = whole_row(f"{key}-whole", "cut", "Cut into sentences", words, decisions)
     texts = [[each.text for each in rows] for rows in members]
     note = "Whose sentences are taken, with their claims and labels?"
-    result.items.append(Item(key, "cut", number, texts, [row], note=note))
+    result.items.append(ComparedItem(key, "cut", number, texts, [row], note=note))
     for who, rows in enumerate(members):
         result.claim_counts[who] += sum(len(_claims(each)) for each in rows)
     if row.settled is not ABSENT:
@@ -153,7 +153,7 @@ def _compare_sentence(result: Decompositions, number: str, rows: list[Sentence],
         type_row.options = [option for option in type_row.options if option.value != SentenceType.CHECKWORTHY]
     is_checked = type_row.settled in (ABSENT, SentenceType.CHECKWORTHY)
     text.is_active = is_checked and any(value is not ABSENT for value in text.values)
-    item = Item(key, "sentence", number, [[row.text] for row in rows], list(by_name.values()))
+    item = ComparedItem(key, "sentence", number, [[row.text] for row in rows], list(by_name.values()))
     result.items.append(item)
     base = rows[0]
     agreed = AgreedSentence(base, list(rows), {})
@@ -246,7 +246,7 @@ def _compare_split(
     )
     texts = [[claim.text for claim in claims] for claims in members]
     note = "One person has as one claim what the other has as several."
-    result.items.append(Item(key, "split", number, texts, [row], note=note))
+    result.items.append(ComparedItem(key, "split", number, texts, [row], note=note))
     settled = row.settled
     if isinstance(settled, int):
         agreed.claims += [AgreedClaim(claim, [claim], {}) for claim in members[settled]]
@@ -287,7 +287,7 @@ def _compare_claim(
         each.is_active = each.is_active and (is_in or take.settled is ABSENT) and (is_in or not each.differs)
     fields += details
     texts = [[claim.text] if claim else [] for claim in members]
-    result.items.append(Item(key, "claim", number, texts, fields))
+    result.items.append(ComparedItem(key, "claim", number, texts, fields))
     if not is_in:
         return
     text = by_name["text"].settled

@@ -11,10 +11,10 @@ from annotator.core.models.base import Record
 from annotator.core.vocabulary import Handling, Origin
 from annotator.stages.comparison.comparison import (
     ABSENT,
+    ComparedItem,
     Comparison,
     Decisions,
     FieldRow,
-    Item,
     Option,
     key_for,
     label_row,
@@ -50,7 +50,7 @@ class Revisions(Comparison):
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class RevisionVersion:
     """One person's revise stage, rows by the agreed sentence or claim they are about."""
 
     annotation: Annotation
@@ -59,7 +59,7 @@ class Version:
     response: ResponseRevision
 
 
-def compare(versions: Sequence[Version], numbers: Mapping[int, str], decisions: Decisions) -> Revisions:
+def compare(versions: Sequence[RevisionVersion], numbers: Mapping[int, str], decisions: Decisions) -> Revisions:
     """The revisions of several people. ``numbers``: the agreed sentences (primary keys) in order, with their number."""
     result = Revisions(people=len(versions))
     for claim_id in {key: None for version in versions for key in version.claims}:
@@ -85,7 +85,7 @@ def _compare_claim(result: Revisions, rows: list[ClaimRevision | None], decision
     )  # fmt: skip
     text.is_active = handling.settled == Handling.REWRITE
     texts = [[] if row is None else [row.text if row.handling == Handling.REWRITE else ""] for row in rows]
-    result.items.append(Item(key, "handling", "", texts, [handling, text], heading=present[0].claim.text))
+    result.items.append(ComparedItem(key, "handling", "", texts, [handling, text], heading=present[0].claim.text))
     settled = present[0].claim.text if not text.is_active or text.settled is ABSENT else text.settled
     values = {"handling": Handling.KEEP.value if handling.settled is ABSENT else handling.settled, "text": settled}
     result.claims.append(AgreedRevision(present[0], present, values))
@@ -106,7 +106,7 @@ def _compare_sentence(
         for each, value in zip(row.words, row.values, strict=True)
     ]
     texts = [[] if value is ABSENT else [value] for value in values]
-    result.items.append(Item(key, "rewrite", number, texts, [row], heading=present[0].sentence.text))
+    result.items.append(ComparedItem(key, "rewrite", number, texts, [row], heading=present[0].sentence.text))
     settled = present[0].text if row.settled is ABSENT else row.settled
     deleted = row.settled == DELETED
     base = next((each for each in present if same_text(_standing(each)) == settled), present[0])
@@ -135,7 +135,7 @@ def _compare_response(result: Revisions, rows: list[ResponseRevision], decisions
     row = FieldRow(f"{key}-text", "text", "Answer", "text", values, words, options, auto, tied)
     row.decision = decisions.get(row.key)
     texts = [[each.text] if not each.follows_statements else [] for each in rows]
-    result.items.append(Item(key, "answer", "", texts, [row], heading="The answer as a whole"))
+    result.items.append(ComparedItem(key, "answer", "", texts, [row], heading="The answer as a whole"))
     result.answers = [each.text for each in rows]
     result.response_follows = row.settled in (ABSENT, FOLLOWS)
     origin = (

@@ -17,10 +17,10 @@ from annotator.core.texts import edits
 from annotator.core.vocabulary import EditKind, Factuality
 from annotator.stages.comparison.comparison import (
     ABSENT,
+    ComparedItem,
     Comparison,
     Decisions,
     FieldRow,
-    Item,
     Option,
     declared_row,
     key_for,
@@ -121,7 +121,7 @@ def _compare_stance(result: Verifications, number: str, cards: list[Card | None]
         rows["label"].auto = ABSENT
         note = "Found by one person: what does it show?"
     shown = present[0].evidence
-    item = Item(
+    item = ComparedItem(
         key,
         "stance",
         number,
@@ -168,7 +168,7 @@ def _compare_verdict(
     edit.is_active = factuality.settled == Factuality.FALSE
     texts = [[] if verdict is None else [verdict.reason] if verdict.reason else [] for verdict in verdicts]
     result.items.append(
-        Item(key, "verdict", first.number, texts, [factuality, *others, edit], heading=first.claim.text)
+        ComparedItem(key, "verdict", first.number, texts, [factuality, *others, edit], heading=first.claim.text)
     )
     standing = [verdict for verdict in verdicts if verdict and verdict.factuality == factuality.settled]
     values: dict[str, Any] = {

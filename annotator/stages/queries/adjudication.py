@@ -25,7 +25,7 @@ from annotator.stages.queries.verification import agreed_sentences, claims_to_ve
 
 
 @dataclass(slots=True)
-class Board:
+class AdjudicationBoard:
     """What partners have before them. ``people``: the annotations that are compared, in the order of seats;
     ``version``: the agreed version in the making, None before anybody has begun."""
 
@@ -101,9 +101,9 @@ def _unjudged(annotation: Annotation) -> list[Evidence]:
     return list(rows.select_related("claim").order_by("order", "pk"))
 
 
-def _revision_of(annotation: Annotation) -> revision.Version:
+def _revision_of(annotation: Annotation) -> revision.RevisionVersion:
     response = ResponseRevision.objects.filter(annotation=annotation).first()
-    return revision.Version(
+    return revision.RevisionVersion(
         annotation,
         {row.sentence_id: row for row in annotation.sentence_revisions.select_related("sentence")},
         {row.claim_id: row for row in annotation.claim_revisions.select_related("claim")},
@@ -111,12 +111,12 @@ def _revision_of(annotation: Annotation) -> revision.Version:
     )
 
 
-def board_of(document: Document, stage: Stage) -> Board:
+def board_of(document: Document, stage: Stage) -> AdjudicationBoard:
     """The consolidation of a stage as it stands. Whether somebody may see it is asked by the caller (rules)."""
     people = rules.partners_of(document, stage)
     version = document.annotations.filter(stage=stage, kind=AnnotationKind.CONSOLIDATED).first()
     decisions = {row.key: row for row in version.decisions.select_related("by")} if version else {}
-    board = Board(document, stage, people, compare(document, stage, people, decisions), version, decisions)
+    board = AdjudicationBoard(document, stage, people, compare(document, stage, people, decisions), version, decisions)
     if version is not None:
         for comment in version.comments.select_related("by"):
             board.comments.setdefault(comment.key, []).append(comment)

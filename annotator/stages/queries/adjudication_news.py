@@ -9,7 +9,7 @@ from django.db.models import Max
 
 from annotator.core.models import Activity, Document, User
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Stage
-from annotator.stages.queries.adjudication import Board
+from annotator.stages.queries.adjudication import AdjudicationBoard
 
 
 def newest_change(document: Document, stage: Stage) -> int:
@@ -20,13 +20,13 @@ def newest_change(document: Document, stage: Stage) -> int:
     return rows.aggregate(newest=Max("pk"))["newest"] or 0
 
 
-def changes_since(board: Board, seen: int) -> list[Activity]:
+def changes_since(board: AdjudicationBoard, seen: int) -> list[Activity]:
     """What was done after the change with this number, in order. One query."""
     rows = Activity.objects.filter(annotation=board.version, pk__gt=seen) if board.version else Activity.objects.none()
     return list(rows.select_related("by").order_by("pk"))
 
 
-def touched_keys(board: Board, activities: Iterable[Activity]) -> set[str]:
+def touched_keys(board: AdjudicationBoard, activities: Iterable[Activity]) -> set[str]:
     """The keys of the rows that these activities were about; "" for the stage as a whole."""
     records = {f"decision:{row.public_id}": row.key for row in board.decisions.values()}
     records |= {f"comment:{row.public_id}": row.key for rows in board.comments.values() for row in rows}
@@ -39,7 +39,7 @@ def touched_keys(board: Board, activities: Iterable[Activity]) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class NewsWaiting:
     """Who of a stage has submitted and who has not, by name, and how many places nobody has taken."""
 
     submitted: list[User]
@@ -47,10 +47,10 @@ class Waiting:
     free: int
 
 
-def waiting_for(document: Document, stage: Stage) -> Waiting:
+def waiting_for(document: Document, stage: Stage) -> NewsWaiting:
     """What is to be waited for before the stage can be agreed. One query, and nothing of anybody's work."""
     rows = document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL, seat__isnull=False)
     people = list(rows.select_related("person").order_by("seat"))
     done = [row.person for row in people if row.person and row.state == AnnotationState.SUBMITTED]
     open_ = [row.person for row in people if row.person and row.state == AnnotationState.OPEN]
-    return Waiting(done, open_, max(0, document.people_needed - len(people)))
+    return NewsWaiting(done, open_, max(0, document.people_needed - len(people)))

@@ -45,7 +45,7 @@ class Opinion:
     suggestion: VerdictSuggestion
     who: str
     model: str
-    correction: list[edits.Piece] | None = None
+    correction: list[edits.EditPiece] | None = None
     chain: list[Link] = field(default_factory=list)
 
     @property

@@ -48,7 +48,7 @@ class StatementClaim:
         return self.verdict.edit()
 
     @property
-    def pieces(self) -> list[edits.Piece]:
+    def pieces(self) -> list[edits.EditPiece]:
         """The claim as its edit changes it; empty where there is none."""
         return edits.pieces(self.claim.text, self.operations) if self.operations else []
 
@@ -253,7 +253,7 @@ def against(original: str, revised: str) -> Against:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RevisedResponse:
     """The revised answer as screen 3 shows it. ``follows``: it is what the statements give. ``is_behind``: it was
     edited by hand, and the statements give something else than they did then."""
 
@@ -265,14 +265,14 @@ class Answer:
     against: Against
 
 
-def answer_of(annotation: Annotation, statements: list[StatementRow]) -> Answer:
+def answer_of(annotation: Annotation, statements: list[StatementRow]) -> RevisedResponse:
     """The revised answer of a revise annotation (one query, two when it was edited by hand)."""
     row = ResponseRevision.objects.get(annotation=annotation)
     merged = _merged(annotation, statements)
     follows = row.follows_statements
     # Submitted work shows what was submitted.
     text = merged if follows and annotation.is_open else row.text
-    return Answer(
+    return RevisedResponse(
         row=row,
         text=text,
         follows=follows,

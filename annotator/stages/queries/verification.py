@@ -152,7 +152,7 @@ def arranged(cards: list[Card]) -> list[Card]:
 
 
 @dataclass(slots=True)
-class Search:
+class ClaimSearch:
     """A person's newest search for more passages of one claim, and how many it brought."""
 
     run: PipelineRun
@@ -168,13 +168,13 @@ class Search:
         return self.run.state in (RunState.FAILED, RunState.CANCELLED)
 
 
-def last_search(annotation: Annotation, work: ClaimWork) -> Search | None:
+def last_search(annotation: Annotation, work: ClaimWork) -> ClaimSearch | None:
     """The newest search of this annotation for the claim (one query)."""
     run = _newest_search(annotation, work.claim)
     if run is None:
         return None
     found = sum(1 for card in work.cards if card.evidence.run_id == run.pk)
-    return Search(run, str(run.plan.get("query", "")), found)
+    return ClaimSearch(run, str(run.plan.get("query", "")), found)
 
 
 def has_searched(annotation: Annotation, claim: Claim) -> bool:

@@ -14,15 +14,15 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core import charts, rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Document, Question, User
-from annotator.core.screens.common import document_for, is_htmx, person, speaks_errors, stage_links, whole_number
+from annotator.core.screens.common import document_for, is_htmx, person, render_domain_errors, stage_links, whole_number
 from annotator.core.vocabulary import STAGES, DisagreementReason, Phase, Stage
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions import adjudicate as actions
 from annotator.stages.comparison.comparison import ABSENT
 from annotator.stages.comparison.decomposition import Decompositions
-from annotator.stages.queries.adjudication import Board, board_of
+from annotator.stages.queries.adjudication import AdjudicationBoard, board_of
 from annotator.stages.queries.adjudication_news import (
-    Waiting,
+    NewsWaiting,
     changes_since,
     newest_change,
     touched_keys,
@@ -30,7 +30,7 @@ from annotator.stages.queries.adjudication_news import (
 )
 from annotator.stages.screens.adjudicate_cells import columns_of
 from annotator.stages.screens.adjudicate_choices import label_of, pick_of, picked
-from annotator.stages.screens.adjudicate_rows import Group, field_figures, groups_of, summary_of
+from annotator.stages.screens.adjudicate_rows import RowGroup, field_figures, groups_of, summary_of
 
 TEMPLATE = "stages/adjudicate.html"
 # With more equal rows than this the screen begins with what differs alone.
@@ -49,7 +49,7 @@ def is_open(document: Document, stage: Stage) -> bool:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
     """The screen while it is settled and, read-only, afterwards. ``?part=changes&seen=`` is what the page asks for by
     itself: what others have changed since, or 204."""
@@ -71,7 +71,7 @@ def show(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
     raise Http404
 
 
-def context_of(board: Board, user: User, mine: Mapping[str, str] | None = None) -> dict[str, Any]:
+def context_of(board: AdjudicationBoard, user: User, mine: Mapping[str, str] | None = None) -> dict[str, Any]:
     """All that the screen shows, in a constant number of queries."""
     can_decide = is_open(board.document, board.stage)
     comparison = board.comparison
@@ -124,13 +124,13 @@ def context_of(board: Board, user: User, mine: Mapping[str, str] | None = None) 
     }
 
 
-def _bar(board: Board) -> list[charts.Part]:
+def _bar(board: AdjudicationBoard) -> list[charts.Part]:
     """Agree, settled, open: parts of one bar, in percent."""
     counted = (("agreed", board.comparison.agreeing), ("support", board.comparison.decided))
     return charts.parts(counted, board.comparison.total)
 
 
-def _signatures(board: Board, user: User, is_third: bool) -> str:
+def _signatures(board: AdjudicationBoard, user: User, is_third: bool) -> str:
     """Who has signed and who has not, in words. While a question about a row is open it waits for its answer."""
     signed = ["you" if each.by_id == user.pk else str(each.by) for each in board.sign_offs]
     waits = ["you" if each.pk == user.pk else str(each) for each in board.waits_for]
@@ -152,7 +152,7 @@ def _and(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
-def _closed_for(board: Board, is_third: bool) -> str:
+def _closed_for(board: AdjudicationBoard, is_third: bool) -> str:
     """Why it cannot be signed yet; "" if it can."""
     number = board.comparison.open
     if number:
@@ -167,7 +167,7 @@ def _closed_for(board: Board, is_third: bool) -> str:
     )
 
 
-def waiting_context(document: Document, stage: Stage, waiting: Waiting) -> dict[str, Any]:
+def waiting_context(document: Document, stage: Stage, waiting: NewsWaiting) -> dict[str, Any]:
     """Who is waited for, and nothing of anybody's work."""
     return {
         "document": document,
@@ -201,7 +201,7 @@ def _ended(document: Document, stage: Stage) -> dict[str, Any]:
 
 
 def _changes(
-    request: HttpRequest, board: Board, seen: int, *, also: str = "", mine: Mapping[str, str] | None = None
+    request: HttpRequest, board: AdjudicationBoard, seen: int, *, also: str = "", mine: Mapping[str, str] | None = None
 ) -> HttpResponse:
     """The rows that changed since the page's stamp (and that of the key ``also``), the head and the foot, out of band.
 
@@ -210,7 +210,7 @@ def _changes(
     context = context_of(board, person(request), mine)
     activities = changes_since(board, seen)
     keys = touched_keys(board, activities) | ({also} if also else set())
-    groups: list[Group] = []
+    groups: list[RowGroup] = []
     rows = []
     for group in context["groups"]:
         touched = [view for view in group.items if keys & {view.key, *(row.key for row in view.item.fields)}]
@@ -232,7 +232,7 @@ def _changes(
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change(request: HttpRequest, public_id: str, stage: str, what: str) -> HttpResponse:
     """Decide, open again, comment, ask, answer, take a signature back: then what has changed. Sign and discard: then
     the document's page, if that was the end of it."""
@@ -290,7 +290,7 @@ def _decide(request: HttpRequest, document: Document, stage: Stage, key: str) ->
     return _answered(request, board, key)
 
 
-def _in_words(board: Board, user: User, key: str, choice: int | None, value: Any) -> str:
+def _in_words(board: AdjudicationBoard, user: User, key: str, choice: int | None, value: Any) -> str:
     """A refused choice as the person would say it."""
     row = board.comparison.find(key)
     if row is None:
@@ -302,7 +302,9 @@ def _in_words(board: Board, user: User, key: str, choice: int | None, value: Any
     return "" if value is ABSENT else str(value)
 
 
-def _answered(request: HttpRequest, board: Board, key: str, mine: Mapping[str, str] | None = None) -> HttpResponse:
+def _answered(
+    request: HttpRequest, board: AdjudicationBoard, key: str, mine: Mapping[str, str] | None = None
+) -> HttpResponse:
     if not is_htmx(request):
         return redirect("agree", public_id=board.document.public_id, stage=board.stage.value)
     raw = request.POST.get("seen", "")

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from annotator.core.models import User
 from annotator.core.texts import highlight
-from annotator.core.texts.edits import Piece
+from annotator.core.texts.edits import EditPiece
 from annotator.core.texts.markdown_diff import words as compared
-from annotator.stages.comparison.comparison import ABSENT, Item
+from annotator.stages.comparison.comparison import ABSENT, ComparedItem
 from annotator.stages.comparison.revision import FOLLOWS, Revisions
 from annotator.stages.comparison.verification import AgreedStance, Verifications
-from annotator.stages.queries.adjudication import Board
+from annotator.stages.queries.adjudication import AdjudicationBoard
 from annotator.stages.queries.verification import Card
 
 # What no person can say of a row in which they have nothing.
@@ -35,7 +35,7 @@ SHORT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PersonColumn:
     """One person's column. ``whose`` is what a button says that takes their value over."""
 
     number: int
@@ -45,7 +45,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Chip:
+class FieldChip:
     """A label that somebody gave; ``field`` says what it answers."""
 
     field: str
@@ -55,20 +55,20 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CellLine:
     """A text that somebody has here, in pieces ("same", "del", "ins") against what it is compared with."""
 
-    pieces: list[Piece]
+    pieces: list[EditPiece]
     label: str = ""
 
 
 @dataclass(slots=True)
-class Cell:
+class AdjudicationCell:
     """What one person has in a row. ``nothing`` says in words that they have nothing there."""
 
-    column: Column
-    lines: list[Line] = field(default_factory=list)
-    chips: list[Chip] = field(default_factory=list)
+    column: PersonColumn
+    lines: list[CellLine] = field(default_factory=list)
+    chips: list[FieldChip] = field(default_factory=list)
     nothing: str = ""
 
 
@@ -79,49 +79,51 @@ class Source:
     title: str
     link: str
     site: str
-    pieces: list[highlight.Piece]
-    short: list[highlight.Piece] | None
+    pieces: list[highlight.HighlightPiece]
+    short: list[highlight.HighlightPiece] | None
 
 
-def columns_of(board: Board, viewer: User) -> list[Column]:
+def columns_of(board: AdjudicationBoard, viewer: User) -> list[PersonColumn]:
     """Everybody's column, one's own first. Two partners are "You" and "Partner"; otherwise people have names."""
     is_partner = any(row.person_id == viewer.pk for row in board.people)
     columns = []
     for number, row in enumerate(board.people):
         name = str(row.person) if row.person else "Unknown"
         if row.person_id == viewer.pk:
-            columns.append(Column(number, "You", "Yours", True))
+            columns.append(PersonColumn(number, "You", "Yours", True))
         elif is_partner and len(board.people) == 2:
-            columns.append(Column(number, f"Partner: {name}", "Partner’s", False))
+            columns.append(PersonColumn(number, f"Partner: {name}", "Partner’s", False))
         else:
-            columns.append(Column(number, name, f"{name}’s", False))
+            columns.append(PersonColumn(number, name, f"{name}’s", False))
     return sorted(columns, key=lambda column: not column.is_own)
 
 
-def cell_of(board: Board, item: Item, column: Column, columns: Sequence[Column]) -> Cell:
+def cell_of(
+    board: AdjudicationBoard, item: ComparedItem, column: PersonColumn, columns: Sequence[PersonColumn]
+) -> AdjudicationCell:
     """What a person has in a row."""
-    cell = Cell(column)
+    cell = AdjudicationCell(column)
     number = column.number
     texts = _texts(board, item, number)
     base = _base(board, item, column, columns)
-    cell.lines = [Line(against(base, text)) for text in texts]
+    cell.lines = [CellLine(against(base, text)) for text in texts]
     for row in item.active:
         value = row.values[number]
         if value is ABSENT:
             continue
         if row.kind == "label" and row.words[number]:
             words = f"{SHORT[row.name]}: {row.words[number].lower()}" if isinstance(value, bool) else row.words[number]
-            cell.chips.append(Chip(row.label, words, str(value), row.differs))
+            cell.chips.append(FieldChip(row.label, words, str(value), row.differs))
         elif row.name == "edit":
-            claim = [Piece("del", item.heading)] if not value else against(item.heading, value)
-            cell.lines.insert(0, Line(claim, "Deleted" if not value else "Mended"))
+            claim = [EditPiece("del", item.heading)] if not value else against(item.heading, value)
+            cell.lines.insert(0, CellLine(claim, "Deleted" if not value else "Mended"))
         elif row.kind == "text" and item.kind == "rewrite" and not value:
-            cell.lines = [Line([Piece("del", item.heading)], "Deleted")]
+            cell.lines = [CellLine([EditPiece("del", item.heading)], "Deleted")]
         elif item.kind == "answer" and value == FOLLOWS:
             cell.nothing = "merged from the sentences"
     if item.kind == "verdict":
         for line in [line for line in cell.lines if not line.label]:
-            cell.lines[cell.lines.index(line)] = Line(line.pieces, "Reason")
+            cell.lines[cell.lines.index(line)] = CellLine(line.pieces, "Reason")
     elif not cell.lines and not cell.chips and not cell.nothing:
         take = next((row for row in item.fields if row.kind == "take"), None)
         unasked = take is not None and take.values[number] is ABSENT
@@ -129,7 +131,7 @@ def cell_of(board: Board, item: Item, column: Column, columns: Sequence[Column])
     return cell
 
 
-def _texts(board: Board, item: Item, number: int) -> list[str]:
+def _texts(board: AdjudicationBoard, item: ComparedItem, number: int) -> list[str]:
     """What a person has in a row; where they wrote a text that stands alone, that."""
     if item.kind == "sentence":
         row = next(row for row in item.fields if row.name == "decontext")
@@ -140,7 +142,7 @@ def _texts(board: Board, item: Item, number: int) -> list[str]:
     return [text for text in item.texts[number] if text]
 
 
-def _base(board: Board, item: Item, column: Column, columns: Sequence[Column]) -> str:
+def _base(board: AdjudicationBoard, item: ComparedItem, column: PersonColumn, columns: Sequence[PersonColumn]) -> str:
     """What a person's text is compared with: in a rewrite the original, else the first column. "": with nothing."""
     if item.kind in ("rewrite", "handling"):
         return item.heading
@@ -150,11 +152,11 @@ def _base(board: Board, item: Item, column: Column, columns: Sequence[Column]) -
     return first[0] if len(first) == len(own) == 1 else ""
 
 
-def against(base: str, text: str) -> list[Piece]:
+def against(base: str, text: str) -> list[EditPiece]:
     """A text with what differs from another marked; the space around what differs is not."""
     if not base:
-        return [Piece("same", text)]
-    pieces: list[Piece] = []
+        return [EditPiece("same", text)]
+    pieces: list[EditPiece] = []
     for piece in compared(base, text):
         words = piece.text.strip()
         if piece.kind == "same" or not words:
@@ -162,12 +164,14 @@ def against(base: str, text: str) -> list[Piece]:
             continue
         before, after = piece.text.split(words, 1)
         pieces += [
-            each for each in (Piece("same", before), Piece(piece.kind, words), Piece("same", after)) if each.text
+            each
+            for each in (EditPiece("same", before), EditPiece(piece.kind, words), EditPiece("same", after))
+            if each.text
         ]
     return pieces
 
 
-def sources_of(board: Board) -> dict[str, Source]:
+def sources_of(board: AdjudicationBoard) -> dict[str, Source]:
     """The passages of the stances, by the keys of their rows."""
     if not isinstance(board.comparison, Verifications):
         return {}

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.core.models import Decision, User
-from annotator.core.texts.edits import Piece
+from annotator.core.texts.edits import EditPiece
 from annotator.core.vocabulary import DisagreementReason
-from annotator.stages.comparison.comparison import ABSENT, FieldRow, Item, Option
+from annotator.stages.comparison.comparison import ABSENT, ComparedItem, FieldRow, Option
 from annotator.stages.comparison.revision import FOLLOWS
-from annotator.stages.screens.adjudicate_cells import Column, against
+from annotator.stages.screens.adjudicate_cells import PersonColumn, against
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DecisionChoice:
     """A radio button. ``pick`` is what the form sends (see ``picked``)."""
 
     pick: str
@@ -26,19 +26,19 @@ class Choice:
 
 
 @dataclass(slots=True)
-class FieldView:
+class AdjudicatedField:
     """A difference with its choices: those that people have made, then ``others``."""
 
     row: FieldRow
-    choices: list[Choice]
-    others: list[Choice]
+    choices: list[DecisionChoice]
+    others: list[DecisionChoice]
     decision: Decision | None
     locked: str
     who: str
     can_type: bool
     base: str
     typed: str
-    settled: list[Piece]
+    settled: list[EditPiece]
     refused: str = ""
 
     @property
@@ -85,8 +85,14 @@ def closed_for(row: FieldRow, is_third: bool) -> str:
 
 
 def field_of(
-    row: FieldRow, item: Item, columns: Sequence[Column], viewer: User, *, closed: str, mine: Mapping[str, str]
-) -> FieldView:
+    row: FieldRow,
+    item: ComparedItem,
+    columns: Sequence[PersonColumn],
+    viewer: User,
+    *,
+    closed: str,
+    mine: Mapping[str, str],
+) -> AdjudicatedField:
     """A difference as one person sees it. ``closed``: why they cannot settle it; ``mine``: see ``groups_of``."""
     taken = [option for option in row.options if option.people]
     if row.kind == "take":
@@ -103,7 +109,7 @@ def field_of(
     settled = row.settled
     is_text = isinstance(settled, str) and row.kind == "text" and settled != FOLLOWS
     base = item.heading if item.kind in ("rewrite", "handling", "verdict") else _first_text(row, columns)
-    return FieldView(
+    return AdjudicatedField(
         row,
         [_choice(row, option, columns) for option in taken],
         [_choice(row, option, columns) for option in others],
@@ -118,11 +124,11 @@ def field_of(
     )
 
 
-def _choice(row: FieldRow, option: Option, columns: Sequence[Column]) -> Choice:
-    return Choice(pick_of(option), label_of(row, option, columns), str(option.value), _stands(row, option))
+def _choice(row: FieldRow, option: Option, columns: Sequence[PersonColumn]) -> DecisionChoice:
+    return DecisionChoice(pick_of(option), label_of(row, option, columns), str(option.value), _stands(row, option))
 
 
-def label_of(row: FieldRow, option: Option, columns: Sequence[Column]) -> str:
+def label_of(row: FieldRow, option: Option, columns: Sequence[PersonColumn]) -> str:
     """What a button says: the label, or for texts whose it is."""
     if row.kind in ("label", "take") or not option.people:
         return option.label
@@ -137,14 +143,14 @@ def _stands(row: FieldRow, option: Option) -> bool:
     return row.is_decided and bool(row.settled == option.value)
 
 
-def _first_text(row: FieldRow, columns: Sequence[Column]) -> str:
+def _first_text(row: FieldRow, columns: Sequence[PersonColumn]) -> str:
     """The text of the first column that has one."""
     if row.name == "split":
         return ""
     return next((value for column in columns if isinstance(value := row.values[column.number], str)), "")
 
 
-def _typed(row: FieldRow, item: Item, columns: Sequence[Column]) -> str:
+def _typed(row: FieldRow, item: ComparedItem, columns: Sequence[PersonColumn]) -> str:
     """What the box for another text begins with."""
     settled = row.settled
     if isinstance(settled, list):

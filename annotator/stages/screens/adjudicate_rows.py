@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from annotator.core.models import Comment, Question, User
 from annotator.core.vocabulary import DisagreementReason, Stage
-from annotator.stages.comparison.comparison import ABSENT, Item
-from annotator.stages.queries.adjudication import Board
-from annotator.stages.screens.adjudicate_cells import SHORT, Cell, Source, cell_of, columns_of, sources_of
-from annotator.stages.screens.adjudicate_choices import FieldView, closed_for, field_of
+from annotator.stages.comparison.comparison import ABSENT, ComparedItem
+from annotator.stages.queries.adjudication import AdjudicationBoard
+from annotator.stages.screens.adjudicate_cells import SHORT, AdjudicationCell, Source, cell_of, columns_of, sources_of
+from annotator.stages.screens.adjudicate_choices import AdjudicatedField, closed_for, field_of
 
 
 @dataclass(slots=True)
@@ -20,9 +20,9 @@ class ItemView:
     """A row of the screen. ``fate``: what became of one's own answers, where they were not simply the same;
     ``begins``: the page begins here, at the first row that its reader was asked about."""
 
-    item: Item
-    cells: list[Cell]
-    fields: list[FieldView]
+    item: ComparedItem
+    cells: list[AdjudicationCell]
+    fields: list[AdjudicatedField]
     comments: list[Comment]
     questions: list[Question]
     source: Source | None = None
@@ -48,14 +48,14 @@ class ItemView:
         return any(view.refused for view in self.fields)
 
     @property
-    def askable(self) -> list[FieldView]:
+    def askable(self) -> list[AdjudicatedField]:
         """What the third rater can be asked about and has not been."""
         asked = {question.key for question in self.questions if question.answered_at is None}
         return [view for view in self.fields if view.row.key not in asked and not view.locked]
 
 
 @dataclass(slots=True)
-class Group:
+class RowGroup:
     """Rows that belong together: those of a sentence, of a claim to verify, or of a step of the revision."""
 
     key: str
@@ -68,16 +68,16 @@ class Group:
         return any(view.item.differs or view.majority for view in self.items)
 
 
-def groups_of(board: Board, viewer: User, *, can_decide: bool, mine: Mapping[str, str]) -> list[Group]:
+def groups_of(board: AdjudicationBoard, viewer: User, *, can_decide: bool, mine: Mapping[str, str]) -> list[RowGroup]:
     """All rows in order. ``mine``: by key, the choice of this person that was refused because somebody else had
     settled the row meanwhile."""
     columns = columns_of(board, viewer)
     is_third = any(rater.pk == viewer.pk for rater in board.third_raters)
     stances = sources_of(board)
-    groups: dict[str, Group] = {}
+    groups: dict[str, RowGroup] = {}
     for item in board.comparison.items:
         key, title, text = _group_of(board.stage, item)
-        group = groups.setdefault(key, Group(key, title))
+        group = groups.setdefault(key, RowGroup(key, title))
         group.text = group.text or text
         source = stances.get(item.key)
         cells = [cell_of(board, item, column, columns) for column in columns]
@@ -104,7 +104,7 @@ def groups_of(board: Board, viewer: User, *, can_decide: bool, mine: Mapping[str
     return list(groups.values())
 
 
-def _group_of(stage: Stage, item: Item) -> tuple[str, str, str]:
+def _group_of(stage: Stage, item: ComparedItem) -> tuple[str, str, str]:
     """Key, title and text of the group that a row belongs to."""
     if stage == Stage.DECOMPOSE:
         number = item.number.split(".")[0]
@@ -118,7 +118,7 @@ def _group_of(stage: Stage, item: Item) -> tuple[str, str, str]:
     return ("answer", "The answer as a whole", "") if item.kind == "answer" else ("sentences", "The sentences", "")
 
 
-def _fate(item: Item, own: int | None) -> str:
+def _fate(item: ComparedItem, own: int | None) -> str:
     """What became of one's own answers in a row where something was to be settled: kept or changed."""
     if own is None:
         return ""
@@ -144,7 +144,7 @@ class Summary:
         return self.total - self.stand
 
 
-def summary_of(board: Board, viewer: User) -> Summary | None:
+def summary_of(board: AdjudicationBoard, viewer: User) -> Summary | None:
     """How consolidation changed one's own work (issue 3, Feedback); None for who has labelled nothing here."""
     own = next((number for number, row in enumerate(board.people) if row.person_id == viewer.pk), None)
     if own is None:
@@ -168,7 +168,7 @@ def _reason(word: DisagreementReason, number: int) -> str:
     return f"by {word.label.lower()}"
 
 
-def field_figures(board: Board) -> list[tuple[str, int, int]]:
+def field_figures(board: AdjudicationBoard) -> list[tuple[str, int, int]]:
     """For each label that everybody gave: its name, how often all said the same, how often they were asked."""
     asked: Counter[str] = Counter()
     alike: Counter[str] = Counter()

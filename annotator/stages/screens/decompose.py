@@ -21,8 +21,8 @@ from annotator.core.screens.common import (
     is_htmx,
     own_annotation,
     person,
+    render_domain_errors,
     seconds,
-    speaks_errors,
     stage_links,
     whole_number,
 )
@@ -47,7 +47,7 @@ class Return:
 
 
 @dataclass(slots=True)
-class SentenceRow:
+class SentencePanel:
     """A sentence as the map and the panel show it."""
 
     number: int
@@ -131,7 +131,7 @@ def returns_of(annotation: Annotation) -> dict[int, list[Return]]:
     return found
 
 
-def place_of(rows: list[SentenceRow], current: str) -> tuple[int | None, str]:
+def place_of(rows: list[SentencePanel], current: str) -> tuple[int | None, str]:
     """Where a sentence or claim stands: the position of its row, and the id of the element to go to.
 
     A claim that is gone gives its place to the next one, else to the one before it, else to the sentence.
@@ -158,7 +158,7 @@ def context_of(annotation: Annotation, user: Any, current: str = "") -> dict[str
     open_only = rules.sent_back_sentences(annotation) if annotation.only_sent_back else None
     returns = returns_of(annotation) if annotation.only_sent_back else {}
     rows = [
-        SentenceRow(
+        SentencePanel(
             number,
             sentence,
             missing_in_sentence(sentence, number),
@@ -196,34 +196,34 @@ def context_of(annotation: Annotation, user: Any, current: str = "") -> dict[str
 
 
 @dataclass(slots=True)
-class Piece:
+class MapPiece:
     """A stretch of the response on the map: a sentence, or what stands between two."""
 
     text: str
-    row: SentenceRow | None = None
+    row: SentencePanel | None = None
 
 
-def pieces_of(response: str, rows: list[SentenceRow]) -> list[Piece]:
+def pieces_of(response: str, rows: list[SentencePanel]) -> list[MapPiece]:
     """The response cut at the sentences. Sentences that are no substring follow one another at the end."""
-    pieces: list[Piece] = []
+    pieces: list[MapPiece] = []
     position = 0
-    loose: list[Piece] = []
+    loose: list[MapPiece] = []
     for row in rows:
         start, end = row.sentence.start, row.sentence.end
         if start is None or end is None or start < position:
-            loose.append(Piece(row.sentence.text, row))
+            loose.append(MapPiece(row.sentence.text, row))
             continue
         if start > position:
-            pieces.append(Piece(response[position:start]))
-        pieces.append(Piece(response[start:end], row))
+            pieces.append(MapPiece(response[position:start]))
+        pieces.append(MapPiece(response[start:end], row))
         position = end
     if position < len(response) and not loose:
-        pieces.append(Piece(response[position:]))
+        pieces.append(MapPiece(response[position:]))
     return pieces + loose
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
     """The screen; with htmx only the panel, the map and the foot, for moving between sentences."""
     document = document_for(request, public_id)
@@ -269,7 +269,7 @@ def _claim(request: HttpRequest, public_id: str, claim_id: str) -> Claim:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what: str) -> HttpResponse:
     """Take over, add a claim, split, merge with the next: then the workspace anew."""
     sentence = _sentence(request, public_id, sentence_id)
@@ -309,7 +309,7 @@ def next_incomplete(annotation: Annotation, sentence: Sentence) -> tuple[int, st
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change_claim(request: HttpRequest, public_id: str, claim_id: str, what: str) -> HttpResponse:
     """Take over, remove, restore, split, merge, move: then the workspace anew."""
     claim = _claim(request, public_id, claim_id)

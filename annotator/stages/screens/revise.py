@@ -17,8 +17,8 @@ from annotator.core.screens.common import (
     is_htmx,
     own_annotation,
     person,
+    render_domain_errors,
     seconds,
-    speaks_errors,
     stage_links,
 )
 from annotator.core.vocabulary import Stage
@@ -104,7 +104,7 @@ def _names(statement: StatementRow) -> set[str]:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
     """The screen; with htmx the workspace alone."""
     document = document_for(request, public_id)
@@ -147,7 +147,7 @@ def _statement_of(statements: list[StatementRow], record: Record) -> StatementRo
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change_response(request: HttpRequest, public_id: str, what: str) -> HttpResponse:
     """Merge again from the statements, or keep the text though they changed: then the workspace anew."""
     annotation = own_annotation(request, document_for(request, public_id), Stage.REVISE)
@@ -171,7 +171,7 @@ def _take_answer(request: HttpRequest, annotation: Annotation) -> None:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change_sentence(request: HttpRequest, public_id: str, row_id: str, what: str) -> HttpResponse:
     """Delete, bring back, confirm, carry what was chosen for its claims over: then the workspace anew."""
     annotation = own_annotation(request, document_for(request, public_id), Stage.REVISE)

@@ -22,8 +22,8 @@ from annotator.core.screens.common import (
     is_htmx,
     own_annotation,
     person,
+    render_domain_errors,
     seconds,
-    speaks_errors,
     whole_number,
 )
 from annotator.core.vocabulary import Stage
@@ -47,7 +47,7 @@ def _own_record(request: HttpRequest, key: str) -> tuple[Record, Annotation]:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def save(request: HttpRequest, key: str) -> HttpResponse:
     """Save one field; answer with the fragments that change, or with both texts if it was changed meanwhile."""
     record, _ = _own_record(request, key)
@@ -100,7 +100,7 @@ def _as_read(stale: saving.StaleSaveError, value: Any) -> str:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def undo(request: HttpRequest, public_id: str, stage: str, what: str) -> HttpResponse:
     """Take back, or bring back, one's own last change of this stage; then the workspace anew."""
     document = document_for(request, public_id)
@@ -131,7 +131,7 @@ def row_of(activity: Activity) -> str:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def history(request: HttpRequest, key: str, field: str) -> HttpResponse:
     """Every version of one field, newest first, with who and when."""
     record, annotation = _own_record(request, key)
@@ -145,7 +145,7 @@ def history(request: HttpRequest, key: str, field: str) -> HttpResponse:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def restore(request: HttpRequest, key: str, field: str) -> HttpResponse:
     """Set a field back to an earlier version; with which=before to what stood there before that activity."""
     record, annotation = _own_record(request, key)
@@ -157,7 +157,7 @@ def restore(request: HttpRequest, key: str, field: str) -> HttpResponse:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
     """Submit; what is missing comes back as links, a finished stage leads to the document's page, or on to agreeing."""
     document = document_for(request, public_id)

@@ -20,8 +20,8 @@ from annotator.core.screens.common import (
     own_annotation,
     person,
     problem,
+    render_domain_errors,
     seconds,
-    speaks_errors,
     stage_links,
     whole_number,
 )
@@ -124,7 +124,7 @@ def _context_here(annotation: Annotation, here: ClaimRow) -> dict[str, Any]:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
     """The screen; with htmx the workspace alone; with ``?searching`` what a search has brought so far."""
     document = document_for(request, public_id)
@@ -222,7 +222,7 @@ def _evidence(request: HttpRequest, verdict: Verdict) -> Evidence:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change_claim(request: HttpRequest, public_id: str, claim_id: str, what: str) -> HttpResponse:
     """Evidence, edits, what the verdict rests on, search again, send back: then the workspace anew."""
     annotation = own_annotation(request, document_for(request, public_id), Stage.VERIFY)

@@ -58,8 +58,8 @@ class CardRow:
     """A passage as its card shows it: marked, shortened where it is long."""
 
     card: Card
-    pieces: list[highlight.Piece]
-    short: list[highlight.Piece] | None
+    pieces: list[highlight.HighlightPiece]
+    short: list[highlight.HighlightPiece] | None
     is_late: bool
     rests: bool
 

@@ -9,7 +9,7 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark, PipelineRun, User
 from annotator.core.vocabulary import Stage
-from annotator.suggestions.actions.plans import Wish, choice_of, obstacle
+from annotator.suggestions.actions.plans import RunRequest, choice_of, obstacle
 from annotator.suggestions.actions.runs import start_run
 from annotator.suggestions.queries.run_scope import MISSING, scope_of
 from annotator.suggestions.queries.services import can_search
@@ -31,7 +31,7 @@ def _parts(ids: Sequence[int]) -> Iterator[list[int]]:
 
 
 def get_suggestions(
-    *, benchmark: Benchmark, stage: Stage, by: User | None, wish: Wish | None = None
+    *, benchmark: Benchmark, stage: Stage, by: User | None, wish: RunRequest | None = None
 ) -> list[PipelineRun]:
     """Ask for whatever is missing: at decompose suggestions for documents that nobody has begun, at verify evidence for
     claims that have none, at revise mended answers where a claim is false. ``by=None`` is the command line; ``wish``

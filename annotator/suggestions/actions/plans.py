@@ -15,13 +15,13 @@ from annotator.suggestions.queries.prompts import prompts_in_use
 from annotator.suggestions.queries.services import CORPUS, missing, search_provider, service_settings
 
 if TYPE_CHECKING:
-    from pipeline.catalogue import Choice
+    from pipeline.catalogue import StrategyChoice
 
 SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RunRequest:
     """What somebody chose for a run; what is None is the benchmark's own choice, or that of the installation."""
 
     strategy: str | None = None
@@ -34,7 +34,7 @@ class Wish:
     extra: Mapping[str, object] = field(default_factory=dict)  # what the stage needs: claims, a query
 
 
-def choice_of(benchmark: Benchmark, strategy: str | None = None) -> Choice | None:
+def choice_of(benchmark: Benchmark, strategy: str | None = None) -> StrategyChoice | None:
     """The strategy that a run would use; None where the benchmark has none, or there is none of that name."""
     from pipeline.catalogue import choice  # loads what strategies need: late
 
@@ -42,14 +42,14 @@ def choice_of(benchmark: Benchmark, strategy: str | None = None) -> Choice | Non
     return choice(name) if name else None
 
 
-def obstacle(benchmark: Benchmark, choice: Choice, stage: Stage) -> str:
+def obstacle(benchmark: Benchmark, choice: StrategyChoice, stage: Stage) -> str:
     """Why a strategy cannot work at a stage of this benchmark, as a sentence that says what to do; "" where it can."""
     if stage not in choice.stages:
         return f"{choice.label} has nothing to suggest at the stage {stage.label.lower()}."
     return missing(choice, stage, has_corpus=benchmark.corpus_id is not None)
 
 
-def frozen_plan(benchmark: Benchmark, choice: Choice, wish: Wish) -> dict[str, Any]:
+def frozen_plan(benchmark: Benchmark, choice: StrategyChoice, wish: RunRequest) -> dict[str, Any]:
     """The plan of a run. Raises BadValueError that names a wrong parameter and says how it is wrong."""
     from pipeline.catalogue import BadPromptError, checked, described
 

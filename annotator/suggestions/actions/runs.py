@@ -21,10 +21,10 @@ from annotator.core.actions.status import update_status
 from annotator.core.models import Benchmark, Document, Notice, PipelineRun, RunItem, User
 from annotator.core.queries.membership import managers_of
 from annotator.core.vocabulary import OPEN_STATES, NoticeKind, Phase, RunState, Stage, WebhookEvent
-from annotator.suggestions.actions.plans import Wish, choice_of, frozen_plan, obstacle
+from annotator.suggestions.actions.plans import RunRequest, choice_of, frozen_plan, obstacle
 
 if TYPE_CHECKING:
-    from pipeline.catalogue import Choice
+    from pipeline.catalogue import StrategyChoice
 
 ADVANCE_RUN = "pipeline.advance_run"
 
@@ -36,7 +36,7 @@ def start_run(
     documents: Iterable[int],
     by: User | None,
     plan: dict[str, object] | None = None,
-    wish: Wish | None = None,
+    wish: RunRequest | None = None,
     refuse: bool = False,
 ) -> PipelineRun | None:
     """Make a run over documents (primary keys) with a frozen plan, and enqueue it on commit.
@@ -47,7 +47,7 @@ def start_run(
     beside each document, which stays open; with ``refuse`` it raises BadValueError, as for a wrong parameter of a wish.
     """
     ids = list(documents)
-    wish = wish or Wish(budget_tokens=benchmark.budget_tokens, budget_money=benchmark.budget_money)
+    wish = wish or RunRequest(budget_tokens=benchmark.budget_tokens, budget_money=benchmark.budget_money)
     choice = choice_of(benchmark, wish.strategy)
     if choice is None or not ids:
         return None
@@ -89,7 +89,7 @@ def start_run(
     return run
 
 
-def _finds_nothing(benchmark: Benchmark, choice: Choice, stage: Stage) -> bool:
+def _finds_nothing(benchmark: Benchmark, choice: StrategyChoice, stage: Stage) -> bool:
     """A strategy that can do without any service looks for evidence in the corpus alone."""
     return stage == Stage.VERIFY and "search" not in choice.needs and benchmark.corpus_id is None
 
@@ -205,4 +205,4 @@ def _retried(run: PipelineRun) -> dict[str, Any]:
     if why := obstacle(run.benchmark, choice, Stage(run.stage)):
         raise BadValueError(why)
     kept: dict[str, object] = {name: plan[name] for name in ("claims", "query", "again", "annotation") if name in plan}
-    return frozen_plan(run.benchmark, choice, Wish(run.strategy, plan.get("parameters"), extra=kept))
+    return frozen_plan(run.benchmark, choice, RunRequest(run.strategy, plan.get("parameters"), extra=kept))

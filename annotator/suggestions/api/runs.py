@@ -15,16 +15,16 @@ from annotator.core.models import Benchmark
 from annotator.core.vocabulary import RunState, Scope, Stage
 from annotator.integrations.api.base import ApiView
 from annotator.integrations.api.fields import Input, PersonSerializer, word
-from annotator.integrations.api.paging import PageInput, Pages, paged
+from annotator.integrations.api.paging import CursorPages, PageInput, paged
 from annotator.integrations.api.schema import operation
 from annotator.suggestions.actions import get_suggestions
 from annotator.suggestions.actions import runs as actions
-from annotator.suggestions.actions.plans import SEED, Wish, choice_of
+from annotator.suggestions.actions.plans import SEED, RunRequest, choice_of
 from annotator.suggestions.queries.costs import compared, costs_of, with_formula
 from annotator.suggestions.queries.forecast import forecast
 from annotator.suggestions.queries.prompts import prompts_in_use
 from annotator.suggestions.queries.run_scope import MISSING, WAITING, in_batch, scope_of
-from annotator.suggestions.queries.run_scope import Scope as Documents
+from annotator.suggestions.queries.run_scope import RunScope as Documents
 from annotator.suggestions.queries.runs import RunProgress, failures_of, progress_of, runs_of
 
 TAG = "runs"
@@ -177,7 +177,7 @@ class RunsView(RunAnswer):
         """The newest first, without people's own searches."""
         benchmark = self.managed(slug)
         self.asked(PageInput)
-        pages = Pages()
+        pages = CursorPages()
         rows = pages.cut(runs_of(benchmark).defer("plan"), request, self)
         return pages.answer(RunSerializer([progress_of(row) for row in rows], many=True).data)
 
@@ -211,12 +211,12 @@ def _documents(benchmark: Benchmark, given: dict[str, Any]) -> Documents:
     return scope_of(benchmark, Stage(given["stage"]), given["which"]).first(given["most"], batch)
 
 
-def _wish(benchmark: Benchmark, given: dict[str, Any]) -> Wish:
+def _wish(benchmark: Benchmark, given: dict[str, Any]) -> RunRequest:
     name = given.get("strategy", benchmark.strategy)
     if choice_of(benchmark, name) is None:
         raise BadValueError(f"There is no strategy “{name}”. “strategies” lists those there are.")
     is_own = name == benchmark.strategy and "parameters" not in given
-    return Wish(
+    return RunRequest(
         strategy=name,
         parameters=benchmark.parameters if is_own else given.get("parameters", {}),
         **{each: given[each] for each in ("budget_tokens", "budget_money", "model", "seed", "temperature")},
@@ -275,7 +275,7 @@ class ResumeView(RunAnswer):
         return self.shown(slug, run_id)
 
 
-class CancelView(RunAnswer):
+class RunCancelView(RunAnswer):
     @operation("run_cancel", "Cancel", TAG, answer=RunDetailSerializer)
     def post(self, request: Request, slug: str, run_id: str) -> Response:
         """What is done stays. Cancelling what is over changes nothing."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from django.db import models
 
-from annotator.core.models.base import choices, new_public_id, one_of
+from annotator.core.models.base import choice_constraint, choices, new_public_id
 from annotator.core.vocabulary import SuggesterKind
 
 
@@ -29,7 +29,7 @@ class TrainedSuggester(models.Model):
         ordering: ClassVar = ["kind", "-number"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["benchmark", "kind", "number"], name="annotator_trainedsuggester_once"),
-            one_of("kind", SuggesterKind),
+            choice_constraint("kind", SuggesterKind),
         ]
 
     def __str__(self) -> str:

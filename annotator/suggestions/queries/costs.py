@@ -14,7 +14,7 @@ from annotator.core.models import Benchmark, PipelineRun, RunItem, StepUse
 from annotator.core.vocabulary import RunState, Stage
 
 # The newest documents that a comparison looks at: enough to be sure, few enough to be quick.
-MOST_COMPARED = 5_000
+MAX_COMPARED = 5_000
 _NUMBERS = ("chats", "searches", "pages", "rankings", "cached", "prompt_tokens", "answer_tokens", "money", "seconds")
 
 
@@ -157,7 +157,7 @@ def compared(benchmark: Benchmark, *, strategy: str = "", stage: Stage | None = 
         items = items.filter(run__strategy=strategy)
     if stage is not None:
         items = items.filter(run__stage=stage)
-    newest = items.order_by("-id").values("pk")[:MOST_COMPARED]
+    newest = items.order_by("-id").values("pk")[:MAX_COMPARED]
     found: dict[tuple[str, str], Compared] = {}
     lasting = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
     groups = RunItem.objects.filter(pk__in=newest).values("run__strategy", "run__stage")

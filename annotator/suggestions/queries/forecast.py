@@ -14,10 +14,10 @@ from django.db.models.functions import Length
 from annotator.core.models import Benchmark, Document
 from annotator.core.vocabulary import Stage
 from annotator.suggestions.queries.costs import Compared, compared
-from annotator.suggestions.queries.run_scope import Scope
+from annotator.suggestions.queries.run_scope import RunScope
 
 if TYPE_CHECKING:
-    from pipeline.catalogue import Choice, Prompt
+    from pipeline.catalogue import Prompt, StrategyChoice
 
 # Where nothing was measured yet. A token is about four characters of English, an answer about this long, and a service
 # answers in about this many seconds.
@@ -56,10 +56,10 @@ class Forecast:
 
 def forecast(
     benchmark: Benchmark,
-    choice: Choice,
+    choice: StrategyChoice,
     parameters: Mapping[str, object],
     stage: Stage,
-    scope: Scope,
+    scope: RunScope,
     prompts: Mapping[str, Prompt],
 ) -> Forecast:
     """What a run over these documents will take. Calls are scaled by the claims where those are known (at verify).
@@ -70,7 +70,7 @@ def forecast(
     return _from_formula(benchmark, choice, parameters, stage, scope, prompts)
 
 
-def _from_measured(past: Compared, scope: Scope) -> Forecast:
+def _from_measured(past: Compared, scope: RunScope) -> Forecast:
     documents = len(scope.documents)
     share = documents / past.documents
     use = past.use
@@ -92,10 +92,10 @@ def _from_measured(past: Compared, scope: Scope) -> Forecast:
 
 def _from_formula(
     benchmark: Benchmark,
-    choice: Choice,
+    choice: StrategyChoice,
     parameters: Mapping[str, object],
     stage: Stage,
-    scope: Scope,
+    scope: RunScope,
     prompts: Mapping[str, Prompt],
 ) -> Forecast:
     from pipeline.catalogue import formula

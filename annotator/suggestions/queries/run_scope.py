@@ -23,7 +23,7 @@ MISSING, WAITING = "missing", "waiting"
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class RunScope:
     """Documents of a run (primary keys, in order), and at verify the claims to find evidence for."""
 
     documents: list[int]
@@ -33,21 +33,21 @@ class Scope:
     def claims_in_all(self) -> int:
         return sum(len(claims) for claims in self.claims.values())
 
-    def first(self, most: int | None, batch: set[int] | None = None) -> Scope:
+    def first(self, most: int | None, batch: set[int] | None = None) -> RunScope:
         """The same with those of a batch alone, and of them at most so many."""
         kept = [pk for pk in self.documents if batch is None or pk in batch][:most]
-        return Scope(kept, {pk: self.claims[pk] for pk in kept if pk in self.claims})
+        return RunScope(kept, {pk: self.claims[pk] for pk in kept if pk in self.claims})
 
 
-def scope_of(benchmark: Benchmark, stage: Stage, which: str) -> Scope:
+def scope_of(benchmark: Benchmark, stage: Stage, which: str) -> RunScope:
     """The documents of a benchmark at a stage that lack suggestions (``missing``), or all that nobody has begun
     (``waiting``). A document that waits for a run is in neither."""
     if stage == Stage.DECOMPOSE:
         rows = documents_to_prefill(benchmark) if which == MISSING else _not_begun(benchmark, stage)
-        return Scope(list(rows.values_list("pk", flat=True)))
+        return RunScope(list(rows.values_list("pk", flat=True)))
     if stage == Stage.VERIFY:
         claims = claims_without_evidence(benchmark) if which == MISSING else _claims(benchmark)
-        return Scope(list(claims), claims)
+        return RunScope(list(claims), claims)
     rows = _not_begun(benchmark, stage).filter(
         Exists(
             Verdict.objects.filter(
@@ -61,7 +61,7 @@ def scope_of(benchmark: Benchmark, stage: Stage, which: str) -> Scope:
     )
     if which == MISSING:
         rows = rows.exclude(Exists(RevisionSuggestion.objects.filter(document=OuterRef("pk"))))
-    return Scope(list(rows.values_list("pk", flat=True)))
+    return RunScope(list(rows.values_list("pk", flat=True)))
 
 
 def in_batch(batch: Batch) -> set[int]:

@@ -10,7 +10,7 @@ from django.conf import settings
 from annotator.core.vocabulary import Stage
 
 if TYPE_CHECKING:
-    from pipeline.catalogue import Choice, ServiceSettings
+    from pipeline.catalogue import ServiceSettings, StrategyChoice
 
 CORPUS = "corpus"
 
@@ -53,7 +53,7 @@ def service_settings(*, has_corpus: bool) -> ServiceSettings:
     )
 
 
-def missing(choice: Choice, stage: Stage, *, has_corpus: bool) -> str:
+def missing(choice: StrategyChoice, stage: Stage, *, has_corpus: bool) -> str:
     """Why a strategy cannot work at a stage here, as a sentence that names the setting; "" where it can."""
     needs = set(choice.needs) & _USED[stage]
     provider = search_provider(has_corpus=has_corpus)

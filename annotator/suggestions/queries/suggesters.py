@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 
 from annotator.core.models import Benchmark
-from annotator.core.queries.gold import Scope
+from annotator.core.queries.gold import GoldScope
 from annotator.core.vocabulary import ClaimType, Labelled, SentenceType, StanceLabel, SuggesterKind
 from annotator.suggestions.models import TrainedSuggester
 
@@ -65,7 +65,7 @@ class Readiness:
 
 def readiness_of(benchmark: Benchmark) -> dict[SuggesterKind, Readiness]:
     """What there is to learn from, for each kind. Four queries, however much gold there is."""
-    scope = Scope(benchmark)
+    scope = GoldScope(benchmark)
     documents = scope.documents().count()
     of_claims = {"evidence__claim__removed": "", "evidence__claim__sentence__removed": ""}
     counted = {

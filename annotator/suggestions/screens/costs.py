@@ -12,13 +12,13 @@ from django.views.decorators.http import require_GET
 from annotator.core.charts import rounded
 from annotator.core.queries.progress import time_in_words
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import managed_benchmark, speaks_errors
+from annotator.core.screens.common import managed_benchmark, render_domain_errors
 from annotator.suggestions.queries.costs import Compared, compared
 from annotator.suggestions.queries.runs import strategy_label
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CostRow:
     """One strategy at one stage. ``made`` and ``by_formula``: widths of its bars in percent of the widest."""
 
     entry: Compared
@@ -31,7 +31,7 @@ class Row:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """The table, with the calls of each step folded away below it."""
     from pipeline.catalogue import choices
@@ -45,7 +45,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         each = entry.per_document
         by_formula = each["formula"]
         rows.append(
-            Row(
+            CostRow(
                 entry,
                 strategy_label(entry.strategy),
                 formulas.get(entry.strategy, ""),

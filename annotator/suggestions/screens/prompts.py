@@ -12,14 +12,14 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import managed_benchmark, person, speaks_errors
+from annotator.core.screens.common import managed_benchmark, person, render_domain_errors
 from annotator.core.texts.markdown_diff import compare, stretches
 from annotator.suggestions.actions.suggestions import StaleWordingError, write_wording
 from annotator.suggestions.queries.prompts import PromptRow, history_of, prompt_rows
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     """Every prompt with its purpose, the wording that counts and where it is used."""
     benchmark = managed_benchmark(request, slug)
@@ -28,7 +28,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str, strategy: str, step: str) -> HttpResponse:
     """One prompt: its wording to edit, what differs from the shipped one, and the wordings before. POST writes a
     wording; with ``back`` it goes back to the shipped one."""

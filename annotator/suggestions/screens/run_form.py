@@ -17,9 +17,9 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
 from annotator.core.queries.progress import time_in_words
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import is_htmx, managed_benchmark, person, speaks_errors
+from annotator.core.screens.common import is_htmx, managed_benchmark, person, render_domain_errors
 from annotator.core.vocabulary import Stage
-from annotator.suggestions.actions.plans import SEED, Wish, obstacle
+from annotator.suggestions.actions.plans import SEED, RunRequest, obstacle
 from annotator.suggestions.actions.runs import start_run
 from annotator.suggestions.actions.suggestions import choose_strategy
 from annotator.suggestions.queries.forecast import forecast
@@ -27,7 +27,7 @@ from annotator.suggestions.queries.prompts import prompts_in_use
 from annotator.suggestions.queries.run_scope import MISSING, WAITING, batches_of, in_batch, scope_of
 
 if TYPE_CHECKING:
-    from pipeline.catalogue import Choice, Field
+    from pipeline.catalogue import ParameterField, StrategyChoice
 
 FORM = "suggestions/runs/new.html"
 
@@ -92,12 +92,12 @@ def _chosen(benchmark: Benchmark, given: QueryDict) -> Chosen:
     )
 
 
-def _name_of(choice: Choice, field: Field) -> str:
+def _name_of(choice: StrategyChoice, field: ParameterField) -> str:
     """The name of a parameter in the form: strategies whose parameters are called alike do not share what is typed."""
     return f"p-{choice.name}-{field.name}"
 
 
-def parameters_of(choice: Choice, typed: Mapping[str, str]) -> dict[str, object]:
+def parameters_of(choice: StrategyChoice, typed: Mapping[str, str]) -> dict[str, object]:
     """The parameters of a strategy as the form gives them; a blank field is the default. Raises BadValueError for what
     is no number where one is asked; bounds are the catalogue's to check."""
     values: dict[str, object] = {}
@@ -114,7 +114,7 @@ def parameters_of(choice: Choice, typed: Mapping[str, str]) -> dict[str, object]
     return values
 
 
-def _parsed(field: Field, raw: str) -> object:
+def _parsed(field: ParameterField, raw: str) -> object:
     try:
         if field.type == "int":
             return int(raw)
@@ -126,8 +126,8 @@ def _parsed(field: Field, raw: str) -> object:
     return raw
 
 
-def _wish(choice: Choice, chosen: Chosen) -> Wish:
-    return Wish(
+def _wish(choice: StrategyChoice, chosen: Chosen) -> RunRequest:
+    return RunRequest(
         strategy=choice.name,
         parameters=parameters_of(choice, chosen.typed),
         budget_tokens=whole(chosen.text("budget_tokens"), "Tokens"),
@@ -139,7 +139,7 @@ def _wish(choice: Choice, chosen: Chosen) -> Wish:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def new(request: HttpRequest, slug: str) -> HttpResponse:
     """The form. htmx asks for it anew when stage or strategy change, and for the forecast alone when anything else
     does, so that nothing that is being typed moves."""
@@ -202,7 +202,7 @@ def _batch(batches: list[Any], public_id: str) -> set[int] | None:
     return None if batch is None else in_batch(batch)
 
 
-def _shown(field: Field, name: str, typed: Mapping[str, str], own: Mapping[str, object]) -> dict[str, Any]:
+def _shown(field: ParameterField, name: str, typed: Mapping[str, str], own: Mapping[str, object]) -> dict[str, Any]:
     """A parameter as the form shows it, with what was typed, else the benchmark's own value, else the default."""
     default = own.get(field.name, field.default)
     if field.type == "bool":
@@ -226,7 +226,7 @@ def begin(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
     """Start what the form says. A refusal shows the form again, as it was filled in."""
     chosen = _chosen(benchmark, request.POST)
     context = _context(benchmark, chosen, request.POST)
-    choice: Choice = context["choice"]
+    choice: StrategyChoice = context["choice"]
     try:
         scope = scope_of(benchmark, chosen.stage, chosen.which)
         scope = scope.first(whole(chosen.text("most"), "At most"), _batch(context["batches"], chosen.batch))
@@ -251,7 +251,7 @@ def begin(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def keep(request: HttpRequest, slug: str) -> HttpResponse:
     """Make strategy, parameters and budget of the form the benchmark's own, for runs that begin by themselves."""
     benchmark = managed_benchmark(request, slug)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core.models import Benchmark, PipelineRun
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import managed_benchmark, person, speaks_errors
+from annotator.core.screens.common import managed_benchmark, person, render_domain_errors
 from annotator.core.vocabulary import Stage
 from annotator.suggestions.actions import get_suggestions
 from annotator.suggestions.actions import runs as actions
@@ -39,7 +39,7 @@ NOTES_SHOWN = 20
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     """All runs, newest first, and what could be asked for."""
     benchmark = managed_benchmark(request, slug)
@@ -79,7 +79,7 @@ def _obstacles(benchmark: Benchmark) -> dict[str, str]:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def start(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask for suggestions (stage decompose) or evidence (stage verify) for whatever lacks them; or, from the form of a
     new run, for what was chosen there."""
@@ -99,7 +99,7 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     """One run: counts, rate, time left, and what failed. Asked for once a second (htmx) until it is over."""
     benchmark = managed_benchmark(request, slug)
@@ -138,7 +138,7 @@ def _run(benchmark: Benchmark, run_id: str) -> RunProgress:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change(request: HttpRequest, slug: str, run_id: str, what: str) -> HttpResponse:
     """Pause a run, resume it with the budget as it is typed, cancel it, or try what failed or was cancelled again."""
     benchmark = managed_benchmark(request, slug)

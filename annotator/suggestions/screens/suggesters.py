@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core import rules
 from annotator.core.charts import HeatCell
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.vocabulary import SuggesterKind
 from annotator.suggestions.actions import suggesters as actions
 from annotator.suggestions.models import TrainedSuggester
@@ -134,7 +134,7 @@ class Panel:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """All kinds, each with its scores, and what can be done."""
     benchmark = benchmark_for(request, slug)
@@ -157,7 +157,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     """Switch learning on or off, or train now."""
     benchmark = benchmark_for(request, slug)

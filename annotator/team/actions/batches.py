@@ -19,13 +19,13 @@ from annotator.core.actions.locking import lock_benchmark
 from annotator.core.actions.notices import tell
 from annotator.core.actions.recorder import Action
 from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, Group, GroupMember, User
-from annotator.core.queries.documents import Filter
+from annotator.core.queries.documents import DocumentFilter
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, NoticeKind, Seat
 from annotator.stages.actions.places import take_back_each
 from annotator.team.queries.batches import fitting, is_at_work
 
 MAX_NAME = 120
-MOST_EXTRA = 8  # people more than the protocol asks
+MAX_EXTRA = 8  # people more than the protocol asks
 CHUNK = 500  # documents a query: SQLite takes some hundred parameters everywhere
 
 
@@ -36,10 +36,10 @@ class How:
 
     number: int | None = None
     at_random: bool = False
-    narrowed: Filter = field(default_factory=Filter)
+    narrowed: DocumentFilter = field(default_factory=DocumentFilter)
 
     def as_json(self) -> dict[str, object]:
-        chosen = {name: getattr(self.narrowed, name) for name in Filter.__slots__}
+        chosen = {name: getattr(self.narrowed, name) for name in DocumentFilter.__slots__}
         return {
             "number": self.number,
             "at_random": self.at_random,
@@ -125,8 +125,8 @@ def _check_numbers(how: How, cross_share: float, cross_people: int, blind_first_
     for share, what in ((cross_share, "labelled by more people"), (blind_first_share, "labelled blind first")):
         if not 0 <= share <= 1:
             raise BadValueError(f"The share of documents {what} lies between 0 and 100 per cent.")
-    if not 1 <= cross_people <= MOST_EXTRA:
-        raise BadValueError(f"One to {MOST_EXTRA} people more can label the share; {cross_people} is out of range.")
+    if not 1 <= cross_people <= MAX_EXTRA:
+        raise BadValueError(f"One to {MAX_EXTRA} people more can label the share; {cross_people} is out of range.")
 
 
 def _choose(benchmark: Benchmark, how: How, generator: random.Random) -> dict[str, int]:

@@ -6,12 +6,12 @@ from annotator.core import rules
 from annotator.core.models import User
 from annotator.stages.actions.annotate import open_annotation_of
 from annotator.team.actions.gold_copies import begin_practice
-from annotator.team.queries.work import Task, find_next, read_task
+from annotator.team.queries.work import WorkItem, find_next, read_task
 
 TRIES = 20  # documents whose last place somebody else took while this person was asking
 
 
-def take_next(*, by: User) -> Task | None:
+def take_next(*, by: User) -> WorkItem | None:
     """Take a place on the next document; who comes second for a last place gets the one after. What is to be settled
     with others needs no place. None: nothing is free."""
     taken: set[int] = set()
@@ -29,5 +29,5 @@ def take_next(*, by: User) -> Task | None:
         except rules.NotAllowedError:
             taken.add(found.document)  # its last place went to somebody else meanwhile
         else:
-            return Task(annotation.document, found.stage, found.why)
+            return WorkItem(annotation.document, found.stage, found.why)
     return None

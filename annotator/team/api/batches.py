@@ -13,12 +13,12 @@ from rest_framework.response import Response
 
 from annotator.core import rules
 from annotator.core.models import Batch, Benchmark, Group
-from annotator.core.queries.documents import Filter
+from annotator.core.queries.documents import DocumentFilter
 from annotator.core.vocabulary import Scope, Stage
 from annotator.integrations.api.base import ApiView
 from annotator.integrations.api.fields import Input, PersonSerializer, word
 from annotator.integrations.api.schema import operation
-from annotator.stages.actions.places import MOST_DAYS, take_back_idle
+from annotator.stages.actions.places import MAX_DAYS, take_back_idle
 from annotator.stages.api.documents import DocumentAnswer, DocumentSerializer
 from annotator.team.actions import batches as actions
 from annotator.team.actions.batches import move_documents
@@ -26,7 +26,7 @@ from annotator.team.actions.gold_copies import mix_in
 from annotator.team.queries.batches import BatchRow, batches_of, fitting, load_of
 
 TAG = "batches"
-MOST_DOCUMENTS, MOST_SEED, MOST_MIXED = 1_000_000, 2**31 - 1, 1000
+MAX_DOCUMENTS, MAX_SEED, MAX_MIXED = 1_000_000, 2**31 - 1, 1000
 
 
 class BatchSerializer(serializers.Serializer):
@@ -62,15 +62,15 @@ class CutInput(Input):
 
     name = serializers.CharField(max_length=actions.MAX_NAME, allow_blank=True, default="")
     group = serializers.CharField(max_length=32, allow_null=True, default=None, help_text="The id of a group.")
-    number = serializers.IntegerField(min_value=1, max_value=MOST_DOCUMENTS, allow_null=True, default=None)
+    number = serializers.IntegerField(min_value=1, max_value=MAX_DOCUMENTS, allow_null=True, default=None)
     at_random = serializers.BooleanField(default=False)
-    seed = serializers.IntegerField(min_value=0, max_value=MOST_SEED, required=False)
+    seed = serializers.IntegerField(min_value=0, max_value=MAX_SEED, required=False)
     stage = word(Stage, may_be_blank=True, default="")
     source = serializers.CharField(max_length=200, allow_blank=True, default="")  # type: ignore[assignment]
     model = serializers.CharField(max_length=200, allow_blank=True, default="")
     search = serializers.CharField(max_length=200, allow_blank=True, default="")
     cross_share = serializers.FloatField(min_value=0, max_value=1, default=0.0)
-    cross_people = serializers.IntegerField(min_value=1, max_value=actions.MOST_EXTRA, default=1)
+    cross_people = serializers.IntegerField(min_value=1, max_value=actions.MAX_EXTRA, default=1)
     blind_first_share = serializers.FloatField(min_value=0, max_value=1, default=0.0)
 
 
@@ -90,7 +90,7 @@ class BatchInput(Input):
 class TakeBackInput(Input):
     """Work that its person has not touched for so many days; of one person, or of all."""
 
-    days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS)
+    days = serializers.IntegerField(min_value=1, max_value=MAX_DAYS)
     person = serializers.CharField(max_length=150, allow_null=True, default=None)
 
 
@@ -103,8 +103,8 @@ class TakenBackSerializer(serializers.Serializer):
 class MixInInput(Input):
     """How many gold documents; the same seed draws the same."""
 
-    number = serializers.IntegerField(min_value=1, max_value=MOST_MIXED)
-    seed = serializers.IntegerField(min_value=0, max_value=MOST_SEED, required=False)
+    number = serializers.IntegerField(min_value=1, max_value=MAX_MIXED)
+    seed = serializers.IntegerField(min_value=0, max_value=MAX_SEED, required=False)
 
 
 class MixedInSerializer(serializers.Serializer):
@@ -113,8 +113,8 @@ class MixedInSerializer(serializers.Serializer):
     mixed_in = serializers.IntegerField()
 
 
-def _filter(given: dict[str, Any]) -> Filter:
-    return Filter(stage=given["stage"], source=given["source"], model=given["model"], search=given["search"])
+def _filter(given: dict[str, Any]) -> DocumentFilter:
+    return DocumentFilter(stage=given["stage"], source=given["source"], model=given["model"], search=given["search"])
 
 
 class BatchAnswer(ApiView):
@@ -209,7 +209,7 @@ class LoadView(BatchAnswer):
         return Response(LoadSerializer(load_of(self.managed(slug), timezone.now()), many=True).data)
 
 
-class TakeBackView(BatchAnswer):
+class BatchTakeBackView(BatchAnswer):
     @operation("idle_take_back", "Take idle work back", TAG, body=TakeBackInput, answer=TakenBackSerializer)
     def post(self, request: Request, slug: str) -> Response:
         """What was done is kept; the places are free."""

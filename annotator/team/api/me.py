@@ -16,7 +16,7 @@ from annotator.core.queries.notices import notices_of, unread_count, wants_mail,
 from annotator.core.vocabulary import NoticeKind, Scope, Stage
 from annotator.integrations.api.base import ApiView
 from annotator.integrations.api.fields import Input, word
-from annotator.integrations.api.paging import PageInput, Pages, paged
+from annotator.integrations.api.paging import CursorPages, PageInput, paged
 from annotator.integrations.api.schema import operation
 from annotator.integrations.api.scopes import reached
 
@@ -94,7 +94,7 @@ class NoticesView(ApiView):
     def get(self, request: Request) -> Response:
         """The newest first."""
         self.asked(PageInput)
-        pages = Pages()
+        pages = CursorPages()
         found = pages.cut(with_places(reached(request, notices_of(self.person))), request, self)
         return pages.answer(NoticeSerializer(found, many=True).data)
 

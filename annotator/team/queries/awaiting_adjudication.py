@@ -29,7 +29,7 @@ class Consolidation:
 
 
 @dataclass(frozen=True, slots=True)
-class ToAgree:
+class AwaitingAdjudication:
     """The first stages that a person has to settle, and how many there are in all."""
 
     rows: list[Consolidation]
@@ -180,7 +180,7 @@ def first_to_agree(user: User, member: Memberships) -> tuple[int, Stage, tuple[s
     return third[0], Stage(third[1]), tuple(_asking([third[0]]).get(third[0], ()))
 
 
-def to_agree_of(user: User, *, member: Memberships | None = None, most: int | None = None) -> ToAgree:
+def to_agree_of(user: User, *, member: Memberships | None = None, most: int | None = None) -> AwaitingAdjudication:
     """What the person has to settle with others, as a partner first, then as third rater: at most ``most`` of each.
     ``member``: where they are, if the caller has read it. A constant number of queries."""
     member = member or memberships_of(user)
@@ -212,7 +212,7 @@ def to_agree_of(user: User, *, member: Memberships | None = None, most: int | No
         for documents, as_third in ((partner, False), (third, True))
         for each in documents
     ]
-    return ToAgree(found, number)
+    return AwaitingAdjudication(found, number)
 
 
 def _read(keys: list[int]) -> list[Document]:

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 
 from annotator.core import charts
 from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, SignOff, User
-from annotator.core.queries.documents import Filter, matching
+from annotator.core.queries.documents import DocumentFilter, matching
 from annotator.core.rules import LABEL_ROLES
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Stage
 
@@ -24,7 +24,7 @@ def is_at_work() -> Q:
     return Q(Exists(here)) | Q(Exists(individual.filter(state=AnnotationState.OPEN)))
 
 
-def fitting(benchmark: Benchmark, narrowed: Filter) -> QuerySet[Document]:
+def fitting(benchmark: Benchmark, narrowed: DocumentFilter) -> QuerySet[Document]:
     """The documents that a batch can be cut from: in no batch, neither gold nor discarded, no copies that measure
     people, and nobody at work on them."""
     return (

@@ -92,7 +92,7 @@ class Oldest:
 
 
 @dataclass(frozen=True, slots=True)
-class ToAgree:
+class StagesAwaiting:
     """Documents that everyone has submitted and that are not agreed: all, those with a question to the third rater
     open, and those that have waited longest."""
 
@@ -251,7 +251,7 @@ def _for_third_rater(benchmark: Benchmark) -> dict[int | None, int]:
     return dict(rows.values_list("batch").annotate(documents=Count("pk")))
 
 
-def to_agree_of(benchmark: Benchmark) -> ToAgree:
+def to_agree_of(benchmark: Benchmark) -> StagesAwaiting:
     """What is still to be agreed (two queries)."""
     documents = _consolidating(benchmark)
     counted = documents.aggregate(all=Count("pk"), asked=Count("pk", filter=Q(_open_question())))
@@ -267,7 +267,7 @@ def to_agree_of(benchmark: Benchmark) -> ToAgree:
         waiting.filter(since__isnull=False).only("public_id", "external_id", "order", "stage").order_by("since", "pk")
     )
     now = timezone.now()
-    return ToAgree(
+    return StagesAwaiting(
         counted["all"],
         counted["asked"],
         tuple(Oldest(row, Stage(row.stage), (now - row.since).days) for row in oldest[:OLDEST]),

@@ -19,7 +19,7 @@ SHOWN = 5  # rows of a short list
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class WorkItem:
     """One document at one stage, and why it comes next: "repair", "continue", "consolidate" (all have submitted it),
     "practice", "follow" (one has decomposed it), "new" (nobody has begun) or "join" (others have, and a place is free).
     """
@@ -38,7 +38,7 @@ WAITS_FOR = {
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingWork:
     """A document where the person has done their part, and what it waits for."""
 
     document: Document
@@ -46,7 +46,7 @@ class Waiting:
 
 
 @dataclass(slots=True)
-class Done:
+class DoneWork:
     """A document with the stages of it that the person has submitted, in order, and when the last of them was."""
 
     document: Document
@@ -66,8 +66,8 @@ class MyWork:
     in_work: list[Annotation] = field(default_factory=list)
     to_agree: list[Consolidation] = field(default_factory=list)
     to_agree_count: int = 0
-    waiting: list[Waiting] = field(default_factory=list)
-    done: list[Done] = field(default_factory=list)
+    waiting: list[WaitingWork] = field(default_factory=list)
+    done: list[DoneWork] = field(default_factory=list)
     done_count: int = 0
     prefilling: int = 0
 
@@ -104,8 +104,9 @@ def open_work(user: User, member: Memberships) -> QuerySet[Annotation]:
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
-    """A ``Task`` before its document is read, which is named by its primary key. ``copy_is_missing``: the document is
+class NextTask:
+    """A ``WorkItem`` before its document is read, which is named by its primary key. ``copy_is_missing``: the
+    document is
     gold, and the person's copy to practise on is made when they ask for it."""
 
     document: int
@@ -115,19 +116,19 @@ class Next:
     copy_is_missing: bool = False
 
 
-def next_task(user: User, *, leave_out: Collection[int] = ()) -> Task | None:
+def next_task(user: User, *, leave_out: Collection[int] = ()) -> WorkItem | None:
     """What is next for a person (``find_next``), with its document."""
     found = find_next(user, leave_out=leave_out)
     return read_task(found) if found else None
 
 
-def read_task(found: Next) -> Task:
+def read_task(found: NextTask) -> WorkItem:
     """The task with its document (one query)."""
     document = Document.objects.select_related("benchmark").defer(*NOT_PROMPT).get(pk=found.document)
-    return Task(document, found.stage, found.why, found.asked_by)
+    return WorkItem(document, found.stage, found.why, found.asked_by)
 
 
-def find_next(user: User, *, leave_out: Collection[int] = ()) -> Next | None:
+def find_next(user: User, *, leave_out: Collection[int] = ()) -> NextTask | None:
     """The one thing to do next: repair what came back, go on with what is begun, settle what all have submitted,
     practise, follow one's own documents into their later stages, then whatever is free, late stages first. Who has
     submitted nothing yet begins at the beginning: later stages build on what one has learned there.
@@ -139,11 +140,11 @@ def find_next(user: User, *, leave_out: Collection[int] = ()) -> Next | None:
     begun = open_work(user, member).values_list("document", "stage", "only_sent_back").first()
     if begun is not None:
         document, stage, only_sent_back = begun
-        return Next(document, Stage(stage), "repair" if only_sent_back else "continue")
+        return NextTask(document, Stage(stage), "repair" if only_sent_back else "continue")
     to_agree = first_to_agree(user, member)
     if to_agree is not None:
         settled, at, asked_by = to_agree
-        return Next(settled, at, "consolidate", asked_by)
+        return NextTask(settled, at, "consolidate", asked_by)
     copies = copies_for(user, member.labels_in)
     free = not_kept_from(user, leave_out={*leave_out, *copies.not_given})
     if copies.practising:
@@ -151,17 +152,17 @@ def find_next(user: User, *, leave_out: Collection[int] = ()) -> Next | None:
         practice = free.filter(~Exists(taken_places()), practice_for=user, benchmark__in=copies.practising)
         found = practice.order_by("order", "pk").values_list("pk", "stage").first()
         if found is not None:
-            return Next(found[0], Stage(found[1]), "practice")
+            return NextTask(found[0], Stage(found[1]), "practice")
     due = due_to_practise(user).first() if member.may_have_to_practise else None
     if due is not None:
-        return Next(practice_gold(due)[0].pk, Stage.DECOMPOSE, "practice", copy_is_missing=True)
+        return NextTask(practice_gold(due)[0].pk, Stage.DECOMPOSE, "practice", copy_is_missing=True)
     benchmarks = [pk for pk in member.labels_in if pk not in copies.practising]
     if not benchmarks:
         return None
     return _free_place(user, free, pools_of(member.seats, benchmarks))
 
 
-def _free_place(user: User, free: QuerySet[Document], pools: list[Pool]) -> Next | None:
+def _free_place(user: User, free: QuerySet[Document], pools: list[Pool]) -> NextTask | None:
     """A place on one of the person's own documents at its later stages, or else the first free one, pool by pool."""
     # By key, not by Exists: one's own documents are few among all that stand at these stages.
     own = Annotation.objects.filter(stage=Stage.DECOMPOSE, kind=AnnotationKind.INDIVIDUAL, person=user)
@@ -176,7 +177,7 @@ def _free_place(user: User, free: QuerySet[Document], pools: list[Pool]) -> Next
         # "revise" sorts before "verify": the later one first
         found = here.filter(**later).order_by("stage", "order", "pk").values_list("pk", "stage").first()
         if found is not None:
-            return Next(found[0], Stage(found[1]), "follow")
+            return NextTask(found[0], Stage(found[1]), "follow")
     submitted = Annotation.objects.filter(kind=AnnotationKind.INDIVIDUAL, person=user, state=AnnotationState.SUBMITTED)
     stages = tuple(reversed(STAGES)) if submitted.exists() else STAGES
     for pool, here in at_work:
@@ -185,7 +186,7 @@ def _free_place(user: User, free: QuerySet[Document], pools: list[Pool]) -> Next
         for stage in stages:
             place = in_order.filter(stage=stage).first()
             if place is not None:
-                return Next(place[0], stage, "join" if place[1] else "new")
+                return NextTask(place[0], stage, "join" if place[1] else "new")
     return None
 
 
@@ -211,7 +212,7 @@ def my_work(user: User) -> MyWork:
     )
 
 
-def waiting_of(user: User, member: Memberships) -> list[Waiting]:
+def waiting_of(user: User, member: Memberships) -> list[WaitingWork]:
     """The documents where the person has done their part last and something or somebody else comes next: a partner who
     has not submitted or not signed yet, or suggestions (one query)."""
     signatures = SignOff.objects.filter(
@@ -231,13 +232,13 @@ def waiting_of(user: User, member: Memberships) -> list[Waiting]:
     )
     # While suggestions come, all that the person did in a document stands here.
     documents = {row.document_id: row.document for row in rows[: SHOWN * len(STAGES)]}
-    return [Waiting(each, WAITS_FOR[Phase(each.phase)]) for each in list(documents.values())[:SHOWN]]
+    return [WaitingWork(each, WAITS_FOR[Phase(each.phase)]) for each in list(documents.values())[:SHOWN]]
 
 
-def _by_document(newest_first: Iterable[Annotation]) -> list[Done]:
+def _by_document(newest_first: Iterable[Annotation]) -> list[DoneWork]:
     """Submitted annotations document by document, in the order in which each document comes first."""
-    found: dict[int, Done] = {}
+    found: dict[int, DoneWork] = {}
     for row in newest_first:
-        done = found.setdefault(row.document_id, Done(row.document, [], row.submitted_at))
+        done = found.setdefault(row.document_id, DoneWork(row.document, [], row.submitted_at))
         done.stages.append(Stage(row.stage))
     return list(found.values())

@@ -17,17 +17,17 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Batch, Benchmark, Group
-from annotator.core.queries.documents import Filter
+from annotator.core.queries.documents import DocumentFilter
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, is_htmx, person, speaks_errors, whole_number
+from annotator.core.screens.common import benchmark_for, is_htmx, person, render_domain_errors, whole_number
 from annotator.core.vocabulary import STAGES
 from annotator.stages.actions.places import take_back_idle
 from annotator.team.actions import batches as actions
 from annotator.team.queries.batches import batches_of, fitting, load_of, sources_and_models
 from annotator.team.queries.team import number, outside_lack, roles_outside
 
-MOST_DOCUMENTS = 1_000_000
-MOST_SEED = 2**31 - 1
+MAX_DOCUMENTS = 1_000_000
+MAX_SEED = 2**31 - 1
 IDLE_DAYS = 14
 ORDER = [("next", "The next ones in order"), ("random", "By lot")]
 
@@ -42,7 +42,7 @@ class CutForm(forms.Form):
         Group.objects.none(), required=False, empty_label="Nobody in particular: free for everybody", label="For"
     )
     number = forms.IntegerField(
-        required=False, min_value=1, max_value=MOST_DOCUMENTS, label="How many", help_text="Blank: all that fit."
+        required=False, min_value=1, max_value=MAX_DOCUMENTS, label="How many", help_text="Blank: all that fit."
     )
     order = forms.ChoiceField(choices=ORDER, initial="next", label="Which")
     stage = forms.ChoiceField(required=False, label="At stage")
@@ -60,7 +60,7 @@ class CutForm(forms.Form):
     )
     cross_people = forms.IntegerField(
         min_value=1,
-        max_value=actions.MOST_EXTRA,
+        max_value=actions.MAX_EXTRA,
         initial=1,
         label="How many more people",
         help_text="In a group’s batch they come from outside the group.",
@@ -73,7 +73,7 @@ class CutForm(forms.Form):
         help_text="People label first and see the suggestion afterwards.",
     )
     seed = forms.IntegerField(
-        min_value=0, max_value=MOST_SEED, label="Seed", help_text="The same number draws the same documents again."
+        min_value=0, max_value=MAX_SEED, label="Seed", help_text="The same number draws the same documents again."
     )
 
     def __init__(self, benchmark: Benchmark, data: Any = None) -> None:
@@ -93,7 +93,7 @@ class CutForm(forms.Form):
         """Which documents the valid form asks for."""
         data = self.cleaned_data
         words = data["search"].replace("\x00", "").strip()
-        narrowed = Filter(stage=data["stage"], source=data["source"], model=data["model"], search=words)
+        narrowed = DocumentFilter(stage=data["stage"], source=data["source"], model=data["model"], search=words)
         return actions.How(number=data["number"], at_random=data["order"] == "random", narrowed=narrowed)
 
 
@@ -105,7 +105,7 @@ def _benchmark(request: HttpRequest, slug: str) -> Benchmark:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     """The page; ``?part=preview`` says how many documents the form as it stands would cut."""
     benchmark = _benchmark(request, slug)
@@ -173,7 +173,7 @@ def _done(
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def cut(request: HttpRequest, slug: str) -> HttpResponse:
     """Cut a batch."""
     benchmark = _benchmark(request, slug)
@@ -202,7 +202,7 @@ def cut(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change(request: HttpRequest, slug: str, batch_id: str, what: str) -> HttpResponse:
     """Change a batch: assign, rename, dissolve."""
     benchmark, user = _benchmark(request, slug), person(request)
@@ -229,7 +229,7 @@ def change(request: HttpRequest, slug: str, batch_id: str, what: str) -> HttpRes
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def take_back(request: HttpRequest, slug: str) -> HttpResponse:
     """Take back work left idle: of everybody, or of one person."""
     benchmark, user = _benchmark(request, slug), person(request)

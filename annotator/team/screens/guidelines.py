@@ -21,7 +21,7 @@ from annotator.core.definitions import Definition, topics
 from annotator.core.models import Benchmark, Guidelines, User
 from annotator.core.queries.guidelines import newest_of, news_for, versions_of
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, is_htmx, person, speaks_errors, whole_number
+from annotator.core.screens.common import benchmark_for, is_htmx, person, render_domain_errors, whole_number
 from annotator.core.texts.markdown_diff import compare, stretches
 from annotator.core.vocabulary import Stage
 
@@ -86,7 +86,7 @@ def _version(benchmark: Benchmark, raw: str) -> Guidelines:
 
 
 @require_http_methods(["GET", "POST"])
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """Read the guidelines, or with ``?version`` an earlier one; ``?edit`` and POST write a new version."""
     benchmark, user = benchmark_for(request, slug), person(request)
@@ -107,7 +107,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def versions(request: HttpRequest, slug: str) -> HttpResponse:
     """The list of versions; ``?from`` and ``?to`` compare two of them (without: the newest with the one before)."""
     benchmark = benchmark_for(request, slug)
@@ -129,7 +129,7 @@ def versions(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def read(request: HttpRequest, slug: str) -> HttpResponse:
     """What is new in a version has been read: its note is gone for good."""
     benchmark = benchmark_for(request, slug)
@@ -144,7 +144,7 @@ def shown(definition: Definition) -> dict[str, Any]:
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def definitions(request: HttpRequest, slug: str, stage: str) -> HttpResponse:
     """What the questions and labels of a stage mean: a page, and with htmx the inside of the sheet beside the work."""
     if stage not in set(Stage):

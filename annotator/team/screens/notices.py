@@ -19,12 +19,12 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core.actions import notices as actions
 from annotator.core.models import Notice, User
-from annotator.core.queries.notices import MOST_COUNTED, notices_of, page_of, place_of, unread_count, wants_mail
+from annotator.core.queries.notices import MAX_COUNTED, notices_of, page_of, place_of, unread_count, wants_mail
 from annotator.core.screens.common import person
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NoticeRow:
     """A notice and where it leads."""
 
     notice: Notice
@@ -36,12 +36,12 @@ class Day:
     """The notices of one day."""
 
     title: str
-    rows: list[Row]
+    rows: list[NoticeRow]
 
 
 def figure_of(number: int) -> str:
     """The figure in the bar: at most two digits."""
-    return str(number) if number < MOST_COUNTED else f"{MOST_COUNTED - 1}+"
+    return str(number) if number < MAX_COUNTED else f"{MAX_COUNTED - 1}+"
 
 
 def bar(request: HttpRequest) -> dict[str, Callable[[], str]]:
@@ -53,7 +53,7 @@ def bar(request: HttpRequest) -> dict[str, Callable[[], str]]:
 def by_day(rows: list[Notice], today: dt.date) -> list[Day]:
     """The notices under the names of their days, in the order in which they come. Of a time of day it says nothing."""
     days = groupby(rows, key=lambda row: timezone.localdate(row.created_at))
-    return [Day(_title(day, today), [Row(row, place_of(row)) for row in group]) for day, group in days]
+    return [Day(_title(day, today), [NoticeRow(row, place_of(row)) for row in group]) for day, group in days]
 
 
 def _title(day: dt.date, today: dt.date) -> str:

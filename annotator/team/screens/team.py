@@ -21,7 +21,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark, Group, Invitation, Membership
 from annotator.core.models.base import choices
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, person, speaks_errors
+from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.vocabulary import Role, Seat
 from annotator.team import rules as team_rules
 from annotator.team.actions import groups as group_actions
@@ -80,7 +80,7 @@ class ProtocolForm(forms.Form):
 
 
 @require_GET
-@speaks_errors
+@render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """The people and groups; for owners and admins also invitations, load and the forms."""
     return _page(request, benchmark_for(request, slug))
@@ -161,7 +161,7 @@ def _done(request: HttpRequest, benchmark: Benchmark, action: Callable[[], str])
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
     """Make an invitation; its link is shown on the page, and mailed where an address and a mail server are there."""
     benchmark, user = benchmark_for(request, slug), person(request)
@@ -189,7 +189,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def withdraw(request: HttpRequest, slug: str, invitation_id: str) -> HttpResponse:
     """The link lets nobody in any more."""
     benchmark = benchmark_for(request, slug)
@@ -209,7 +209,7 @@ def withdraw(request: HttpRequest, slug: str, invitation_id: str) -> HttpRespons
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change_member(request: HttpRequest, slug: str, username: str, what: str) -> HttpResponse:
     """Give a member another role, take them out, bring them back: role, deactivate, reactivate."""
     benchmark, user = benchmark_for(request, slug), person(request)
@@ -243,7 +243,7 @@ def change_member(request: HttpRequest, slug: str, username: str, what: str) -> 
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def create_group(request: HttpRequest, slug: str) -> HttpResponse:
     """A new group; without a name it gets the next number."""
     benchmark, user = benchmark_for(request, slug), person(request)
@@ -256,7 +256,7 @@ def create_group(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change_group(request: HttpRequest, slug: str, group_id: str, what: str) -> HttpResponse:
     """Change a group: rename, add, remove, delete."""
     benchmark, user = benchmark_for(request, slug), person(request)
@@ -291,7 +291,7 @@ def change_group(request: HttpRequest, slug: str, group_id: str, what: str) -> H
 
 
 @require_POST
-@speaks_errors
+@render_domain_errors
 def change_protocol(request: HttpRequest, slug: str) -> HttpResponse:
     """People per document, the third rater at verify, practice."""
     benchmark, user = benchmark_for(request, slug), person(request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotator.core.fields import Field, Kind, Question, declare
+from annotator.core.fields import Field, FieldQuestion, Kind, declare
 from annotator.core.vocabulary import Labelled
 from tests.settings import *  # noqa: F403
 from tests.settings import INSTALLED_APPS
@@ -23,7 +23,7 @@ declare(
         words=Tone,
         label="Tone",
         title="Tone of claim",
-        question=Question(
+        question=FieldQuestion(
             "tone",
             ("Tone",),
             "How the claim is worded.",
