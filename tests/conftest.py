@@ -31,6 +31,7 @@ from psycopg import sql
 from pytest_django.plugin import DjangoDbBlocker
 
 from tests import database, services
+from tests.background import tasks_run_at_once
 from tests.team_fixtures import ada, at_verify, ben, benchmark, cleo, document, owner  # noqa: F401
 
 # Playwright runs an event loop in the tests' thread, in which Django would refuse the database.
@@ -175,17 +176,10 @@ def no_index_of_another_test() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def tasks_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task sent by name runs at once, in the caller; Celery's own eager mode leaves those out."""
-    if request.node.get_closest_marker("real_worker"):
-        return
-    from config.celery import app
-
-    def send_task(name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, **options: Any) -> Any:
-        app.loader.import_default_modules()
-        return app.tasks[name].apply(args, kwargs, **{k: v for k, v in options.items() if k == "task_id"})
-
-    monkeypatch.setattr(app, "send_task", send_task)
+def tasks_at_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tasks run at once, in the caller, but for tests with a real worker."""
+    with contextlib.nullcontext() if request.node.get_closest_marker("real_worker") else tasks_run_at_once():
+        yield
 
 
 @pytest.fixture

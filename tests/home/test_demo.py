@@ -4,41 +4,51 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings as configured
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.test import Client
+from django.test.utils import override_settings
 from django.urls import reverse
+from pytest_django.plugin import DjangoDbBlocker
 
 from annotator.core.models import Annotation, Benchmark, Document, Evidence, PipelineRun, User, Verdict
 from annotator.core.vocabulary import Phase, RunState, Stage
-from annotator.home import demo
 from annotator.management.commands.load_demo import logins_file, read_logins
 from annotator.stages.queries.adjudication import board_of
 from annotator.stages.queries.missing import missing_in
 from annotator.stages.queries.verification import claims_to_verify
 from annotator.team.queries.work import next_task
-from tests.factories import BenchmarkFactory, UserFactory
+from tests.background import tasks_run_at_once
 from tests.released import export_lines
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 FIXTURES = Path(configured.BASE_DIR) / "fixtures" / "demo"
 
 
-@pytest.fixture(autouse=True)
-def var(settings: Any, tmp_path: Path) -> Path:
-    settings.VAR_DIR = tmp_path
-    settings.DATABASE_URL = ""  # the suite itself may run on PostgreSQL
-    return tmp_path
+@pytest.fixture(scope="module")
+def demo_logins(django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: Any) -> Iterator[Path]:
+    """The demo, loaded once for the tests of this file, each of which is rolled back; the file with its log-ins."""
+    folder = tmp_path_factory.mktemp("demo")
+    with django_db_blocker.unblock(), override_settings(VAR_DIR=folder, DATABASE_URL=""), tasks_run_at_once():
+        call_command("load_demo", stdout=io.StringIO())
+        logins = logins_file()
+    yield logins
+    with django_db_blocker.unblock():
+        call_command("flush", interactive=False, verbosity=0)
 
 
 @pytest.fixture
-def loaded() -> Benchmark:
-    call_command("load_demo", stdout=io.StringIO())
+def loaded(demo_logins: Path, settings: Any, tmp_path: Path) -> Benchmark:
+    settings.VAR_DIR = tmp_path
+    settings.DATABASE_URL = ""  # the suite itself may run on PostgreSQL
+    shutil.copy(demo_logins, logins_file())
     return Benchmark.objects.get(slug="demo")
 
 
@@ -178,34 +188,3 @@ def test_closed_log_ins_open_nothing_until_the_demo_is_loaded_again(loaded: Benc
     assert client.post(reverse("login"), asked).status_code == 200  # the form again
     call_command("load_demo")
     assert client.post(reverse("login"), asked).status_code == 302
-
-
-def test_a_database_of_ones_own_is_refused(settings: Any) -> None:
-    settings.DATABASE_URL = "postgres://db/touchstone"
-    with pytest.raises(CommandError, match="--force"):
-        call_command("load_demo")
-    assert not User.objects.exists()
-
-
-def test_somebody_elses_log_in_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    own = UserFactory(username="admin")
-    call_command("load_demo")
-    assert "a log-in “admin” is there already" in capsys.readouterr().out
-    assert User.objects.get().password == own.password and not Benchmark.objects.exists()
-
-
-def test_somebody_elses_benchmark_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    BenchmarkFactory(slug="demo")
-    call_command("load_demo")
-    assert "a benchmark “demo” is there already" in capsys.readouterr().out
-    assert not User.objects.exists()
-
-
-def test_a_load_that_breaks_off_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
-        raise RuntimeError("the power went")
-
-    monkeypatch.setattr(demo, "_verify", fail)
-    with pytest.raises(RuntimeError):
-        call_command("load_demo")
-    assert not User.objects.exists() and not Benchmark.objects.exists() and not logins_file().exists()
