@@ -24,31 +24,45 @@ KINDS = {
     "SQL and the database's name": r"\bconnection\.(vendor|cursor)\b|\bexplain\(",
 }
 ANY_KIND = re.compile("|".join(KINDS.values()))
+COUNTS = re.compile(r"quer(y|ies)|as_often|costs_the_same")  # names of tests that only count queries
 
 
 def mark(items: list[pytest.Item]) -> None:
-    """Add the marker to every test with a database that does something of KINDS; browser tests run on SQLite alone."""
+    """Add the marker to every test with a database that does something of KINDS; browser tests run on SQLite alone.
+
+    A test that does nothing but count queries, as its name says, is marked ``query_counts``, too: script/test counts
+    them on one database, PostgreSQL.
+    """
     for item in items:
         if item.get_closest_marker("browser") or not item.get_closest_marker("django_db"):
             continue
-        if (getattr(item, "originalname", None) or item.name) in dependent_tests(item.path):
+        name = getattr(item, "originalname", None) or item.name
+        kinds = kinds_of(item.path).get(name)
+        if kinds == {"query counts"} and COUNTS.search(name) and not item.get_closest_marker("database"):
+            item.add_marker(pytest.mark.query_counts)
+        if kinds:
             item.add_marker(pytest.mark.database)
 
 
 @cache
-def dependent_tests(path: Path) -> frozenset[str]:
-    """The names of the file's tests that do something of KINDS."""
+def kinds_of(path: Path) -> dict[str, frozenset[str]]:
+    """Which of KINDS each of the file's tests does, directly or through a helper or fixture of the file."""
     source = path.read_text()
+    found: dict[str, set[str]] = {}
     if not ANY_KIND.search(source):
-        return frozenset()
+        return {}
     functions = _functions(source)
-    found = {name for name, text in functions.items() if ANY_KIND.search(text)}
-    while True:
-        helpers = "|".join(name for name in found if not name.startswith("test_"))
-        more = {name for name, text in functions.items() if helpers and re.search(rf"\b({helpers})\b", text)}
-        if more <= found:
-            return frozenset(name for name in found if name.startswith("test_"))
-        found |= more
+    for kind, pattern in KINDS.items():
+        names = {name for name, text in functions.items() if re.search(pattern, text)}
+        while True:
+            helpers = "|".join(name for name in names if not name.startswith("test_"))
+            more = {name for name, text in functions.items() if helpers and re.search(rf"\b({helpers})\b", text)}
+            if more <= names:
+                break
+            names |= more
+        for name in names:
+            found.setdefault(name, set()).add(kind)
+    return {name: frozenset(kinds) for name, kinds in found.items() if name.startswith("test_")}
 
 
 def _functions(source: str) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """The whole suite, run by script/test in the project's environment.
 
 Without arguments: the checks of script/lib/checks.py, the tests on SQLite with the browser's, then on PostgreSQL the
-tests that depend on the database (tests/database.py). With --all-on-postgres, meant for once a week, all tests but the
-browser's run there. With other arguments: pytest with these arguments on SQLite, nothing else.
+tests that depend on the database (tests/database.py); queries are counted there alone. With --all-on-postgres, meant
+for once a week, all tests run on SQLite and all but the browser's on PostgreSQL. With other arguments: pytest with
+these arguments on SQLite, nothing else.
 """
 
 from __future__ import annotations
@@ -61,9 +62,6 @@ def main() -> int:
     # Not --dist worksteal: a worker that takes browser tests from another may have to run others after them, and
     # tests/conftest.py keeps those last.
     parallel = ["-n", "2", "--quiet"]
-    print("--- tests on SQLite, with the browser's", flush=True)
-    if code := pytest(*parallel, **on_sqlite):
-        return code
     with contextlib.ExitStack() as stack:
         try:
             postgres = stack.enter_context(services.postgres())
@@ -71,10 +69,14 @@ def main() -> int:
             if services.in_ci():
                 raise SystemExit(f"Missing in CI: {missing}") from None
             print(f"Not run on PostgreSQL: {missing}", flush=True)
-            return 0
-        chosen = "not browser" if all_on_postgres else "database"
-        print(f"--- tests on PostgreSQL: {chosen}", flush=True)
-        return pytest(*parallel, "-m", chosen, TEST_DATABASE_URL=postgres, TEST_POSTGRES_URL=postgres)
+            return pytest(*parallel, **on_sqlite)
+        on_sqlite["TEST_POSTGRES_URL"] = postgres
+        first, second = ("", "not browser") if all_on_postgres else ("not query_counts", "database")
+        print("--- tests on SQLite, with the browser's", flush=True)
+        if code := pytest(*parallel, "-m", first, **on_sqlite):
+            return code
+        print(f"--- tests on PostgreSQL: {second}", flush=True)
+        return pytest(*parallel, "-m", second, TEST_DATABASE_URL=postgres, TEST_POSTGRES_URL=postgres)
 
 
 if __name__ == "__main__":

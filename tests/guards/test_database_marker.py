@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.database import KINDS, dependent_tests
+from tests.database import COUNTS, KINDS, kinds_of
 
 TESTS = Path(__file__).resolve().parents[1]
 LINES = {
@@ -40,13 +40,11 @@ def test_each_kind_is_found_in_a_test_in_its_helpers_and_in_its_fixtures(kind: s
         "def test_by_fixture(scene):\n    pass\n"
         "def test_without():\n    pass\n"
     )
-    assert dependent_tests(file) == {"test_itself", "test_by_helper", "test_by_fixture"}
+    assert kinds_of(file) == {name: {kind} for name in ("test_itself", "test_by_helper", "test_by_fixture")}
 
 
 def test_the_suite_has_tests_of_each_kind() -> None:
-    sources = [
-        path.read_text() for path in TESTS.rglob("test_*.py") if dependent_tests(path) and path != Path(__file__)
-    ]
+    sources = [path.read_text() for path in TESTS.rglob("test_*.py") if kinds_of(path) and path != Path(__file__)]
     for kind in KINDS.keys() - {"migrations"}:  # the tables of the guards are those that the migrations make
         assert any(re.search(KINDS[kind], source) for source in sources), kind
 
@@ -55,3 +53,9 @@ def test_the_walks_over_every_address_are_marked() -> None:
     for name in ("test_urls.py", "test_api.py"):
         source = (TESTS / "guards" / name).read_text()
         assert re.search(r"@pytest\.mark\.database.*\n(@.*\n)*def test_the_same_addresses", source), name
+
+
+def test_query_counts_run_on_one_database_and_everything_else_on_sqlite() -> None:
+    suite = (TESTS.parent / "script" / "lib" / "suite.py").read_text()
+    assert '("", "not browser") if all_on_postgres else ("not query_counts", "database")' in suite
+    assert COUNTS.search("test_queries_do_not_grow") and not COUNTS.search("test_nobody_sees_what_a_person_does")
