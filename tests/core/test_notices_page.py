@@ -138,7 +138,7 @@ def test_the_page_stands_by_day_and_says_what_is_unread_in_words(
         ada.notices.filter(text=text).update(created_at=timezone.now() - dt.timedelta(days=days))
     mark_read(ada.notices.filter(text="Old."), by=ada)
     page = get(client, ada, "/notices/")
-    titles = [words(tag) for tag in page.select(".notice-day")]
+    titles = [words(tag) for tag in page.select(".panel > h2.head")]
     assert titles[:2] == ["Today", "Yesterday"]
     old = timezone.localdate() - dt.timedelta(days=9)
     assert str(old.day) in titles[2] and str(old.year) in titles[2]

@@ -211,7 +211,7 @@ def test_repeated_passages_fold_and_pages_stand_together(
     assert ["One." in texts[0], "Three." in texts[1], "Two." in texts[2]] == [True, True, True]
     assert "from the same page" in texts[1]
     assert [card["aria-label"] for card in soup.select("article.ev")] == [f"Evidence {n}" for n in (1, 3, 2, 4)]
-    assert [re.sub(r"\D", "", chip.get_text()) for chip in soup.select(".chip")] == ["1", "2", "3", "4"]
+    assert [re.sub(r"\D", "", chip.get_text()) for chip in soup.select(".pick")] == ["1", "2", "3", "4"]
     assert "Same passage as evidence 2" in texts[3]
     assert soup.select("article.ev")[3].select_one("details mark, details p") is not None
     assert "4 passages; 1 repeated, folded" in soup.get_text()
@@ -306,7 +306,7 @@ def test_false_asks_for_the_edit_and_rests_on_what_refutes(
     response = post_field(as_person, work.verdict, "factuality", "false")
     assert events(response) == {"touchstone:claim-false": {"claim": work.claim.public_id}}
     soup = BeautifulSoup(response.content, "html.parser")
-    assert len(soup.select(".chip input[checked]")) == len(work.cards)
+    assert len(soup.select(".pick input[checked]")) == len(work.cards)
     assert soup.select_one('input[data-field="evidence_sufficient"][value="yes"][checked]') is not None
     assert "edit" in soup.select_one(".missing").get_text()  # type: ignore[union-attr]
     # False without an edit was incomplete, so true completes it.

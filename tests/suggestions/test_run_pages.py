@@ -26,7 +26,8 @@ from annotator.suggestions.queries.costs import compared, costs_of, with_formula
 from annotator.suggestions.queries.forecast import forecast
 from annotator.suggestions.queries.prompts import prompts_in_use
 from annotator.suggestions.queries.run_scope import MISSING, WAITING, RunScope, scope_of
-from pipeline.catalogue import choice, shipped
+from pipeline.catalogue import choice
+from pipeline.prompts import shipped
 from pipeline.runs import coordinator
 from tests.counting_strategy import Counting
 from tests.factories import BenchmarkFactory, DocumentFactory, decomposed, documents, member, verified, with_corpus
@@ -263,7 +264,7 @@ def test_a_halted_run_says_why_and_is_resumed_with_what_is_typed(
     assert work(run).state == RunState.PAUSED
     url = reverse("run", args=[benchmark.slug, run.public_id])
     page = soup(client, url)
-    assert "of the budget of 60" in page.select_one(".halted").text  # type: ignore[union-attr]
+    assert "of the budget of 60" in page.select_one(".note[role=status]").text  # type: ignore[union-attr]
     assert page.select_one("[hx-trigger='every 1s']") is None, "nothing moves while it is paused"
     assert page.find(id="budget-tokens")["value"] == "60"  # type: ignore[index]
     bad = client.post(reverse("run-change", args=[benchmark.slug, run.public_id, "resume"]), {"budget_tokens": "lots"})
@@ -332,7 +333,7 @@ def test_strategies_are_compared_by_document(client: Client, benchmark: Benchmar
     page = soup(client, reverse("run-costs", args=[benchmark.slug]))
     names = [cell.find(string=True) for cell in page.select("table.costs")[0].select("tbody th")]
     assert names == ["Counting, decompose", "Offline rules, decompose"]
-    bars = page.select(".cost-bars rect.made")
+    bars = page.select(".drawn-bars rect.made")
     assert [bar["width"] for bar in bars] == ["100.0%", "0.0%"]
 
 

@@ -76,7 +76,7 @@ def test_the_form_publishes_a_version_with_a_note_of_what_changed(
     post(client, owner, URL, sent | {"text": "# New\r\n\r\nRules.", "note": " Claims are \n shorter "}, 302)
     assert [(each.number, each.note) for each in versions_of(benchmark)] == [(2, "Claims are shorter"), (1, "")]
     assert Activity.objects.get(action="publish-guidelines").reason == "version 2: Claims are shorter"
-    listed = get(client, owner, f"{URL}versions/").select(".version-list li")
+    listed = get(client, owner, f"{URL}versions/").select(".entries li")
     assert "Version 2 holds now Claims are shorter Grace," in words(listed[0])
 
 

@@ -335,9 +335,9 @@ def test_the_page_says_whether_anything_was_mailed(
     with django_capture_on_commit_callbacks(execute=True):
         answer = client.post("/b/pilot/team/invite/", {"role": "annotator", "email": "ada@example.org", "days": "14"})
     page = get(client, owner, answer["Location"])
-    fresh = words(page.select_one(".invitation-fresh"))
+    fresh = words(page.select_one(".fresh"))
     assert ("being mailed to ada@example.org" in fresh) == is_on
     assert ("Nothing was mailed" in fresh) == (not is_on)
     assert len(mail.outbox) == is_on
-    field = page.select_one(".invitation-fresh input[readonly]")
+    field = page.select_one(".fresh input[readonly]")
     assert field is not None and field["value"] == f"http://testserver{url_of(Invitation.objects.get())}"

@@ -65,7 +65,7 @@ def test_an_admin_sees_no_link_to_a_role_that_they_cannot_give(
     admin = member(benchmark, Role.ADMIN)
     page = get(client, admin, "/b/pilot/team/")
     assert made.token not in page.decode()
-    assert "Only an owner sees its link." in words(page.select_one(".invitation-entry"))
+    assert "Only an owner sees its link." in words(page.select_one("article.item"))
     offered = [each["value"] for each in page.select("#invite [name=role] option")]
     assert offered == ["annotator", "third_rater", "researcher"]
     assert client.post(f"/b/pilot/team/invitation/{made.public_id}/withdraw/").status_code == 403
