@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import json
 import tracemalloc
@@ -49,6 +50,37 @@ def test_only_gold_unless_all_are_asked_for(benchmark):
         "response_factuality": "NA",
         "sentences": {},
     }
+
+
+def test_a_document_whose_last_stage_is_still_open_is_not_gold(benchmark):
+    gold(benchmark, 2)
+    Document.objects.filter(order=1).update(phase=Phase.INDEPENDENT)
+    assert len(list(export_lines(benchmark))) == 1
+    assert len(list(export_lines(benchmark, include="all"))) == 2
+
+
+def test_a_passage_goes_out_with_all_that_is_known_of_it(benchmark):
+    gold(benchmark, 1)
+    known = {
+        "title": "Notes",
+        "site": "example.org",
+        "published": dt.date(1843, 8, 1),
+        "query": "lovelace notes",
+        "retrieved_at": dt.datetime(2024, 1, 2, 3, 4, tzinfo=dt.UTC),
+        "content_hash": "f" * 64,
+    }
+    row = Evidence.objects.filter(annotation__isnull=True).order_by("pk")[0]
+    Evidence.objects.filter(pk=row.pk).update(**known)
+    [document] = export.gold_documents(benchmark)
+    [found] = [
+        each
+        for sentence in document.sentences
+        for claim in sentence.claims
+        for each in claim.retrieved
+        if each.public_id == row.public_id
+    ]
+    assert (found.passage, found.url) == (row.passage, row.url)
+    assert {name: getattr(found, name) for name in known} == known
 
 
 def test_discarded_documents_are_left_out(benchmark):

@@ -62,7 +62,7 @@ def gold_documents(benchmark: Benchmark, *, include: str = "gold", among: Q | No
         yield from _GoldChunk(list(chunk)).documents()
 
 
-def documents_to_export(benchmark: Benchmark, include: str = "gold") -> QuerySet[Document]:
+def documents_to_export(benchmark: Benchmark, include: str) -> QuerySet[Document]:
     """The documents that an export has, in no order. Raises ValueError for an unknown ``include``."""
     documents = Document.objects.filter(benchmark=benchmark, twin_of__isnull=True).exclude(phase=Phase.DISCARDED)
     if include == "gold":

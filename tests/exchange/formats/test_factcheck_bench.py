@@ -37,6 +37,14 @@ def test_what_is_read_is_written_again():
     assert same_json(factcheck_bench.render(parse(row, 1)), row)
 
 
+def test_the_hash_is_that_of_the_content_whatever_the_order_of_its_fields():
+    row = released_document()
+    turned = dict(reversed(row.items()))
+    assert parse(row, 1).content_hash == parse(turned, 2).content_hash
+    assert parse(row, 1).content_hash != parse(row | {"revised_response": "Otherwise."}, 1).content_hash
+    assert parse(row, 1).size == len(json.dumps(row))
+
+
 def test_the_released_file_byte_for_byte(data_dir):
     content = (data_dir / "factcheck-bench.dev.jsonl").read_bytes()
     documents = list(read(io.BytesIO(content)))
