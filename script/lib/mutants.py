@@ -28,7 +28,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / "var" / "mutants"
 PACKAGES = ["annotator", "config", "pipeline"]
-BESIDE = ["docs", "fixtures", "manage.py", "script", "static", "templates", "CHANGELOG.md", "README.md"]
+BESIDE = [
+    "docs",
+    "fixtures",
+    "manage.py",
+    "script",
+    "static",
+    "templates",
+    "CHANGELOG.md",
+    "README.md",
+    "requirements.txt",
+]
 
 
 @dataclass(frozen=True)
@@ -244,7 +254,7 @@ def set_up(folder: Path, modules: list[str], tests: list[str]) -> None:
         "only_mutate": modules,
         "also_copy": BESIDE,
         "do_not_mutate_patterns": WORDS,
-        "pytest_add_cli_args": ["-p", "mutants_database", "-p", "no:cacheprovider", "-p", "no:xdist"],
+        "pytest_add_cli_args": ["-p", "mutants_sessions", "-p", "no:xdist"],
         "pytest_add_cli_args_test_selection": tests,
         "timeout_multiplier": 3.0,
         "timeout_constant": 20.0,
@@ -266,7 +276,6 @@ def run(area: str, modules: list[str], names: list[str], *, minutes: float) -> l
     )
     environment = {
         **os.environ,
-        "MUTANTS_DATABASE": str(folder / "migrated.sqlite3"),
         "PYTHONPATH": str(ROOT / "script" / "lib"),
         "TOUCHSTONE_DATA": os.environ.get("TOUCHSTONE_DATA") or str(ROOT.parent / "shared" / "data"),
     }

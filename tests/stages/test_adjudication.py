@@ -18,6 +18,7 @@ from annotator.stages.actions.decompose import (
     take_over_sentence,
 )
 from annotator.stages.actions.documents import reopen, send_back
+from annotator.stages.actions.revise import set_deleted
 from annotator.stages.actions.search_again import search_again
 from annotator.stages.actions.submit import submit
 from annotator.stages.actions.verify import add_evidence
@@ -25,7 +26,7 @@ from annotator.stages.comparison.comparison import ComparedItem
 from annotator.stages.queries.adjudication import AdjudicationBoard, board_of
 from annotator.stages.queries.decomposition import sentences_of
 from annotator.stages.queries.verification import claims_to_verify
-from tests.agreeing import begun, claims_of, signed_by, submitted
+from tests.agreeing import at_revise, begun, claims_of, settle, signed_by, submitted
 from tests.factories import (
     BenchmarkFactory,
     DocumentFactory,
@@ -517,3 +518,26 @@ def test_a_third_rater_asked_in_an_earlier_round_does_not_close_the_next_one_alo
     assert document.stage == Stage.DECOMPOSE
     signed_by(document, ada, ben)
     assert document.stage == Stage.VERIFY
+
+
+def test_a_sentence_that_one_person_deletes_is_offered_as_deleted(document, owner, ada, ben):
+    document = at_revise(document, owner, ada, ben)
+    mine, theirs = (open_annotation(document, Stage.REVISE, by=person) for person in (ada, ben))
+    first = theirs.sentence_revisions.order_by("sentence__order")[0]
+    set_deleted(first, True, by=ben)
+    submit(mine, by=ada)
+    submit(theirs, by=ben)
+    document.refresh_from_db()
+    [row] = [
+        row for item in differing(board_of(document, Stage.REVISE)) if item.kind == "rewrite" for row in item.fields
+    ]
+    assert [(option.value, option.label, option.people) for option in row.options] == [
+        (first.text, first.text, (0,)),
+        ("", "Delete the sentence", (1,)),
+    ]
+    assert row.words == [first.text, "Delete the sentence"]
+    document = settle(document, [ada, ben], [{"value": ""}])
+    version = document.annotations.get(stage=Stage.REVISE, kind=AnnotationKind.CONSOLIDATED)
+    agreed = version.sentence_revisions.get(sentence=first.sentence)
+    assert (agreed.deleted, agreed.text) == (True, first.text)
+    assert version.sentence_revisions.filter(deleted=True).count() == 1
