@@ -71,6 +71,22 @@ def test_what_two_people_say_alike_is_taken_over_and_two_signatures_open_the_nex
     assert retrieve(document).phase == Phase.INDEPENDENT
 
 
+def test_items_are_numbered_from_one_and_their_keys_name_what_is_compared(document, ada, ben):
+    submitted(document, ada, ben)
+    items = board_of(document, Stage.DECOMPOSE).comparison.items
+    assert [item.number for item in items if item.kind == "sentence"] == ["1", "2", "3"]
+    assert [item.number for item in items if item.number.startswith("2.")] == ["2.1", "2.2"]
+    assert {(item.kind, item.key.partition("-")[0]) for item in items} == {("sentence",) * 2, ("claim",) * 2}
+    assert Tally.objects.get().people == [ada.pk, ben.pk]
+    signed_by(document, ada, ben)
+    retrieve(document)
+    for person in (ada, ben):
+        verified(document, person)
+    # Decisions are found by these keys.
+    items = board_of(document, Stage.VERIFY).comparison.items
+    assert {(item.kind, item.key.partition("-")[0]) for item in items} == {("stance",) * 2, ("verdict",) * 2}
+
+
 def test_each_difference_is_settled_by_a_or_b_or_a_new_value(document, ada, ben):
     mine, theirs = begun(document, ada), begun(document, ben)
     claim = claims_of(theirs)[0]
