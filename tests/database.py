@@ -38,7 +38,7 @@ def mark(items: list[pytest.Item]) -> None:
             continue
         name = getattr(item, "originalname", None) or item.name
         kinds = kinds_of(item.path).get(name)
-        if kinds == {"query counts"} and COUNTS.search(name) and not item.get_closest_marker("database"):
+        if kinds == frozenset({"query counts"}) and COUNTS.search(name) and not item.get_closest_marker("database"):
             item.add_marker(pytest.mark.query_counts)
         if kinds:
             item.add_marker(pytest.mark.database)
