@@ -16,7 +16,6 @@ from pytest_django import DjangoAssertNumQueries
 from annotator.core import rules
 from annotator.core.models import Benchmark, Document, PipelineRun, RunItem, SentenceSuggestion, User
 from annotator.core.vocabulary import Phase, Role, RunState, Stage
-from annotator.exchange.actions import import_jobs
 from annotator.stages.actions.annotate import open_annotation
 from annotator.suggestions.actions import get_suggestions
 from annotator.suggestions.actions.runs import cancel_run, retry_failed, start_run
@@ -208,7 +207,7 @@ def test_an_annotator_does_not_start_runs(benchmark: Benchmark) -> None:
 
 
 def test_many_documents_make_runs_of_bounded_size(benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_jobs, "RUN_SIZE", 2)
+    monkeypatch.setattr(get_suggestions, "RUN_SIZE", 2)
     ids = [DocumentFactory(benchmark=benchmark).pk for _ in range(5)]
     made = get_suggestions.prefill_after_import(benchmark=benchmark, ids=ids, by=None)
     assert [run.items.count() for run in made] == [2, 2, 1]
