@@ -18,6 +18,7 @@ from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.config import SchemathesisConfig
+from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from annotator.core.vocabulary import Scope
 from annotator.integrations.actions.tokens import create_token
@@ -95,7 +96,9 @@ def test_every_operation_answers_as_described(mode: GenerationMode, caplog: pyte
         )
         @given(case=strategy)
         def ask(case: Any) -> None:
-            case.call_and_validate(headers=headers)
+            # A form carries text: an object sent for a text is its JSON, which no server can tell from a text.
+            is_form = case.media_type == "multipart/form-data"
+            case.call_and_validate(headers=headers, excluded_checks=[negative_data_rejection] if is_form else [])
 
         try:
             with transaction.atomic():
