@@ -15,10 +15,9 @@ from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
 from drf_spectacular.generators import SchemaGenerator
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from schemathesis import GenerationMode
 from schemathesis.config import SchemathesisConfig
-from schemathesis.specs.openapi.checks import negative_data_rejection
 
 from annotator.core.vocabulary import Scope
 from annotator.integrations.actions.tokens import create_token
@@ -96,9 +95,9 @@ def test_every_operation_answers_as_described(mode: GenerationMode, caplog: pyte
         )
         @given(case=strategy)
         def ask(case: Any) -> None:
-            # A form carries text: an object sent for a text is its JSON, which no server can tell from a text.
-            is_form = case.media_type == "multipart/form-data"
-            case.call_and_validate(headers=headers, excluded_checks=[negative_data_rejection] if is_form else [])
+            # The mapping of an import is JSON as text: in a form an object arrives as that text, and nothing is wrong.
+            assume(not (isinstance(case.body, dict) and isinstance(case.body.get("mapping"), dict)))
+            case.call_and_validate(headers=headers)
 
         try:
             with transaction.atomic():
