@@ -35,7 +35,7 @@ import django; django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
 import tests.counting_strategy
-from annotator.suggestions.actions.plans import Wish
+from annotator.suggestions.actions.plans import RunRequest
 from annotator.suggestions.actions.runs import start_run
 from annotator.models import Benchmark, Document
 from annotator.core.vocabulary import Stage
@@ -47,7 +47,7 @@ documents = [
     for n in range({DOCUMENTS})
 ]
 start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=[each.pk for each in documents], by=None,
-          wish=Wish(parameters={{"calls": {CALLS}}}, budget_tokens=1_000_000))
+          wish=RunRequest(parameters={{"calls": {CALLS}}}, budget_tokens=1_000_000))
 """
 
 
