@@ -26,7 +26,7 @@ admin.site.unregister(Group)
 
 admin.site.site_header = "Touchstone administration"
 admin.site.site_title = "Touchstone"
-admin.site.index_title = "People and settings to manage, annotation data to look at"
+admin.site.index_title = "Manage people and settings, and view annotation data"
 
 
 class SuperusersOnly:
@@ -73,7 +73,7 @@ class PersonAdmin(SuperusersOnly, UserAdmin):
     search_fields = ("username", "display_name", "email")
     fieldsets = (
         (None, {"fields": ("username", "password", "display_name", "email")}),
-        ("What they may do", {"fields": ("is_active", "is_staff", "is_superuser")}),
+        ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser")}),
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
     readonly_fields = ("last_login", "date_joined")

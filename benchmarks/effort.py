@@ -305,9 +305,9 @@ def mend(robot: Robot, gold: dict[str, Any]) -> None:
         robot.click("button:has-text('Delete claim')")
         robot.rest()
         return
-    robot.click("summary:has-text('Write it as a text instead')")
+    robot.click("summary:has-text('Rewrite the claim')")
     page.fill("#rewrite-text", gold["revised"])
-    robot.click("button:has-text('Make these edits')")
+    robot.click("button:has-text('Save as edits')")
     robot.rest()
 
 

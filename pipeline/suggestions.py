@@ -154,7 +154,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """A claim with what was decided on it. ``revised``: its mended text, "" where it is deleted."""
+    """A claim with what was decided on it. ``revised``: its corrected text, "" where it is deleted."""
 
     text: str
     factuality: Factuality | None
@@ -163,7 +163,7 @@ class CheckedClaim:
 
 @dataclass(frozen=True, slots=True)
 class SuggestedRevision:
-    """The mended response, written with and without knowing the prompt (Factcheck-Bench section 4.4)."""
+    """The revised response, written with and without knowing the prompt (Factcheck-Bench section 4.4)."""
 
     with_prompt: str
     without_prompt: str

@@ -160,33 +160,34 @@ RECORDS: dict[str, RecordKind] = {
 
 # fmt: off
 _IMPORTANCE = FieldQuestion(
-    "importance", ("Importance", "Importance for the answer"), "What the answer would lose without it.",
+    "importance", ("Importance", "Importance for the response"), "What the response would lose without it.",
     {
-        Importance.MOST: "It answers the question, or would mislead if it were wrong.",
-        Importance.INTERMEDIATE: "It explains or completes the answer.",
-        Importance.LESS: "The answer would be as good without it.",
+        Importance.MOST: "It answers the prompt, or would mislead if it were wrong.",
+        Importance.INTERMEDIATE: "It explains or completes the response.",
+        Importance.LESS: "The response would be just as good without it.",
     },
 )
 _WORTH_CHECKING = FieldQuestion(
-    "worth-checking", ("Worth checking", "Not worth", "Not worth checking"),
-    "Of factual claims alone. Usually yes; no for one of two reasons.",
+    "worth-checking", ("Check-worthy", "Check-worthiness", "Worth checking", "Not worth", "Not worth checking"),
+    "For factual claims only. Usually yes; no for one of two reasons.",
     {
-        NotWorthReason.COMMONSENSE: "Everybody knows it without looking it up.",
-        NotWorthReason.NOT_PUBLIC: "It may be true, but no public source could say.",
+        NotWorthReason.COMMONSENSE: "Everyone knows it without looking it up.",
+        NotWorthReason.NOT_PUBLIC: "It may be true, but no public source could confirm it.",
     },
 )
 _WITHOUT_EVIDENCE = FieldQuestion(
     "without-enough-evidence", ("Without enough evidence",),
-    "Keep the statement, soften it or take it out. Keeping is the default.",
+    "Keep the statement, soften it or remove it. The default is to keep it.",
 )
 _SENTENCE = (
     Field(
-        record="sentence", name="decontext", kind=Kind.TEXT, label="Stand-alone text", title="Stand-alone sentence",
+        record="sentence", name="decontext", kind=Kind.TEXT, label="Decontextualized text",
+        title="Decontextualized sentence",
         has_origin=True, is_suggested=True, asked_when=("type", SentenceType.CHECKWORTHY), is_compared=True,
         is_measured=True, column="decontext", meaning="the stand-alone form",
         question=FieldQuestion(
-            "stand-alone", ("Stand-alone", "Stands alone", "Decontextualised sentence"),
-            "The sentence as somebody understands it who sees nothing else: names in the place of “it” and “he”.",
+            "stand-alone", ("Decontextualized sentence", "Stand-alone", "Stands alone", "Decontextualised sentence"),
+            "The sentence rewritten to be understood without context, with names in place of “it” and “he”.",
         ),
     ),
     Field(
@@ -195,18 +196,18 @@ _SENTENCE = (
         is_measured=True, column="type", meaning="checkworthiness", is_numbered=True,
         question=FieldQuestion(
             "sentence", ("Type of sentence", "Sentence type", "Sentence"),
-            "Does the sentence hold a statement that could be checked?",
+            "Does the sentence contain a statement that can be checked?",
             {
-                SentenceType.CHECKWORTHY: "At least one part of it is a fact that somebody could look up.",
-                SentenceType.OPINION: "Taste, advice or guesswork: no source could settle it.",
-                SentenceType.NOT_A_CLAIM: "It states nothing: a question, a greeting, a heading.",
-                SentenceType.OTHER: "It says something, but nothing about the subject.",
+                SentenceType.CHECKWORTHY: "At least one part states a fact that someone could look up.",
+                SentenceType.OPINION: "Taste, advice or speculation that no source could settle.",
+                SentenceType.NOT_A_CLAIM: "It makes no statement: a question, a greeting or a heading.",
+                SentenceType.OTHER: "It makes a statement, but not about the subject.",
             },
         ),
     ),
     Field(
         record="sentence", name="importance", kind=Kind.LABEL, words=Importance, label="Importance",
-        title="Importance of sentence", legend="Importance for the answer", has_origin=True, is_suggested=True,
+        title="Importance of sentence", legend="Importance for the response", has_origin=True, is_suggested=True,
         is_required=True, is_compared=True, is_measured=True, column="importance", meaning="role for the answer",
         question=_IMPORTANCE,
     ),
@@ -217,7 +218,7 @@ _CLAIM = (
         is_suggested=True, is_compared=True, is_measured=True, column="text", meaning="the claim",
         question=FieldQuestion(
             "atomic-claim", ("Atomic claim", "What a claim is"),
-            "One statement with one thing to find out, understood without the sentence it came from.",
+            "A single statement that can be checked on its own and understood without its source sentence.",
         ),
     ),
     Field(
@@ -227,7 +228,7 @@ _CLAIM = (
         question=FieldQuestion(
             "claim", ("Type of claim", "Claim type", "Claim"), "What kind of statement the claim is.",
             {
-                ClaimType.FACTUAL: "It can be true or false, whoever is asked. A wrong fact is factual too.",
+                ClaimType.FACTUAL: "It is true or false regardless of who is asked. A wrong fact is factual too.",
                 ClaimType.OPINION: "It depends on who is asked.",
                 ClaimType.NOT_A_CLAIM: "Nothing is stated.",
                 ClaimType.OTHER: "None of the three.",
@@ -235,7 +236,7 @@ _CLAIM = (
         ),
     ),
     Field(
-        record="claim", name="worth_checking", kind=Kind.YES_NO, label="Worth checking", has_origin=True,
+        record="claim", name="worth_checking", kind=Kind.YES_NO, label="Check-worthy", has_origin=True,
         is_suggested=True, is_required=True, asked_when=("type", ClaimType.FACTUAL), is_compared=True,
         is_measured=True, column="worth_checking", meaning="whether it is worth checking",
         question=_WORTH_CHECKING,
@@ -267,12 +268,12 @@ _STANCE = (
         is_legend_hidden=True,
         question=FieldQuestion(
             "stance", ("Stance",),
-            "What this passage alone says about the claim; your own knowledge and the other passages stay outside.",
+            "What this passage alone says about the claim. Set aside your own knowledge and the other passages.",
             {
-                StanceLabel.COMPLETELY_SUPPORT: "The passage alone bears out the whole claim.",
-                StanceLabel.PARTIALLY_SUPPORT: "It bears out a part and is silent about the rest.",
-                StanceLabel.REFUTE: "Passage and claim cannot both be true, if only in one detail.",
-                StanceLabel.IRRELEVANT: "It leaves you where you were.",
+                StanceLabel.COMPLETELY_SUPPORT: "The passage alone supports the whole claim.",
+                StanceLabel.PARTIALLY_SUPPORT: "It supports part of the claim and is silent about the rest.",
+                StanceLabel.REFUTE: "The passage and the claim can't both be true, even if only one detail differs.",
+                StanceLabel.IRRELEVANT: "It doesn't help decide the claim.",
             },
         ),
     ),
@@ -280,26 +281,32 @@ _STANCE = (
         record="stance", name="reliable", kind=Kind.YES_NO, label="Reliable source", title="Source is reliable",
         noun="reliable", is_compared=True, is_measured=True,
         question=FieldQuestion(
-            "reliable", ("Reliable", "Reliable source"), "Would you quote this source to a careful reader?",
+            "reliable", ("Reliable", "Reliable source"), "Would you cite this source to a careful reader?",
         ),
     ),
     Field(
-        record="stance", name="sufficient", kind=Kind.YES_NO, label="Enough alone", title="Passage is enough alone",
+        record="stance", name="sufficient", kind=Kind.YES_NO, label="Sufficient on its own",
+        title="Passage is sufficient on its own",
         noun="sufficient", is_compared=True, is_measured=True,
         question=FieldQuestion(
-            "sufficient", ("Sufficient", "Enough alone"),
-            "Does this passage alone decide the whole claim, for or against?",
+            "sufficient", ("Sufficient on its own", "Sufficient", "Enough alone"),
+            "Does this passage on its own decide the whole claim, for or against?",
         ),
     ),
 )
 _VERDICT = (
     Field(
-        record="verdict", name="evidence_sufficient", kind=Kind.YES_NO, label="Can this evidence decide it?",
-        title="Evidence can decide it", noun="can be decided", has_origin=True, is_required=True, is_compared=True,
-        is_measured=True, column="evidence_sufficient", meaning="the retrieved evidence alone can decide it",
+        record="verdict", name="evidence_sufficient", kind=Kind.YES_NO, label="Is the evidence sufficient?",
+        title="Evidence is sufficient", noun="evidence is sufficient", has_origin=True, is_required=True,
+        is_compared=True, is_measured=True, column="evidence_sufficient",
+        meaning="the retrieved evidence alone can decide it",
         question=FieldQuestion(
-            "evidence-decides", ("Evidence decides", "Can this evidence decide it?"),
-            "Can the passages that were found settle the claim? If not, search yourself before you answer no.",
+            "evidence-decides",
+            (
+                "Evidence is sufficient", "Is the evidence sufficient?", "Evidence decides",
+                "Can this evidence decide it?",
+            ),
+            "Can the retrieved passages settle the claim? If not, search further before you answer no.",
         ),
     ),
     Field(
@@ -307,11 +314,11 @@ _VERDICT = (
         is_required=True, is_compared=True, is_measured=True, column="factuality", meaning="the verdict",
         question=FieldQuestion(
             "factuality", ("Factuality",),
-            "Leave irrelevant passages aside and weigh the rest, by number and reliability.",
+            "Ignore irrelevant passages and weigh the rest by number and reliability.",
             {
-                Factuality.TRUE: "Evidence that you would defend bears out every part of the claim.",
+                Factuality.TRUE: "Evidence you would stand behind supports every part of the claim.",
                 Factuality.FALSE: "Reliable evidence contradicts at least one part.",
-                Factuality.NOT_ENOUGH_EVIDENCE: "You searched, and what you found is silent or contradicts itself.",
+                Factuality.NOT_ENOUGH_EVIDENCE: "You searched, and the evidence is silent or contradictory.",
             },
         ),
     ),
@@ -320,11 +327,11 @@ _VERDICT = (
         asked_when=("factuality", Factuality.FALSE), is_compared=True, row="edit", is_measured=True,
         question=FieldQuestion(
             "edit", ("Minimal edits", "Minimal edit", "Edit", "Edits"),
-            "A false claim is mended with as few changed words as possible, and nothing is added.",
+            "Correct a false claim with as few changed words as possible, and add nothing.",
             {
-                EditKind.REPLACE: "The wrong words become the right ones. The usual edit.",
-                EditKind.DELETE: "The wrong words go, where the rest is true without them.",
-                EditKind.DELETE_CLAIM: "Nothing in the claim can be saved.",
+                EditKind.REPLACE: "Replace the wrong words with the right ones. This is the usual edit.",
+                EditKind.DELETE: "Delete the wrong words if the rest is true without them.",
+                EditKind.DELETE_CLAIM: "Nothing in the claim can be kept.",
             },
         ),
     ),
@@ -338,12 +345,12 @@ _VERDICT = (
 )
 _SENTENCE_REVISION = (
     Field(
-        record="sentence-revision", name="text", kind=Kind.TEXT, label="Text", title="Sentence of the answer",
+        record="sentence-revision", name="text", kind=Kind.TEXT, label="Text", title="Sentence of the response",
         has_origin=True, is_compared=True, is_measured=True, column="revised",
         meaning="the mended sentence; a deleted one keeps its text",
         question=FieldQuestion(
             "revised-sentence", ("Revised sentence",),
-            "The sentence as the model wrote it, with the edits of its claims. What is true stays word for word.",
+            "The model's sentence with the edits to its claims applied. Keep what is true word for word.",
         ),
     ),
     Field(
@@ -353,8 +360,8 @@ _SENTENCE_REVISION = (
 )
 _CLAIM_REVISION = (
     Field(
-        record="claim-revision", name="handling", kind=Kind.LABEL, words=Handling, label="What happens to the claim",
-        title="Claims without enough evidence", noun="handling", legend="Not enough evidence: what happens to it?",
+        record="claim-revision", name="handling", kind=Kind.LABEL, words=Handling, label="Handling of the claim",
+        title="Claims without enough evidence", noun="handling", legend="Not enough evidence: how to handle the claim?",
         is_compared=True, is_measured=True, column="handling",
         meaning="what the revise stage does where there is not enough evidence", is_numbered=True, may_be_blank=False,
         question=_WITHOUT_EVIDENCE,
@@ -368,11 +375,11 @@ _CLAIM_REVISION = (
 )
 _RESPONSE_REVISION = (
     Field(
-        record="response-revision", name="text", kind=Kind.TEXT, label="Text", title="Answer as a whole",
+        record="response-revision", name="text", kind=Kind.TEXT, label="Text", title="Whole response",
         has_origin=True, is_compared=True, is_measured=True, longest=MAX_RESPONSE,
         question=FieldQuestion(
-            "revised-answer", ("Revised answer",),
-            "The sentences in their order: correct, smooth to read, nothing said twice, nothing added.",
+            "revised-answer", ("Revised response", "Revised answer"),
+            "The sentences in order: correct, fluent, with nothing repeated and nothing added.",
         ),
     ),
 )

@@ -16,7 +16,7 @@ from annotator.core.models import Annotation, Benchmark, Document, Membership, S
 from annotator.core.rules import ADMIN_ROLES, NotAllowedError, role_of
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Role, Stage
 
-GONE = "There is no such document here."
+GONE = "Document not found."
 IS_GOLD = Q(stage=Stage.REVISE, phase=Phase.AGREED)
 IS_OVER = IS_GOLD | Q(phase=Phase.DISCARDED)
 
@@ -104,7 +104,7 @@ def practice_gold(benchmark: Benchmark) -> QuerySet[Document]:
 
 def due_to_practise(user: User) -> QuerySet[Benchmark]:
     """The benchmarks in which this person is a newcomer whose practice has not been made yet: an annotator who has
-    submitted nothing there, where practice is wanted and gold to practise on is there."""
+    submitted nothing there, where practice is wanted and gold to practise on was created."""
     here = {"benchmark": OuterRef("pk")}
     gold = Document.objects.filter(IS_GOLD, twin_of__isnull=True, **here)
     submitted = Annotation.objects.filter(
@@ -136,6 +136,8 @@ def check_may_begin(user: User, document: Document) -> None:
     if document.practice_for_id is not None:
         return
     if must_practise(user, document.benchmark):
-        raise NotAllowedError("Practice comes first: “My work” has the document for it. An admin can excuse you.")
+        raise NotAllowedError(
+            "Complete your practice documents first. You'll find the next one in “My work”. An admin can excuse you."
+        )
     if document.twin_of_id is not None and known_gold(user, [document.twin_of_id]):
-        raise NotAllowedError("All places on this document are taken. “My work” has the next one for you.")
+        raise NotAllowedError("This document already has all its annotators. Your next one is in “My work”.")

@@ -55,7 +55,7 @@ def check_encoding(stream: BinaryIO) -> None:
     if not head:
         raise FileError("The file is empty.")
     if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in head:
-        raise FileError(f"The file is in UTF-16 or UTF-32, or is no text at all. {_SAVE_AS_UTF8}")
+        raise FileError(f"The file is encoded in UTF-16 or UTF-32, or isn't a text file. {_SAVE_AS_UTF8}")
 
 
 def read_lines(stream: BinaryIO, *, whole: bool = False) -> Iterator[FileLine | BadRow]:
@@ -108,7 +108,7 @@ def json_value(text: str) -> Any:
     return value
 
 
-TOO_DEEP = f"lists and objects lie more than {MAX_DEPTH} deep in one another."
+TOO_DEEP = f"lists and objects are nested more than {MAX_DEPTH} levels deep."
 
 
 def is_too_deep(value: Any) -> bool:
@@ -134,9 +134,9 @@ def json_object(text: str) -> dict[str, Any]:
     """As ``json_value``, for a line that must hold one object."""
     value = json_value(text)
     if isinstance(value, list):
-        raise RowError(("", "a JSON list: write one object a line instead, for instance with jq -c '.[]'."))
+        raise RowError(("", "a JSON list: write one object per line instead, for example with jq -c '.[]'."))
     if not isinstance(value, dict):
-        raise RowError(("", f"a JSON object is needed, here stands {kind_of(value)}."))
+        raise RowError(("", f"expected a JSON object, found {kind_of(value)}."))
     return value
 
 
@@ -175,7 +175,7 @@ def read_list(stream: BinaryIO) -> Iterator[Any]:
         try:
             return text + utf8.decode(raw, at_end)
         except UnicodeDecodeError:
-            raise broken(f"there is a byte that is not UTF-8. {_SAVE_AS_UTF8}".rstrip(".")) from None
+            raise broken(f"it contains a byte that is not UTF-8. {_SAVE_AS_UTF8}".rstrip(".")) from None
 
     def is_all() -> bool:
         """Whether an item has all the text that it may get."""
@@ -187,7 +187,7 @@ def read_list(stream: BinaryIO) -> Iterator[Any]:
         while not (text := text.lstrip()):
             text = more()
             if at_end:
-                raise broken("a closing bracket is missing")
+                raise broken("the closing bracket is missing")
         return text
 
     expected = "["
@@ -213,12 +213,12 @@ def read_list(stream: BinaryIO) -> Iterator[Any]:
             raise FileError(f"The file cannot be read: in item {number} of its list {TOO_DEEP}")
         yield item
     if next_sign()[0] != "]":
-        raise broken(f"“{text[0]}” stands where a comma or the closing bracket is needed")
+        raise broken(f"“{text[0]}” found where a comma or the closing bracket was expected")
     text = text[1:]
     while not text.strip() and not at_end:
         text = more()
     if text.strip():
-        raise broken("something stands after the closing bracket")
+        raise broken("unexpected text after the closing bracket")
 
 
 def kind_of(value: Any) -> str:

@@ -52,7 +52,7 @@ def find_record(key: str) -> Record:
     model = RECORDS.get(kind)
     record: Record | None = model.objects.filter(public_id=public_id).first() if model else None  # type: ignore[attr-defined]
     if record is None:
-        raise RecordGoneError(f"There is no {kind or 'record'} {public_id!r} any more.")
+        raise RecordGoneError(f"The {kind or 'record'} {public_id!r} no longer exists.")
     return record
 
 

@@ -47,7 +47,7 @@ def role_of(user: User, benchmark: Benchmark) -> Role | None:
 def check_create_benchmark(user: User) -> None:
     """Who may make a benchmark: staff and superusers. They own what they make."""
     if not (user.is_staff or user.is_superuser):
-        raise NotAllowedError("Only staff can create benchmarks. Ask whoever runs this installation.")
+        raise NotAllowedError("Only staff can create benchmarks. Ask your administrator.")
 
 
 def can_create_benchmark(user: User) -> bool:
@@ -88,7 +88,7 @@ def can_manage(user: User, benchmark: Benchmark) -> bool:
 def check_export(user: User, benchmark: Benchmark) -> None:
     """Gold leaves through owners, admins and researchers."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:
-        raise NotAllowedError("Only owners, admins and researchers export gold. Ask the owner for the role.")
+        raise NotAllowedError("Only owners, admins and researchers can export gold. Ask the owner to change your role.")
 
 
 def can_export(user: User, benchmark: Benchmark) -> bool:
@@ -99,7 +99,7 @@ def check_export_people(user: User, benchmark: Benchmark) -> None:
     """People's names, and what each did on documents that are not gold yet, leave through those who manage."""
     if role_of(user, benchmark) not in ADMIN_ROLES:
         raise NotAllowedError(
-            "People’s names, and what they did on documents that are not gold yet, are for the owner and the admins."
+            "Only owners and admins can see people’s names and their work on documents that aren’t gold yet."
         )
 
 
@@ -111,20 +111,24 @@ def check_see_agreement(user: User, benchmark: Benchmark) -> None:
     """Figures per pair tell about people: owners, admins and researchers read them. Annotators see their own."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:
         raise NotAllowedError(
-            "Only owners, admins and researchers see how well people agree. Your own agreement is linked in “My work”."
+            "Only owners, admins and researchers can see inter-annotator agreement. Your own is linked from “My work”."
         )
 
 
 def check_see_statistics(user: User, benchmark: Benchmark) -> None:
     """What the gold holds is read by those who read gold: owners, admins and researchers."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:
-        raise NotAllowedError("Only owners, admins and researchers read the statistics. Ask the owner for the role.")
+        raise NotAllowedError(
+            "Only owners, admins and researchers can see the statistics. Ask the owner to change your role."
+        )
 
 
 def check_score(user: User, benchmark: Benchmark) -> None:
     """Scores tell the gold's labels, wrong answer by wrong answer: who reads gold scores and reads scores."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:
-        raise NotAllowedError("Only owners, admins and researchers score against the gold. Ask the owner for the role.")
+        raise NotAllowedError(
+            "Only owners, admins and researchers can score against the gold. Ask the owner to change your role."
+        )
 
 
 def check_see_agreement_of(user: User, benchmark: Benchmark, person: User) -> None:
@@ -132,7 +136,7 @@ def check_see_agreement_of(user: User, benchmark: Benchmark, person: User) -> No
     if role_of(user, benchmark) is None:
         raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
     if person.pk != user.pk and role_of(user, benchmark) not in ADMIN_ROLES:
-        raise NotAllowedError("How somebody’s work fared is for themselves, the owner and the admins.")
+        raise NotAllowedError("Only the annotator, the owner and the admins can see these results.")
 
 
 def seat_in_group(user: User, group_id: int) -> Seat | None:
@@ -147,7 +151,7 @@ def seat_in_group(user: User, group_id: int) -> Seat | None:
 def check_change_protocol(user: User, benchmark: Benchmark) -> None:
     """How many people label, when the third rater comes in, practice: the owner's decision."""
     if role_of(user, benchmark) != Role.OWNER:
-        raise NotAllowedError("Only an owner changes how this benchmark works.")
+        raise NotAllowedError("Only an owner can change the annotation protocol.")
 
 
 def can_change_protocol(user: User, benchmark: Benchmark) -> bool:
@@ -161,8 +165,8 @@ def check_change_overlap(benchmark: Benchmark) -> None:
     )
     if begun.exists():
         raise NotAllowedError(
-            "Somebody has begun a document already, so the number of people per document stays as it is. "
-            "Make another benchmark if you need another number."
+            "Someone has already started a document, so the number of people per document can’t change. "
+            "Create another benchmark if you need a different number."
         )
 
 

@@ -33,22 +33,24 @@ def check_start(user: User, document: Document, stage: Stage) -> None:
     if role is None:
         raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
     if role == Role.THIRD_RATER:
-        raise NotAllowedError("Third raters do not label first: they are asked where two annotators cannot agree.")
+        raise NotAllowedError("Adjudicators do not label first: they decide where two annotators disagree.")
     if role not in LABEL_ROLES:
-        raise NotAllowedError("Your role reads gold and statistics; it does not label. The owner can change it.")
+        raise NotAllowedError("Your role can view gold and statistics but can’t label. The owner can change your role.")
     if document.phase == Phase.DISCARDED:
         raise NotAllowedError("This document was discarded. An admin can bring it back.")
     if document.is_gold:
-        raise NotAllowedError("This document is gold: all three stages are agreed. The owner can reopen one.")
+        raise NotAllowedError("This document is gold: all three stages are adjudicated. The owner can reopen a stage.")
     if document.stage != stage:
         later = Stage(document.stage)
         if STAGES.index(later) > STAGES.index(stage):
-            raise NotAllowedError("This stage is agreed already. The owner can reopen it.")
-        raise NotAllowedError(f"{stage.label} opens when {later.label.lower()} is agreed.")
+            raise NotAllowedError("This stage is already adjudicated. The owner can reopen it.")
+        raise NotAllowedError(f"{stage.label} opens when {later.label.lower()} is adjudicated.")
     if document.phase == Phase.PREFILLING:
-        raise NotAllowedError("The suggestions are still on their way. This page opens by itself when they are there.")
+        raise NotAllowedError(
+            "Suggestions are still being prepared. This page opens automatically when they are ready."
+        )
     if document.phase != Phase.INDEPENDENT:
-        raise NotAllowedError("Everyone has submitted this stage; it waits to be agreed.")
+        raise NotAllowedError("Everyone has submitted this stage; it is awaiting adjudication.")
 
 
 def check_take_place(user: User, document: Document, stage: Stage, *, seats: Collection[int]) -> int:
@@ -60,7 +62,7 @@ def check_take_place(user: User, document: Document, stage: Stage, *, seats: Col
     """
     check_start(user, document, stage)
     if document.practice_for_id not in (None, user.pk):
-        raise NotAllowedError("This document is somebody else's practice.")
+        raise NotAllowedError("This is someone else's practice document.")
     group_id = document.batch.group_id if document.batch else None
     own, extra = (
         range(1, document.benchmark.overlap + 1),
@@ -71,7 +73,7 @@ def check_take_place(user: User, document: Document, stage: Stage, *, seats: Col
     else:
         seat = seat_in_group(user, group_id)
         if seat == Seat.THIRD_RATER:
-            raise NotAllowedError("You are this group's third rater: you are asked where its annotators cannot agree.")
+            raise NotAllowedError("You are this group's adjudicator: you decide where its annotators disagree.")
         open_seats = own if seat == Seat.ANNOTATOR else extra
         if not open_seats and can_manage(user, document.benchmark):
             group = document.batch.group if document.batch else None
@@ -82,7 +84,7 @@ def check_take_place(user: User, document: Document, stage: Stage, *, seats: Col
             raise NotAllowedError("This document belongs to a group that you are not in. An admin can add you to it.")
     free = [number for number in open_seats if number not in seats]
     if not free:
-        raise NotAllowedError("All places on this document are taken. “My work” has the next one for you.")
+        raise NotAllowedError("All places on this document are taken. Go to “My work” for your next document.")
     return free[0]
 
 
@@ -136,10 +138,10 @@ def check_consolidate(user: User, document: Document, stage: Stage) -> None:
     if document.stage != stage or document.phase != Phase.CONSOLIDATING:
         later = STAGES.index(Stage(document.stage)) > STAGES.index(stage) or document.is_gold
         if later:
-            raise NotAllowedError(f"{stage.label} is agreed already. The owner can reopen it.")
-        raise NotAllowedError(f"{stage.label} can be agreed when everyone has submitted it.")
+            raise NotAllowedError(f"{stage.label} is already adjudicated. The owner can reopen it.")
+        raise NotAllowedError(f"{stage.label} can be adjudicated when everyone has submitted it.")
     if not takes_part(user, document, stage):
-        raise NotAllowedError("Only those who labelled this stage, and its third rater, settle it together.")
+        raise NotAllowedError("Only the annotators of this stage and its adjudicator can adjudicate it.")
 
 
 def can_consolidate(user: User, document: Document, stage: Stage) -> bool:
@@ -154,11 +156,11 @@ def check_look_back(user: User, document: Document, stage: Stage) -> None:
         raise NotAllowedError("This document was discarded. An admin can bring it back.")
     agreed = document.annotations.filter(stage=stage, kind=AnnotationKind.CONSOLIDATED, state=AnnotationState.SUBMITTED)
     if not agreed.exists():
-        raise NotAllowedError(f"{stage.label} can be agreed when everyone has submitted it.")
+        raise NotAllowedError(f"{stage.label} can be adjudicated when everyone has submitted it.")
     if len(partners_of(document, stage)) < 2:
-        raise NotAllowedError(f"{stage.label} was one person’s work: there was nothing to settle.")
+        raise NotAllowedError(f"{stage.label} had one annotator, so there was nothing to adjudicate.")
     if not takes_part(user, document, stage) and not can_manage(user, document.benchmark):
-        raise NotAllowedError("How it was settled is for those who took part, the owner and the admins.")
+        raise NotAllowedError("Only participants, the owner and admins can see how it was adjudicated.")
 
 
 def can_look_back(user: User, document: Document, stage: Stage) -> bool:
@@ -178,14 +180,14 @@ def is_third_rater(user: User, document: Document, stage: Stage) -> bool:
 def check_edit(user: User, annotation: Annotation) -> None:
     """Only one's own open annotation can change, while its stage is being worked on."""
     if annotation.kind != AnnotationKind.INDIVIDUAL or annotation.person_id != user.pk:
-        raise NotAllowedError("This is somebody else's work: only they can change it.")
+        raise NotAllowedError("This is someone else's work. Only they can change it.")
     if annotation.state == AnnotationState.TAKEN_BACK:
         raise NotAllowedError(
-            "An admin has taken this work back. What you did is kept: "
+            "An admin has taken this work back. Your work is kept: "
             "if a place is free, open the document again and go on."
         )
     if annotation.state != AnnotationState.OPEN:
-        raise NotAllowedError("You have submitted this stage: it is frozen. The owner can reopen it.")
+        raise NotAllowedError("You have submitted this stage, so it is locked. The owner can reopen it.")
     check_start(user, annotation.document, Stage(annotation.stage))
 
 
@@ -197,7 +199,9 @@ def check_edit_sentence(user: User, annotation: Annotation, sentence_pk: int) ->
     """In an annotation that is open only for claims sent back, their sentences alone can change."""
     check_edit(user, annotation)
     if annotation.only_sent_back and sentence_pk not in sent_back_sentences(annotation):
-        raise NotAllowedError("Only the sentence whose claim was sent back is open. The rest stays as agreed.")
+        raise NotAllowedError(
+            "Only the sentence whose claim was sent back can be edited. The rest stays as adjudicated."
+        )
 
 
 def sent_back_sentences(annotation: Annotation) -> set[int]:

@@ -36,16 +36,16 @@ class Hint:
 
 
 _TEXTS: dict[HintKind, str] = {
-    HintKind.NOTHING_YET: "No stance yet: judge the passages first.",
+    HintKind.NOTHING_YET: "No stances yet: label the passages first.",
     HintKind.NO_RELEVANT: (
-        "No passage speaks about the claim: search on. If nothing turns up, that is not enough evidence."
+        "No passage is relevant to the claim: search again. If nothing turns up, there is not enough evidence."
     ),
-    HintKind.SUPPORTED: "The evidence supports the whole claim: by the criteria no edit.",
+    HintKind.SUPPORTED: "The evidence supports the whole claim: no edit needed.",
     HintKind.PARTLY_SUPPORTED: (
         "Only parts of the claim are supported: check whether the passages together cover all of it, "
-        "else search for the rest."
+        "otherwise search for the rest."
     ),
-    HintKind.REFUTED: "The evidence refutes the claim: by the criteria edit what it refutes, point by point.",
+    HintKind.REFUTED: "The evidence refutes the claim: correct each refuted detail.",
     HintKind.REFUTED_OR_PARTLY_SUPPORTED: (
         "Some passages refute, some support a part. Different parts: edit only the refuted one. "
         "The same part: a conflict, weigh number and reliability of the sources."
@@ -101,14 +101,14 @@ def _conflict(relevant: Sequence[tuple[StanceLabel, bool | None]]) -> Hint:
     if refute > support:
         return Hint(
             HintKind.CONFLICT_REFUTE_STRONGER,
-            f"{numbers}. Refutation is stronger: by the criteria edit.",
+            f"{numbers}. Refutation is stronger: edit needed.",
         )
     if support > refute:
         return Hint(
             HintKind.CONFLICT_SUPPORT_STRONGER,
-            f"{numbers}. Support is stronger: by the criteria the text stays.",
+            f"{numbers}. Support is stronger: no edit needed.",
         )
     return Hint(
         HintKind.CONFLICT_TIED,
-        f"{numbers}. Neither side is stronger: the text stays unless another search tips the scale.",
+        f"{numbers}. Neither side is stronger: no edit unless another search tips the balance.",
     )

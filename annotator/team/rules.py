@@ -35,7 +35,7 @@ def check_give_role(user: User, benchmark: Benchmark, role: Role) -> None:
     """Who may bring somebody in with this role, or back: owners everyone, admins those who label, rate and read."""
     check_manage(user, benchmark)
     if role in ADMIN_ROLES and role_of(user, benchmark) != Role.OWNER:
-        raise NotAllowedError("Only an owner makes owners and admins. Ask one of them.")
+        raise NotAllowedError("Only an owner can add owners and admins. Ask one of them.")
 
 
 def can_give_role(user: User, benchmark: Benchmark, role: Role) -> bool:
@@ -49,7 +49,7 @@ def check_manage_member(user: User, membership: Membership) -> None:
     is_peer = membership.role in ADMIN_ROLES and membership.user_id != user.pk
     if is_peer and role_of(user, membership.benchmark) != Role.OWNER:
         raise NotAllowedError(
-            f"{membership.user} is {Role(membership.role).label.lower()}: only an owner changes that."
+            f"{membership.user} is {Role(membership.role).label.lower()}: only an owner can change that."
         )
 
 
@@ -58,7 +58,7 @@ def check_change_role(user: User, membership: Membership, role: Role) -> None:
     check_manage_member(user, membership)
     own = role_of(user, membership.benchmark)
     if membership.user_id == user.pk and own is not None and is_higher(role, than=own):
-        raise NotAllowedError("Nobody raises themselves. An owner can give you this role.")
+        raise NotAllowedError("You can’t raise your own role. An owner can give you this role.")
     check_give_role(user, membership.benchmark, role)
     if role != Role.OWNER:
         check_an_owner_remains(membership)
@@ -76,7 +76,7 @@ def check_an_owner_remains(membership: Membership) -> None:
         benchmark=membership.benchmark_id, role=Role.OWNER, active=True, user__is_active=True
     ).exclude(pk=membership.pk)
     if membership.role == Role.OWNER and not others.exists():
-        raise NotAllowedError(f"{membership.user} is the only owner. Make somebody else an owner first.")
+        raise NotAllowedError(f"{membership.user} is the only owner. Make someone else an owner first.")
 
 
 def check_hold_seat(membership: Membership, seat: Seat) -> None:
@@ -84,9 +84,11 @@ def check_hold_seat(membership: Membership, seat: Seat) -> None:
     if not membership.active:
         raise NotAllowedError(f"{membership.user} is not active in this benchmark. Reactivate them first.")
     if membership.role == Role.RESEARCHER:
-        raise NotAllowedError(f"{membership.user} is a researcher and labels nothing. Change their role first.")
+        raise NotAllowedError(f"{membership.user} is a researcher and doesn’t annotate. Change their role first.")
     if membership.role == Role.THIRD_RATER and seat == Seat.ANNOTATOR:
-        raise NotAllowedError(f"{membership.user} is a third rater and does not label first. Change their role first.")
+        raise NotAllowedError(
+            f"{membership.user} is an adjudicator and doesn’t annotate independently. Change their role first."
+        )
 
 
 def can_hold_seat(membership: Membership, seat: Seat) -> bool:
@@ -97,7 +99,7 @@ def check_delete_group(user: User, group: Group) -> None:
     """Only a group that is responsible for nothing can go."""
     check_manage(user, group.benchmark)
     if group.batches.exists():
-        raise NotAllowedError(f"{group} has batches. Give them to another group first, then delete it.")
+        raise NotAllowedError(f"{group} has batches. Assign them to another group before deleting it.")
 
 
 def check_invitation(invitation: Invitation) -> None:

@@ -1,7 +1,7 @@
 """Steps 2 and 3 by a model, for many texts in one call: what they mean alone, their type, whether worth checking, how
 important for the answer.
 
-Texts are shown with numbers and the model answers by number. A number that it leaves out is labelled by rules, and a
+Texts are shown with numbers and the model answers by number. A number that it leaves out is labeled by rules, and a
 note says how many.
 """
 
@@ -109,7 +109,7 @@ class Labeller:
         ]
 
     async def claim_types(self, claims: Sequence[str]) -> list[SuggestedClaim]:
-        """What each claim is and whether it is worth checking; importance is that of the rules."""
+        """What each claim is and whether it is check-worthy; importance is that of the rules."""
         said = await self._said("checkworthy_claims", claims, ModelClaimLabels)
         labelled = []
         for item, claim in zip(said, claims, strict=True):
@@ -117,7 +117,7 @@ class Labeller:
             if item is None:
                 labelled.append(by_rules)
                 continue
-            # Whether it is worth checking is asked of factual claims only (Factcheck-Bench section C.3).
+            # Check-worthiness is asked of factual claims only (Factcheck-Bench section C.3).
             factual = item.type == ClaimType.FACTUAL
             not_worth = None if item.worth_checking == "yes" or not factual else NotWorthReason(item.worth_checking)
             worth = not_worth is None if factual else None

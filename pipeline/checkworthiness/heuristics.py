@@ -64,7 +64,7 @@ def sentence_type(sentence: str, decontext: str) -> SentenceType:
 
 
 def claim_labels(text: str, position: int, weights: Weights) -> SuggestedClaim:
-    """A claim with its type, whether it is worth checking, and its importance in the answer."""
+    """A claim with its type, whether it is check-worthy, and its importance in the response."""
     kind = ClaimType.OPINION if _OPINION.search(text) else ClaimType.FACTUAL
     importance = Importance.MOST
     if kind != ClaimType.FACTUAL or (position > 0 and weights.overlap(text) < 0.2 and not _has_facts(text)):

@@ -1,7 +1,7 @@
 """Step 2: sentences that stand alone: opening discourse markers dropped, the first pronoun replaced.
 
 What a pronoun stands for is guessed from the subjects of earlier sentences, when the number agrees and no noun of its
-own sentence stands before it; otherwise it stays for a person to mend (Factcheck-Bench appendix C.2).
+own sentence stands before it; otherwise it is left for a person to correct (Factcheck-Bench appendix C.2).
 """
 
 from __future__ import annotations

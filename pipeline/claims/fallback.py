@@ -53,6 +53,6 @@ class Rules:
         return next((each for each in Importance if each in found), Importance.INTERMEDIATE)
 
     def claim(self, text: str) -> SuggestedClaim:
-        """A claim as the rules label it, as a factual one worth checking where it is not theirs."""
+        """A claim as the rules label it, or as factual and check-worthy if the rules have no label for it."""
         known = self._claims.get(text)
         return known or SuggestedClaim(text, ClaimType.FACTUAL, True, None, Importance.INTERMEDIATE)

@@ -31,7 +31,7 @@ _DRAWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class RatedItem:
-    """One thing that people labelled, with the document (cluster) it is from and the label of each rater.
+    """One thing that people labeled, with the document (cluster) it is from and the label of each rater.
 
     Raters are numbers or names, the same ones throughout. (A mapping's key type cannot be widened, hence Any.)
     ``times``: it stands for so many things of the document that got the same labels.

@@ -1,4 +1,4 @@
-"""Step 8 by a model: a response is mended so that it says what was found to be true (Factcheck-Bench section 4.4)."""
+"""Step 8 by a model: a response is corrected to say what was found to be true (Factcheck-Bench section 4.4)."""
 
 from __future__ import annotations
 

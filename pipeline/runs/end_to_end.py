@@ -1,5 +1,5 @@
 """A document checked by a strategy from end to end, without people in between: to measure strategies, and to score
-answers that nobody labelled."""
+answers that nobody labeled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pipeline.tools import Tools
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """What a strategy says of a document. ``verified``: the claims worth checking, in order, each with what was found.
+    """What a strategy says of a document. ``verified``: the check-worthy claims, in order, each with what was found.
     ``counts``: those of all three stages together, for the strategy's formula."""
 
     decomposition: Decomposition
@@ -33,7 +33,7 @@ class Whole:
 
 
 async def check(strategy: Strategy, document: DocumentText, tools: Tools) -> Whole:
-    """Decompose the document, verify every claim worth checking, all at once, and revise the response where the
+    """Decompose the document, verify every check-worthy claim, all at once, and revise the response where the
     strategy does. Raises what the strategy's stages raise."""
     decomposition = await strategy.decompose(document, tools)
     chosen = [

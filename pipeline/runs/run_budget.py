@@ -183,7 +183,7 @@ class RunMeter:
             mine = self._item.update(
                 reserved_tokens=F("reserved_tokens") - hold.tokens, reserved_money=F("reserved_money") - hold.money
             )
-            # Who took the document meanwhile has given back what it held.
+            # The worker that took the document since has released its share.
             held_tokens, held_money = (hold.tokens, hold.money) if mine else (0, 0.0)
             self._run.update(
                 spent_tokens=F("spent_tokens") + (tokens - held_tokens),

@@ -45,7 +45,7 @@ def saved_index(folder: Path, key: str, pages: Callable[[], Iterable[Page]]) -> 
     """The index of a corpus in its folder, built from ``pages`` if what lies there is not what ``key`` names, or is
     damaged.
 
-    Who else wants it meanwhile, thread or process, waits. Indexes under other keys are removed; a process that reads
+    Other threads and processes wait until it is written. Indexes under other keys are removed; a process that reads
     one goes on, for its files live as long as they are open. Raises OSError if the folder cannot be written to.
     """
     folder.mkdir(parents=True, exist_ok=True)

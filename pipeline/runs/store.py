@@ -126,7 +126,7 @@ def store_searched(run: PipelineRun, claim: Claim, passages: Iterable[RetrievedE
 
 
 def store_revision(run: PipelineRun, document: Document, revision: SuggestedRevision) -> None:
-    """Store the mended response."""
+    """Store the revised response."""
     RevisionSuggestion.objects.create(
         run=run, document=document, with_prompt=revision.with_prompt, without_prompt=revision.without_prompt
     )

@@ -71,7 +71,7 @@ class Strategy(ABC):
     async def revise(
         self, document: DocumentText, claims: Sequence[CheckedClaim], tools: Tools
     ) -> SuggestedRevision | None:
-        """The mended response (step 8); None where the strategy has none to offer."""
+        """The revised response (step 8); None where the strategy has none to offer."""
         return None
 
     def formula(self, counts: Mapping[str, float]) -> dict[str, float]:

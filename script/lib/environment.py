@@ -90,7 +90,7 @@ def works(python: Path) -> bool:
 def install(kind: str) -> None:
     uv = shutil.which("uv")
     if not works(VENV_PYTHON):
-        print("Making the environment in .venv", flush=True)
+        print("Creating the environment in .venv", flush=True)
         make_venv(uv)
     hashes = wanted(kind)
     file = FILES[kind][-1]
@@ -98,7 +98,7 @@ def install(kind: str) -> None:
     print(f"Installing {file} into .venv (once; up to a few minutes)", flush=True)
     if not (uv and succeeds([uv, "pip", "install", "--quiet", "--python", str(VENV_PYTHON), *locked])):
         if uv:
-            print("uv could not; trying pip", flush=True)
+            print("uv failed; trying pip", flush=True)
         pip = [str(VENV_PYTHON), "-m", "pip"]
         if subprocess.run([*pip, "--version"], check=False, capture_output=True).returncode:
             run([str(VENV_PYTHON), "-m", "ensurepip"])  # an environment that uv made has no pip

@@ -33,7 +33,7 @@ def migrate() -> None:
             f"The database {where['NAME']!r} at {where['HOST'] or 'this machine'} cannot be opened: {error}"
         ) from error
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        print("Bringing the database up to date", flush=True)
+        print("Updating the database", flush=True)
         call_command("migrate", verbosity=0, interactive=False)
 
 

@@ -113,11 +113,11 @@ def main() -> None:
                 "Requests from other machines are refused until ALLOWED_HOSTS names what they call this one, "
                 "for example ALLOWED_HOSTS=touchstone.example.org"
             )
-    # The demo's passwords are printed: they belong on a machine of one's own and into its own database.
+    # The demo's passwords are printed, so they are made only for this machine and its embedded database.
     embedded = not os.environ.get("DATABASE_URL", "").strip()
     demo = not options.no_demo and loopback and embedded
     if not demo and not options.no_demo:
-        print("No demo: its log-ins are for the embedded database on this machine's own address only.")
+        print("No demo: its log-ins work only with the embedded database and on this machine's own address.")
     try:
         prepare(demo)
     except KeyboardInterrupt:

@@ -209,7 +209,7 @@ def test_conflict_keep_mine(decompose: Page, server: FakeServer) -> None:
 def test_conflict_keep_theirs_and_go_on_from_there(decompose: Page, server: FakeServer) -> None:
     server.change("claim:c1", "text", "Theirs")
     decompose.fill(C1, "Mine")
-    decompose.get_by_text("Keep the other").click()
+    decompose.get_by_text("Keep the saved version").click()
     expect(decompose.locator(C1)).to_have_value("Theirs")
     state(decompose, "saved")
     assert kept(decompose) == []

@@ -104,12 +104,12 @@ def test_the_popovers_of_verify_take_a_press_and_a_reason(
     page = sign_in(person)
     page.set_viewport_size(size)
     page.goto(f"{live_server.url}/d/{document.public_id}/verify/")
-    for name in ("In the answer", "Send back…"):
+    for name in ("In the response", "Send back…"):
         popover = press_on_text(page, page.get_by_role("button", name=name))
         page.keyboard.press("Escape")
         expect(popover).to_be_hidden()
     page.get_by_role("button", name="Send back…").click()
-    reason = page.get_by_label("Why does it go back?")
+    reason = page.get_by_label("Why send it back?")
     expect(reason).to_be_focused()
     reason.fill("two facts in one")
     page.get_by_role("button", name="Send back to Decompose").click()

@@ -172,7 +172,7 @@ def calls_are_as_many_as_the_formula_says(page: Page, stage: str) -> None:
     rows = steps.locator("tbody tr, tfoot tr")
     expect(rows.first).to_be_visible()
     made = {
-        _cell(row, "th"): (_cell(row, "[data-label='Calls']"), _cell(row, "[data-label='By formula']"))
+        _cell(row, "th"): (_cell(row, "[data-label='Calls']"), _cell(row, "[data-label='Predicted']"))
         for row in rows.all()
     }
     assert {step: calls for step, (calls, _) in made.items()} == {step: formula for step, (_, formula) in made.items()}

@@ -28,7 +28,7 @@ def test_somebody_without_an_account_joins_a_group_by_a_copied_link(
     page.get_by_role("button", name="New group").click()
     expect(page.get_by_role("heading", name="Group 1")).to_be_visible()
     page.get_by_role("combobox", name="Group").select_option("Group 1")
-    page.get_by_role("button", name="Make the invitation").click()
+    page.get_by_role("button", name="Create invitation").click()
     page.get_by_role("button", name="Copy").click()
     expect(page.locator("#toasts")).to_contain_text("Copied.")
     link = page.evaluate("navigator.clipboard.readText()")
@@ -41,7 +41,7 @@ def test_somebody_without_an_account_joins_a_group_by_a_copied_link(
     other.get_by_label("Your name").fill("Ada Marković")
     other.get_by_label("Password", exact=True).fill("marble-otter-61")
     other.get_by_label("Password again").fill("marble-otter-61")
-    other.get_by_role("button", name="Make the account and join").click()
+    other.get_by_role("button", name="Create account and join").click()
     expect(other.locator("#toasts")).to_contain_text("You are in: Pilot, annotator.")
     assert rules.seat_in_group(User.objects.get(username="ada"), Group.objects.get().pk) == Seat.ANNOTATOR
 
@@ -49,7 +49,7 @@ def test_somebody_without_an_account_joins_a_group_by_a_copied_link(
     expect(page.get_by_role("row", name="Ada Marković")).to_contain_text("Group 1")
     page.get_by_label("Change Ada Marković").click()
     check_axe(page)
-    page.get_by_role("button", name="Take out of the benchmark").click()
+    page.get_by_role("button", name="Remove from the benchmark").click()
     expect(page.locator("#toasts")).to_contain_text("Ada Marković has left.")
     other.goto(link)
     other.get_by_role("button", name="Join").click()

@@ -122,7 +122,7 @@ def blind_work(of_ada: Page, of_ben: Page, document: Document) -> None:
     document.refresh_from_db()
     assert (document.stage, document.phase) == (Stage.DECOMPOSE, Phase.CONSOLIDATING)
     of_ben.goto(f"/d/{document.public_id}/verify/")
-    expect(of_ben.locator("main")).to_contain_text("opens when decompose is agreed")
+    expect(of_ben.locator("main")).to_contain_text("opens when decompose is adjudicated")
 
 
 def consolidation(of_ada: Page, of_ben: Page, document: Document) -> None:
@@ -135,19 +135,19 @@ def consolidation(of_ada: Page, of_ben: Page, document: Document) -> None:
     while of_ben.locator(".agree-row.open").count():
         open_rows = of_ben.locator(".agree-row.open").count()
         difference = of_ben.locator(".agree-row.open .difference.open").first
-        take_in = difference.get_by_label("Take in")  # a sentence that needs checking keeps a claim
+        take_in = difference.get_by_label("Include")  # a sentence that needs checking keeps a claim
         (take_in if take_in.count() else difference.locator("input[type=radio]").first).check(force=True)
         expect(of_ben.locator(".agree-row.open")).not_to_have_count(open_rows)
     # The other browser follows by itself.
     expect(of_ada.locator(".agree-row.open")).to_have_count(0)
     expect(of_ada.locator(".agree-row.settled").first).to_contain_text("Ben")
     of_ada.get_by_role("button", name="Sign off").click()
-    expect(of_ben.locator("#sign-state")).to_contain_text("Ada has signed")
+    expect(of_ben.locator("#sign-state")).to_contain_text("Ada has signed off")
     of_ben.keyboard.press("Control+Enter")
     of_ben.wait_for_url(lambda url: "/agree/" not in url)
     document.refresh_from_db()
     assert document.stage == Stage.VERIFY
-    expect(of_ada.locator("#foot")).to_contain_text("is agreed")
+    expect(of_ada.locator("#foot")).to_contain_text("is adjudicated")
     of_ada.goto(address)  # to look back at
     expect(of_ada.locator(".look-back")).to_contain_text("answers")
     check_axe(of_ada)
@@ -165,15 +165,15 @@ def discard(of_ada: Page, of_cleo: Page, document: Document, ada: User, ben: Use
     of_ada.goto(f"/d/{document.public_id}/agree/decompose/")
     of_ada.locator("[popovertarget=ask-whole]").click()
     of_ada.locator("#ask-whole textarea").fill("We read it differently each time.")
-    of_ada.get_by_role("button", name="Ask about the whole").click()
-    expect(of_ada.locator("#talk")).to_contain_text("asked the third rater")
+    of_ada.get_by_role("button", name="Ask about the whole stage").click()
+    expect(of_ada.locator("#talk")).to_contain_text("asked the adjudicator")
     of_cleo.goto("/")
     of_cleo.locator("main .btn.main").first.click()
     of_cleo.wait_for_url("**/agree/decompose/")
     expect(of_cleo.locator("#talk")).to_contain_text("We read it differently each time.")
     of_cleo.get_by_role("button", name="Discard document").click()
     check_axe(of_cleo)
-    of_cleo.get_by_label("Why can nobody agree on it?").fill("The answer contradicts itself.")
+    of_cleo.get_by_label("Why can’t it be adjudicated?").fill("The answer contradicts itself.")
     of_cleo.get_by_role("button", name="Discard", exact=True).click()
     of_cleo.wait_for_url(lambda url: "/agree/" not in url)
     document.refresh_from_db()

@@ -81,7 +81,7 @@ def test_a_partner_who_is_at_work_is_told_that_the_other_has_finished(document: 
     submit(begun(document, ada), by=ada)
     notice = ben.notices.get()
     assert notice.kind == FINISHED
-    assert notice.text == "Your partner has finished decompose of erebus: it waits for you."
+    assert notice.text == "Your partner has finished decompose of erebus: it is waiting for you."
     assert not told(ada)
 
 
@@ -90,7 +90,7 @@ def test_when_everyone_has_submitted_the_others_are_told_that_it_can_be_agreed(
 ) -> None:
     for person in (ada, ben):
         submit(begun(document, person), by=person)
-    assert told(ada) == ["Decompose of erebus can be agreed now."]
+    assert told(ada) == ["Decompose of erebus is ready for adjudication."]
     assert not told(ben)
     assert not told(owner)
 
@@ -129,7 +129,7 @@ def test_what_a_partner_is_told_says_neither_who_nor_how_much_nor_when(
     Notice.objects.update(created_at=timezone.now().replace(hour=13, minute=46))
     page = get(client, ben, "/notices/")
     line = words(page.select_one(".notice"))
-    assert line == "New Your partner has finished decompose of erebus: it waits for you. Tikal"
+    assert line == "New Your partner has finished decompose of erebus: it is waiting for you. Tikal"
     everything = page.find("main")
     assert not re.search(r"Quetzal|417|13:46|1:46", str(everything))
 
@@ -157,7 +157,7 @@ def test_a_reopened_stage_is_told_with_the_reason_to_those_whose_work_it_is(
     for person in (ada, ben):
         notice = person.notices.get()
         assert (notice.kind, notice.stage) == (RETURNED, Stage.DECOMPOSE)
-        assert notice.text == "Decompose of erebus is open again: Claim two is two claims."
+        assert notice.text == "Decompose of erebus was reopened: Claim two is two claims."
     assert not told(bystander) and not told(owner)
 
 
@@ -179,7 +179,7 @@ def test_discarding_and_bringing_back_is_told_to_those_at_work(
     actions.discard(document, "Distressing.", by=owner)
     assert told(ada) == ["erebus was discarded: Distressing."]
     actions.bring_back(document, by=owner)
-    assert told(ada)[0] == "erebus was discarded and has been brought back: its work goes on."
+    assert told(ada)[0] == "erebus was discarded and has been brought back. Work on it continues."
     assert not told(ben)
 
 
@@ -190,7 +190,7 @@ def test_a_claim_that_is_sent_back_is_told_to_those_who_decomposed_it(
     cleo = member(benchmark)
     claim = open_annotation(document, Stage.VERIFY, by=cleo).verdicts.all()[0].claim
     actions.send_back(claim, "Two claims in one.", by=cleo)
-    expected = "A claim of erebus came back from verify to be repaired: Two claims in one."
+    expected = "A claim in erebus was sent back from verify for correction: Two claims in one."
     assert told(ada) == told(ben) == [expected]
     assert claim.text not in expected
     assert not told(cleo)
@@ -201,7 +201,7 @@ def test_a_cleared_flag_is_told_to_the_one_who_passed_it_on_once(document: Docum
     flag = Flag.objects.get()
     for _ in range(2):
         actions.clear_flag(flag, by=owner)
-    assert told(ada) == ["erebus, which you had passed on, is back with you."]
+    assert told(ada) == ["erebus, which you flagged, is back in your queue."]
     assert not told(owner)
 
 

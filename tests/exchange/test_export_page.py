@@ -195,7 +195,7 @@ def test_who_goes_away_has_cancelled(client: Client, benchmark: Benchmark, owner
     taken.refresh_from_db()
     assert taken.state == RunState.CANCELLED
     page = client.get(reverse("export", args=["pilot"])).content.decode()
-    assert "Broken off by the browser" in page
+    assert "Canceled by the browser" in page
 
 
 def test_a_format_that_fails_says_so(

@@ -276,7 +276,7 @@ def test_a_bad_row_is_shown_before_and_after(desk: Client) -> None:
     good = own_files("fastfact-gold", lambda: iter([gold_document()]))
     content = good + good.replace(b'"refuted"', b'"refutes"').replace(b"ada-1", b"ada-2")
     page = looked_at(desk, "answers.jsonl", content, "fastfact-gold")
-    assert "“refutes” is no label" in page.select_one("table.preview").text  # type: ignore[union-attr]
+    assert "“refutes” isn’t a valid label" in page.select_one("table.preview").text  # type: ignore[union-attr]
     job = brought_in(desk, page)
     assert (job.state, job.imported, job.bad, job.problems[0]["line"]) == (RunState.FINISHED, 1, 1, 2)
 

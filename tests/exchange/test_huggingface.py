@@ -146,7 +146,7 @@ def test_splits_have_files_of_their_own(small: Benchmark, tmp_path: Path) -> Non
     }
     assert found == {"test": ids[:1], "train": [ids[1], ids[3]], "dev": ids[2:3]}
     assert "| `claims` | One atomic, context-independent statement with its verdict. | 10 | 5 | 5 |" in text
-    assert "| `false` | 4 | 2 | 2 | 50.0% |" in section(text, "### Checked claims by factuality")
+    assert "| `false` | 4 | 2 | 2 | 50.0% |" in section(text, "### Check-worthy claims by factuality")
     with pytest.raises(ValueError, match="is in no split"):
         write(tmp_path / "again", small, splits={ids[0]: "train"})
 
@@ -164,10 +164,10 @@ def test_the_card_tells_what_is_known(small: Benchmark, tmp_path: Path) -> None:
     _, text = card(write(tmp_path / "hf", small))
     assert text.startswith("\n# Ada: “notes” \\| \\#1\n")
     assert "4 documents, 12 sentences, 20 claims, 44 passages of evidence, 12 edits" in text
-    assert "Prompts from: Q\\|A (1)." in text and "Answers by: m-1 (1)." in text
-    assert "4 documents came in as agreed, from a file" in text
-    assert "labelled in Touchstone" not in text
-    assert "Not measured" in section(text, "## Agreement before consolidation")
+    assert "Prompts from: Q\\|A (1)." in text and "Responses by: m-1 (1)." in text
+    assert "4 documents labeled elsewhere and imported as adjudicated" in text
+    assert "labeled in Touchstone" not in text
+    assert "Not measured" in section(text, "## Inter-annotator agreement before adjudication")
     assert "| `evidence_with_NUL` | 8 |" in section(text, "## Known irregularities")
     assert "author = {{Ada L.} and {Ben \\& Co}}" in text and "version = {1.0.0}" in text
 
@@ -176,15 +176,16 @@ def test_the_card_of_what_two_people_labelled(two_people: Benchmark, tmp_path: P
     folder = write(tmp_path / "hf", two_people, about=About(name="two", title="Two"))
     head, text = card(folder)
     assert "license" not in head and "language" not in head
-    assert "No licence was given" in text
+    assert "No license was given" in text
     assert (
-        "1 document labelled in Touchstone, each at three stages (decompose, verify, revise) by 2 people "
-        "independently, blind to one another, who then settled every difference and signed. A third rater signs every "
-        "verify stage. Who did it: 2 annotators and 1 third rater."
+        "1 document labeled in Touchstone, each at three stages (decompose, verify, revise) by 2 annotators "
+        "independently, blind to each other, who then adjudicated every difference and signed off. An "
+        "adjudicator signs "
+        "off every verify stage. Team: 2 annotators and 1 adjudicator."
     ) in text
-    assert "| Factuality |" in section(text, "## Agreement before consolidation")
+    assert "| Factuality |" in section(text, "## Inter-annotator agreement before adjudication")
     assert "Claims: F1 1.00 between" in text
-    assert "| Decompose | `offline` |" in section(text, "### Suggestions by the pipeline")
+    assert "| Decompose | `offline` |" in section(text, "### Pipeline suggestions")
     assert "| [1](guidelines/version-1.md) |" in section(text, "### Guidelines")
     assert section(text, "### Guidelines").rstrip().endswith("| 6 |")
     assert (folder / "guidelines" / "version-1.md").read_text() == "# Guidelines"

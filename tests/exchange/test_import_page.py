@@ -118,7 +118,7 @@ def test_another_choice_of_columns_is_shown_at_once(client: Client, benchmark: B
     url, htmx = reverse("import", args=[benchmark.slug]), {"HX-Request": "true"}
     none = soup_of(client.get(url, form_of(page) | {"column-response": ""}, headers=htmx))
     assert none.select_one("html") is None
-    assert "Say which column holds the responses" in none.text
+    assert "Choose the column that contains the responses" in none.text
     assert none.select_one(".foot button").has_attr("disabled")  # type: ignore[union-attr]
     swapped = soup_of(client.get(url, form_of(page) | {"column-prompt": "topic"}, headers=htmx))
     cell = swapped.select_one("table.preview td")
@@ -170,7 +170,7 @@ def test_bad_rows_are_shown_in_the_preview(client: Client, benchmark: Benchmark,
     page = soup_of(upload(client, benchmark, "a.jsonl", jsonl({"response": "Fine."}, "{broken", {"response": " "})))
     assert [each.text for each in page.select("table.preview .problem")] == [
         "not JSON: Expecting property name enclosed in double quotes at character 2.",
-        "response: it is blank: there is nothing to check.",
+        "response: blank: there is nothing to fact-check.",
     ]
 
 
@@ -184,7 +184,7 @@ def test_good_rows_come_in_and_each_bad_one_is_named(client: Client, benchmark: 
     page = soup_of(client.get(reverse("import-job", args=[benchmark.slug, job.public_id])))
     table = [[cell.text for cell in row.select("th, td")] for row in page.select("tbody tr")]
     assert [row[:2] for row in table] == [["2", "whole row"], ["3", "source"]]
-    assert "1 document came in, 2 rows could not." in page.text
+    assert "1 document imported; 2 rows have errors and were skipped." in page.text
 
 
 def test_all_or_nothing_writes_nothing(client: Client, benchmark: Benchmark, owner: User) -> None:
@@ -193,7 +193,8 @@ def test_all_or_nothing_writes_nothing(client: Client, benchmark: Benchmark, own
     job = done(press_import(client, benchmark, page, strict="on"))
     assert (job.state, job.imported, job.bad) == (RunState.FAILED, 0, 1)
     assert not Document.objects.exists()
-    assert "Nothing came in" in client.get(reverse("import-job", args=[benchmark.slug, job.public_id])).content.decode()
+    page_after = client.get(reverse("import-job", args=[benchmark.slug, job.public_id]))
+    assert "Nothing was imported" in page_after.content.decode()
 
 
 def test_the_same_file_twice_changes_nothing(client: Client, benchmark: Benchmark, owner: User) -> None:
@@ -202,7 +203,7 @@ def test_the_same_file_twice_changes_nothing(client: Client, benchmark: Benchmar
     assert (job.state, job.imported, job.unchanged) == (RunState.FINISHED, 0, 2)
     assert benchmark.documents.count() == 2
     page = client.get(reverse("import-job", args=[benchmark.slug, job.public_id])).content.decode()
-    assert "Everything in this file was there already" in page
+    assert "Everything in this file was already imported" in page
 
 
 def test_the_upload_is_kept_out_of_reach_and_goes_when_it_is_in(
@@ -216,7 +217,7 @@ def test_the_upload_is_kept_out_of_reach_and_goes_when_it_is_in(
     assert default_storage.listdir("imports")[1] == []
     # The same form sent again, as after “back”: the upload has gone.
     again = client.post(reverse("import", args=[benchmark.slug]), form_of(page), follow=True)
-    assert "The uploaded file is no longer there" in soup_of(again).text
+    assert "The uploaded file has expired" in soup_of(again).text
     assert ImportJob.objects.count() == 1
 
 
@@ -300,7 +301,7 @@ def test_an_import_can_be_cancelled_between_two_batches(
     monkeypatch.setattr(import_jobs._ImportProgress, "__call__", cancel_after_two)
     done(job)
     assert (job.state, job.imported, benchmark.documents.count()) == (RunState.CANCELLED, 4, 6)
-    assert "Cancelled." in soup_of(client.get(url)).text
+    assert "Canceled." in soup_of(client.get(url)).text
     assert default_storage.listdir("imports")[1] == []
 
 

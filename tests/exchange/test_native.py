@@ -393,7 +393,7 @@ def changed(content: bytes, line: int, change: Callable[[dict[str, Any]], Any]) 
     ("change", "said"),
     [
         (lambda row: row["claims"][1].update(type="fakt"), "claims[2].type: “fakt” is no word for it: factual"),
-        (lambda row: row["claims"][0].update(text=7), "claims[1].text: a text is needed, here stands a number"),
+        (lambda row: row["claims"][0].update(text=7), "claims[1].text: expected a text, found a number"),
         (lambda row: row["claims"][0].update(colour="red"), "claims[1].colour: the format has no such field"),
         (lambda row: row["claims"][0].update(sentence="zzzz"), "claims[1].sentence: nothing in “sentences”"),
         (lambda row: row["claims"][0].pop("sentence"), "claims[1].sentence: it is missing"),

@@ -59,7 +59,7 @@ def test_a_licence_that_spdx_does_not_know_is_no_spdx_name():
 
 
 def test_citations():
-    assert citation(release()) == "Lovelace, Ada; The Trial team (2026). Landmarks, version 1.0 [Data set]."
+    assert citation(release()) == "Lovelace, Ada; The Trial team (2026). Landmarks, version 1.0 [Dataset]."
     found = bibtex(release(title="R&D: 50% of {it}", sha256="ab12"))
     assert found.startswith("@misc{lovelace2026,\n")
     assert "author = {Lovelace, Ada and {The Trial team}}" in found
@@ -70,9 +70,9 @@ def test_a_changelog_without_words_tells_what_the_data_says():
     first = release()
     second = release(version="1.1", difference=ReleaseDifference(added=2).as_json(), mends=first)
     assert changes_of(first) == "The first release."
-    assert changes_of(second) == "- 2 documents came in."
+    assert changes_of(second) == "- 2 documents added."
     told = changelog([second, first])
-    assert told.index("## 1.1 (2026-03-01)") < told.index("An erratum: it mends 1.0.")
+    assert told.index("## 1.1 (2026-03-01)") < told.index("Erratum: corrects 1.0.")
     assert told.endswith("The first release.\n")
 
 
@@ -138,9 +138,9 @@ def test_documents_that_came_went_and_moved():
 def test_a_difference_is_told_in_sentences_and_survives_json():
     found = ReleaseDifference(added=1, changed=1200, labels={"true > false": 2, "false > ": 1, "true > opinion": 1})
     assert found.lines() == [
-        "1 document came in.",
+        "1 document added.",
         "1,200 documents changed.",
-        "4 claims changed label: 2 from true to false, 1 from false to without a label, 1 from true to opinion.",
+        "4 claims changed label: 2 from true to false, 1 from false to no label, 1 from true to opinion.",
     ]
     assert difference_from(json.loads(json.dumps(found.as_json()))) == found
-    assert ReleaseDifference(same=3).lines() == ["Nothing changed in the data."]
+    assert ReleaseDifference(same=3).lines() == ["The data did not change."]

@@ -232,7 +232,7 @@ def test_the_difference_is_counted_from_the_data(benchmark, owner):
     changed.annotations.update(submitted_at=timezone.now())  # as agreeing on it anew does
     discard(gone, "broken", by=owner)
     gold(benchmark, 1, first=50)
-    expected = ["1 document came in.", "1 document went out.", "1 document changed."]
+    expected = ["1 document added.", "1 document removed.", "1 document changed."]
     assert changes_since(first).lines()[:3] == expected
     second = made(benchmark, version="1.1", keeps_splits_of=first)
     found = second.difference or {}
@@ -249,7 +249,7 @@ def test_what_was_reopened_and_agreed_anew_is_found():
     first = made(benchmark, person)
     assert changes_since(first).is_empty
     reopen(document, Stage.REVISE, "the year", by=person)
-    assert changes_since(first).lines() == ["1 document went out."]
+    assert changes_since(first).lines() == ["1 document removed."]
     revision = open_annotation(document, Stage.REVISE, by=person)
     save(revision.sentence_revisions.get(sentence__order=1), "text", "Ada Lovelace was a mathematician.", person)
     submit(revision, by=person)
@@ -264,14 +264,14 @@ def test_the_draft_reads_what_is_new_and_no_more(benchmark, django_assert_num_qu
 
 def test_nothing_changed_is_said_too(benchmark):
     made(benchmark)
-    assert "Nothing changed in the data." in text(made(benchmark, version="1.1"), "CHANGELOG.md")
+    assert "The data did not change." in text(made(benchmark, version="1.1"), "CHANGELOG.md")
 
 
 def test_an_erratum_names_what_it_mends(benchmark):
     first = made(benchmark)
     second = made(benchmark, version="1.0.1", is_erratum=True, mends=first, changelog="Document 3 had a wrong label.")
     assert second.is_erratum and list(first.mended_by.all()) == [second]
-    assert "An erratum: it mends 1.0." in text(second, "CHANGELOG.md")
+    assert "Erratum: corrects 1.0." in text(second, "CHANGELOG.md")
 
 
 def test_the_archive_is_packed_alike_on_every_processor(benchmark):
@@ -483,7 +483,7 @@ def test_cancelling_frees_the_version(benchmark, owner, monkeypatch):
     monkeypatch.setattr(making_releases.release_files, "write_texts", cancelled)
     make_release(release.pk)
     release.refresh_from_db()
-    assert release.state == ReleaseState.FAILED and "Cancelled by" in release.message
+    assert release.state == ReleaseState.FAILED and "Canceled by" in release.message
     assert left_behind() == [] and not release.documents.exists()
     monkeypatch.setattr(making_releases.release_files, "write_texts", write)
     made(benchmark, owner)
@@ -533,7 +533,7 @@ def test_gold_that_never_rests_is_said(benchmark, monkeypatch):
     monkeypatch.setattr(making_releases, "stamp_of_gold", lambda _: next(stamps))
     make_release(release.pk)
     release.refresh_from_db()
-    assert release.state == ReleaseState.FAILED and "changed each time" in release.message
+    assert release.state == ReleaseState.FAILED and "kept changing" in release.message
     assert left_behind() == []
 
 

@@ -80,14 +80,14 @@ def value(tag: Tag, selector: str, name: str = "value") -> str:
 def test_without_gold_the_page_says_what_is_missing(client):
     empty = BenchmarkFactory()
     page = get(client, member(empty, Role.OWNER), reverse("releases", args=[empty.slug]))
-    assert "No gold to release yet" in words(page.main) and not page.find("a", string="Make a release")
+    assert "No gold to release yet" in words(page.main) and not page.find("a", string="Create a release")
 
 
 def test_the_first_release_is_offered_to_those_who_make_it(client, benchmark, owner):
     page = get(client, owner, reverse("releases", args=["trial"]))
-    assert page.find("a", string="Make the first release")
+    assert page.find("a", string="Create the first release")
     page = get(client, member(benchmark, Role.RESEARCHER), reverse("releases", args=["trial"]))
-    assert not page.find("a", string="Make the first release")
+    assert not page.find("a", string="Create the first release")
     assert "Nothing released yet" in words(page.main)
 
 
@@ -96,7 +96,7 @@ def test_the_list_tells_of_each_release(client, benchmark, owner):
     made(benchmark, owner, version="1.0.1", is_erratum=True, mends=first, changelog="A wrong label.")
     page = get(client, owner, reverse("releases", args=["trial"]))
     newest, oldest = page.select(".release")
-    assert "erratum: mends 1.0" in words(newest) and "mended by 1.0.1" in words(oldest)
+    assert "erratum: corrects 1.0" in words(newest) and "corrected by 1.0.1" in words(oldest)
     assert "4 train, 2 dev, 2 test" in words(oldest) and "8 documents" in words(oldest)
     assert value(oldest, "input.hash") == first.sha256
     assert value(oldest, "svg", "aria-label") == "4 train, 2 dev, 2 test"
@@ -196,12 +196,12 @@ def test_making_one_leads_to_its_page(client, benchmark, owner, django_capture_o
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"version": "one"}, "no version"),
+        ({"version": "one"}, "a valid version"),
         ({"train": 60}, "add up to 110%"),
         ({"authors": "  "}, "This field is required"),
-        ({"kind": "erratum"}, "An erratum names the release that it mends"),
+        ({"kind": "erratum"}, "Choose the release that this erratum corrects"),
         ({"grouped_by": "colour"}, "Select a valid choice"),
-        ({"version": "1.0"}, "1.0 is there already"),
+        ({"version": "1.0"}, "1.0 already exists"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_typed_is_lost(client, benchmark, owner, fields, said):
@@ -222,9 +222,9 @@ def test_an_erratum_is_made_from_the_form(client, benchmark, owner, django_captu
     second = Release.objects.latest("pk")
     assert (second.mends, second.keeps_splits_of, second.state) == (first, first, ReleaseState.READY)
     page = get(client, owner, reverse("release", args=["trial", first.public_id]))
-    assert "This release has an error that 1.0.1 mends: use that one." in words(page.main)
+    assert "This release has an error that is corrected in 1.0.1. Use that release instead." in words(page.main)
     page = get(client, owner, reverse("release", args=["trial", second.public_id]))
-    assert "Nothing changed in the data." in words(page.main) and "it mends 1.0" in words(page.main)
+    assert "The data did not change." in words(page.main) and "erratum that corrects 1.0" in words(page.main)
 
 
 def test_the_changelog_can_be_drafted_and_keeps_what_was_typed(client, benchmark, owner):
@@ -235,9 +235,9 @@ def test_the_changelog_can_be_drafted_and_keeps_what_was_typed(client, benchmark
     assert value(page, "#id_version") == "1.1"
     answer = client.post(url, {"part": "changes", "changelog": "My words."}, headers={"hx-request": "true"})
     drafted = answer.content.decode()
-    assert "My words.\n\n- 2 documents came in." in drafted
-    again = client.post(url, {"part": "changes", "changelog": "My words.\n\n- 2 documents came in."})
-    assert again.content.decode().count("2 documents came in") == 1
+    assert "My words.\n\n- 2 documents added." in drafted
+    again = client.post(url, {"part": "changes", "changelog": "My words.\n\n- 2 documents added."})
+    assert again.content.decode().count("2 documents added") == 1
 
 
 @pytest.mark.parametrize(
@@ -261,16 +261,16 @@ def test_progress_is_shown_until_it_is_ready(client, benchmark, owner):
     assert "3 of 16" in fragment and "<html" not in fragment
     assert client.get(reverse("release-download", args=["trial", release.public_id])).status_code == 422
     client.post(url, {"what": "cancel"})
-    assert "Cancelled by Olga." in words(get(client, owner, url).main)
+    assert "Canceled by Olga." in words(get(client, owner, url).main)
     assert client.get(url, headers={"hx-request": "true"})["HX-Refresh"] == "true"
-    assert "Cancelled by Olga." in words(get(client, owner, reverse("releases", args=["trial"])).main)
+    assert "Canceled by Olga." in words(get(client, owner, reverse("releases", args=["trial"])).main)
 
 
 def test_a_damaged_file_is_refused_with_a_sentence(client, benchmark, owner):
     release = made(benchmark, owner)
     Path(release.file.path).write_bytes(b"not it")
     answer = client.get(reverse("release-download", args=["trial", release.public_id]))
-    assert answer.status_code == 500 and "has changed since it was made" in answer.content.decode()
+    assert answer.status_code == 500 and "has changed since it was created" in answer.content.decode()
 
 
 # --- the command ----------------------------------------------------------------------------------

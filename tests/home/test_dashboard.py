@@ -96,13 +96,13 @@ def test_who_has_submitted_waits_for_the_partner_who_has_not(benchmark, owner, a
     assert (wait.who, wait.for_whom, wait.documents, wait.days) == ("Ada", "Ben", 2, 3)
     [row] = waits_of(benchmark, standing_of(benchmark)).groups
     assert row.waits == ["Ben: 2 to submit"]
-    assert (row.people, row.total, row.words) == (["Ada", "Ben"], 3, "3 in work")
+    assert (row.people, row.total, row.words) == (["Ada", "Ben"], 3, "3 in progress")
     submitted(first, ben)
     submitted(second, ben)
     found = waits_of(benchmark, standing_of(benchmark))
     assert found.pairs == []
     assert found.groups[0].waits == ["Ada: 2 to agree", "Ben: 2 to agree"]
-    assert found.groups[0].words == "2 to be agreed, 1 in work"
+    assert found.groups[0].words == "2 awaiting adjudication, 1 in progress"
 
 
 def test_without_a_group_it_is_whoever_has_the_place_or_takes_it(benchmark, owner, ada, ben):
@@ -111,7 +111,7 @@ def test_without_a_group_it_is_whoever_has_the_place_or_takes_it(benchmark, owne
     submitted(second, ada)
     begun(second, ben)
     pairs = {wait.for_whom: wait.documents for wait in waits_of(benchmark, standing_of(benchmark)).pairs}
-    assert pairs == {"Ben": 1, "whoever takes the free place": 1}
+    assert pairs == {"Ben": 1, "another annotator": 1}
 
 
 def test_a_group_waits_for_its_third_rater_when_asked_and_at_verify(benchmark, owner, ada, ben, cleo):
@@ -120,7 +120,7 @@ def test_a_group_waits_for_its_third_rater_when_asked_and_at_verify(benchmark, o
     submitted(first, ada, ben)
     adjudicate.ask_third_rater(first, Stage.DECOMPOSE, "", "Please look.", by=ada)
     [row] = waits_of(benchmark, standing_of(benchmark)).groups
-    assert row.waits == ["third rater Cleo: 1"], "asked about the whole, partners are not waited for"
+    assert row.waits == ["adjudicator Cleo: 1"], "asked about the whole, partners are not waited for"
     found = to_agree_of(benchmark)
     assert (found.documents, found.with_questions) == (1, 1)
     signed(submitted(second, ada, ben), ada, ben)
@@ -128,24 +128,24 @@ def test_a_group_waits_for_its_third_rater_when_asked_and_at_verify(benchmark, o
         verified(second, person)
     second.refresh_from_db()
     [row] = waits_of(benchmark, standing_of(benchmark)).groups
-    assert row.waits == ["Ada: 1 to agree", "Ben: 1 to agree", "third rater Cleo: 1"]
+    assert row.waits == ["Ada: 1 to adjudicate", "Ben: 1 to adjudicate", "adjudicator Cleo: 1"]
     signed(second, ada, ben)
     [row] = waits_of(benchmark, standing_of(benchmark)).groups
-    assert row.waits == ["third rater Cleo: 2"]
+    assert row.waits == ["adjudicator Cleo: 2"]
     signed(second, cleo)
     second.refresh_from_db()
     assert second.stage == Stage.REVISE
     [row] = waits_of(benchmark, standing_of(benchmark)).groups
-    assert row.waits == ["third rater Cleo: 1"]
+    assert row.waits == ["adjudicator Cleo: 1"]
 
 
 def test_partners_who_have_left_are_not_waited_for_and_without_any_the_third_rater_is(benchmark, owner, ada, ben, cleo):
     [document] = batch_of(group_with(benchmark, owner, ada, ben, third_rater=cleo), 1)
     submitted(document, ada, ben)
     benchmark.memberships.filter(user=ben).update(active=False)
-    assert waits_of(benchmark, standing_of(benchmark)).groups[0].waits == ["Ada: 1 to agree"]
+    assert waits_of(benchmark, standing_of(benchmark)).groups[0].waits == ["Ada: 1 to adjudicate"]
     benchmark.memberships.filter(user=ada).update(active=False)
-    assert waits_of(benchmark, standing_of(benchmark)).groups[0].waits == ["third rater Cleo: 1"]
+    assert waits_of(benchmark, standing_of(benchmark)).groups[0].waits == ["adjudicator Cleo: 1"]
 
 
 def test_what_has_waited_longest_to_be_agreed_is_named_first(benchmark, ada, ben):
@@ -159,7 +159,7 @@ def test_what_has_waited_longest_to_be_agreed_is_named_first(benchmark, ada, ben
         (newer, Stage.DECOMPOSE, 1),
     ]
     bar = bars_of(standing_of(benchmark))[0]
-    assert (bar.to_agree, bar.in_work, bar.words) == (2, 0, "2 to be agreed")
+    assert (bar.to_agree, bar.in_work, bar.words) == (2, 0, "2 awaiting adjudication")
 
 
 # --- burn-up --------------------------------------------------------------------------------------
@@ -299,7 +299,10 @@ def test_single_people_are_for_those_who_manage(client, benchmark, owner, ada, b
 
 
 def test_what_is_missing_for_a_start_stands_on_top(client, benchmark, owner, ada):
-    said = "This benchmark asks two people per document and has one annotator: owners and admins have to label too."
+    said = (
+        "This benchmark requires two people per document and has one annotator, "
+        "so owners and admins have to annotate too."
+    )
     assert said in whats_missing(benchmark)
     assert said in words(get(client, owner, "/b/pilot/").select_one("[aria-labelledby=missing-title]"))
     member(benchmark)

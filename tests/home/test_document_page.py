@@ -124,10 +124,10 @@ def test_the_page_says_whether_somebody_has_begun(client: Client, document: Docu
     document.benchmark.overlap = 2
     document.benchmark.save()
     standing = one(show(client, ada, document), "#standing")
-    assert "Nobody has begun it yet." in words(standing)
+    assert "Nobody has started it yet." in words(standing)
     assert words(standing).count("Start") == 1
     open_annotation(document, Stage.DECOMPOSE, by=owner)
-    assert "Somebody else is at work on it, and a place is free." in words(
+    assert "Someone else is working on it, and another annotator is needed." in words(
         one(show(client, ada, document), "#standing")
     )
 
@@ -266,7 +266,7 @@ def test_every_action_is_told_in_words(document: Document, ada: User, owner: Use
     document.refresh_from_db()
     lines = lines_of(visible_activities(document, owner, document.annotations.all()))
     told = [line.what for line in lines]
-    assert told[:3] == ["brought the document back", "discarded the document", "reopened a stage"]
+    assert told[:3] == ["restored the document", "discarded the document", "reopened a stage"]
     assert lines[2].reason == "Revise: A typing error."
     assert not [what for what in told if "-" in what]
 
@@ -310,7 +310,7 @@ def test_pass_on_leaves_the_queue_and_an_admin_clears_it(
     answer = do(client, ada, document, "flag", reason="needs_expertise", note="Needs a chemist.")
     assert answer["Location"] == "/"
     page = show(client, ada, document)
-    assert "Passed on" in words(one(page, "#standing"))
+    assert "Flagged" in words(one(page, "#standing"))
     assert "Needs a chemist." in words(one(page, "[aria-labelledby=flags-title]"))
     assert not page.select("form[action$='/clear-flag/']")
     form = one(show(client, owner, document), "form[action$='/clear-flag/'] button")
@@ -418,7 +418,7 @@ def test_the_search_never_finds_anybodys_work(client: Client, document: Document
 def test_a_filter_that_nothing_fits_says_how_to_get_out(client: Client, document: Document, ada: User) -> None:
     client.force_login(ada)
     page = client.get("/b/pilot/documents/", {"q": "zzz"}).content.decode()
-    assert "No document fits" in page and "Show all" in page
+    assert "No matching documents" in page and "Show all" in page
 
 
 def test_pages_forth_and_back_show_every_document_once(benchmark: Benchmark) -> None:

@@ -95,7 +95,7 @@ def test_bars_count_agreed_in_work_and_waiting_documents(benchmark: Benchmark, o
         StageBar(Stage.REVISE, agreed=1, to_agree=0, in_work=0, waiting=0, total=5),
     ]
     assert (standing.total, standing.gold, standing.discarded) == (6, 1, 1)
-    assert bars[1].words == "1 agreed, 1 to be agreed"
+    assert bars[1].words == "1 agreed, 1 awaiting adjudication"
     assert bars[0].parts == [
         {"kind": "agreed", "x": 0.0, "width": 40.0},
         {"kind": "work", "x": 40.0, "width": 20.0},
@@ -157,10 +157,10 @@ def test_the_overview_says_how_far_it_is(client: Client, benchmark: Benchmark, o
     page = get(client, owner, "/b/pilot/")
     cards = [words(card) for card in page.select(".stat")]
     assert cards == [
-        "Gold 1 of 2 documents; 1 passed on",
-        "Active time a document 12 min decompose 60 s, verify 10 min, revise 60 s: one person, "
+        "Gold 1 of 2 documents; 1 flagged",
+        "Active time per document 12 min decompose 60 s, verify 10 min, revise 60 s: one person, "
         "below the paper’s 15 to 30 min",
-        "Agreement, stance – known when two have submitted verify",
+        "IAA, stance – available once two annotators submit verify",
         "Suggestions kept 100% of claims; 0% edited, 0% removed",
     ]
     bars = page.select(".bars svg.phases")

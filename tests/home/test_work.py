@@ -256,7 +256,7 @@ def test_people_who_ask_at_the_same_moment_never_get_one_place_twice(benchmark: 
         assert set(row.annotations.values_list("seat", flat=True)) == {1, 2}
 
 
-# --- to be agreed ---------------------------------------------------------------------------------
+# --- awaiting adjudication ---------------------------------------------------------------------------------
 
 
 def both_submitted(benchmark: Benchmark, *people: User, **fields: Any) -> Document:
@@ -284,7 +284,7 @@ def test_partners_settle_before_they_begin_anything_new(benchmark: Benchmark, ad
     SignOff.objects.create(annotation=document.annotations.get(kind="consolidated"), by=ada)
     assert consolidations(ada) == []
     assert [(row.document.identity, row.what_for) for row in my_work(ada).waiting] == [
-        ("both", "you have signed, others have not yet")
+        ("both", "you have signed off, others haven’t yet")
     ]
     assert consolidations(ben) == [("both", (str(ada),), False)]
     assert consolidations(member(benchmark, Role.RESEARCHER)) == []
@@ -295,7 +295,7 @@ def test_who_waits_for_a_partner_sees_it_among_what_waits(benchmark: Benchmark, 
     document = prefill(DocumentFactory(benchmark=benchmark))
     decomposed(document, ada)
     work = my_work(ada)
-    assert [(row.document, row.what_for) for row in work.waiting] == [(document, "others have not submitted it yet")]
+    assert [(row.document, row.what_for) for row in work.waiting] == [(document, "others haven’t submitted yet")]
     assert work.to_agree == [] and work.to_agree_count == 0
 
 
@@ -421,7 +421,7 @@ def test_when_the_last_one_has_just_gone_the_page_says_so(client: Client, ada: U
     client.force_login(ada)
     answer = client.post("/next/", follow=True)
     assert answer.redirect_chain == [("/", 302)]
-    assert "Nothing is free for you at the moment." in answer.content.decode()
+    assert "No documents are available right now." in answer.content.decode()
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -439,7 +439,7 @@ def test_lists_show_what_is_begun_waiting_and_done(client: Client, benchmark: Be
     lists = {h2.get_text(): h2.find_next("ul") for h2 in shown.select("main h2") if h2.find_next("ul")}
     assert "Older?" in lists["Begun"].get_text() and "Newer?" not in lists["Begun"].get_text()  # type: ignore[union-attr]
     assert "Which waits?" in lists["Waiting"].get_text()  # type: ignore[union-attr]
-    assert "Which waits?" in lists["Done by you: 1 document"].get_text()  # type: ignore[union-attr]
+    assert "Which waits?" in lists["Completed by you: 1 document"].get_text()  # type: ignore[union-attr]
 
 
 def test_what_is_done_is_listed_document_by_document(benchmark: Benchmark, ada: User) -> None:
@@ -470,7 +470,7 @@ def test_a_partners_work_is_on_nobody_elses_lists(client: Client, benchmark: Ben
         ("researcher", "Your role reads gold", "/b/full/"),
         ("third_rater", "two annotators cannot agree", "/b/full/"),
         ("prefilling", "2 documents get suggestions now", "/b/full/"),
-        ("done", "All done", "/b/full/"),
+        ("done", "You’re all caught up", "/b/full/"),
     ],
 )
 def test_when_there_is_nothing_to_do_the_page_says_what_helps(

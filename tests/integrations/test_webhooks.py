@@ -409,7 +409,7 @@ def test_switched_off_after_days_without_a_success(webhook: Webhook, receiver: F
     assert "503" in webhook.disabled_reason
     assert set(webhook.deliveries.values_list("state", flat=True)) == {DeliveryState.GIVEN_UP}
     other.refresh_from_db()
-    assert other.problem == "The webhook was switched off."
+    assert other.problem == "The webhook was disabled."
     assert Activity.objects.filter(action="switch-webhook-off", by=None).count() == 1
     assert Notice.objects.get(kind=NoticeKind.WEBHOOK).to == owner
     for refused in (lambda: send_test(webhook, by=owner), lambda: redeliver(delivery, by=owner)):

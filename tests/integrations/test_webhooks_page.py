@@ -105,7 +105,7 @@ def test_it_shows_how_deliveries_went(client: Client, webhook: Webhook, owner: U
     assert "document.gold" in words(latest) and "The receiver answered 500." in words(latest)
     assert "<b>oops</b>" in words(latest)  # as text
     assert "again after" in words(latest)
-    assert "Nothing has come through since" in words(page.find("article"))
+    assert "No successful delivery since" in words(page.find("article"))
     client.force_login(owner)
     part = client.get(url(webhook.benchmark), headers={"hx-request": "true"}).content.decode()
     assert part.lstrip().startswith("<section") and "document.gold" in part

@@ -1,4 +1,4 @@
-"""Answers of models with labelled claims: how they are read, and their scores worked out by hand."""
+"""Model responses with labelled claims: how they are read, and their scores worked out by hand."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def test_whose_answer_it_is() -> None:
     ("row", "said"),
     [
         ({"model": "m"}, "claims: it is missing"),
-        ({"claims": {}}, "here stands an object"),
-        ({"claims": ["a"]}, "an object is needed as item 1, here stands a text."),
-        ({"claims": [{"text": "a"}]}, "claim 1 has no label: here stands null."),
-        ({"claims": [{"label": "so so"}]}, "claim 1: “so so” is no label that is known"),
+        ({"claims": {}}, "found an object"),
+        ({"claims": ["a"]}, "expected an object as item 1, found a text."),
+        ({"claims": [{"text": "a"}]}, "claim 1 has no label; found null."),
+        ({"claims": [{"label": "so so"}]}, "claim 1: “so so” isn’t a valid label that is known"),
         ({"claims": [], "k_prime": -1}, "k_prime: a number of claims is needed"),
-        ({"claims": [], "model": 3}, "model: a text is needed"),
+        ({"claims": [], "model": 3}, "model: expected a text"),
         ('{"claims": [', "not JSON"),
     ],
 )

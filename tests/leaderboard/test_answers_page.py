@@ -113,10 +113,10 @@ def test_the_page_says_whose_labels_it_ranks_by(
     client: Client, pilot: Benchmark, run: PipelineRun, researcher: User
 ) -> None:
     page = get(client, researcher, address(metric="factscore"))
-    assert ranked(page) == [("one", "0.250")] and "Labels by people" in page.get_text()
+    assert ranked(page) == [("one", "0.250")] and "Human labels" in page.get_text()
     chosen = get(client, researcher, address(labels=f"run:{run.public_id}", metric="factscore"))
     assert ranked(chosen) == [("two", "1.000"), ("one", "0.000")]
-    assert "Labels by a machine" in chosen.get_text() and "No person has confirmed them" in chosen.get_text()
+    assert "Model labels" in chosen.get_text() and "No annotator has confirmed them" in chosen.get_text()
     taus = [cell.get_text(strip=True) for cell in chosen.select("table.tau tbody td")]
     assert taus == ["", "1.000", "1.000", ""]
 
@@ -144,10 +144,12 @@ def test_a_file_is_ranked_and_not_kept(client: Client, pilot: Benchmark, researc
     answer = rank(client, researcher, b"\n".join(lines))
     assert answer.status_code == 200
     page = answer.content.decode()
-    assert "It is not kept" in page and page.index(">a</th>") < page.index(">b</th>")
+    assert "The file is not stored" in page and page.index(">a</th>") < page.index(">b</th>")
     faulty = rank(client, researcher, b"\n".join([*lines, b'{"claims": [{"label": "perhaps"}]}', b"{"]))
     assert faulty.status_code == 422
-    assert "Nothing was scored" in faulty.content.decode() and "“perhaps” is no label" in faulty.content.decode()
+    assert (
+        "Nothing was scored" in faulty.content.decode() and "“perhaps” isn’t a valid label" in faulty.content.decode()
+    )
     partly = rank(client, researcher, b"\n".join([*lines, b"{"]), partial="on")
     assert partly.status_code == 200 and "Left out of the scores" in partly.content.decode()
     empty = rank(client, researcher, "é".encode("utf-16"))

@@ -232,8 +232,8 @@ def test_a_file_with_faults_is_not_scored_unless_asked(pilot: Benchmark, tmp_pat
     with pytest.raises(CommandError) as refused:
         command("claim_factuality", predictions=path)
     said = str(refused.value)
-    assert "it is the id of a sentence, so the file may be for another task." in said
-    assert "line 3, label: “fals” is none of" in said and "Is “false” meant?" in said
+    assert "it is the id of a sentence, so this file may be for another task." in said
+    assert "line 3, label: “fals” isn’t a valid label; choose one of" in said and "Did you mean “false”?" in said
     assert "line 4: not JSON" in said and f"position 2.1 (id {keys[2]})" in said
     assert "Nothing was scored." in said
     out = io.StringIO()

@@ -105,12 +105,12 @@ def test_safe_spellings_are_taken_and_told(labels: label_sets.LabelSet, written:
 @pytest.mark.parametrize(
     ("labels", "written", "said"),
     [
-        (label_sets.STANCE_4, "support", "Is “completely-support” or “partially-support” meant?"),
-        (label_sets.STANCE_3, "iirelevant", "Is “irrelevant” meant?"),
-        (label_sets.FACTUALITY, "flase", "Is “false” meant?"),
-        (label_sets.FACTUALITY, "blue", "“blue” is none of true, false, not_enough_evidence."),
-        (label_sets.FACTUALITY, 1, "a label is needed, here stands a number"),
-        (label_sets.FACTUALITY, ["true"], "here stands a list"),
+        (label_sets.STANCE_4, "support", "Did you mean “completely-support” or “partially-support”?"),
+        (label_sets.STANCE_3, "iirelevant", "Did you mean “irrelevant”?"),
+        (label_sets.FACTUALITY, "flase", "Did you mean “false”?"),
+        (label_sets.FACTUALITY, "blue", "“blue” isn’t a valid label; choose one of true, false, not_enough_evidence."),
+        (label_sets.FACTUALITY, 1, "expected a label, found a number"),
+        (label_sets.FACTUALITY, ["true"], "found a list"),
     ],
 )
 def test_other_spellings_are_refused_and_the_right_one_is_offered(
@@ -125,7 +125,7 @@ def test_a_blank_answer_is_none() -> None:
     for blank in (None, "", "  "):
         with pytest.raises(Unanswered):
             Labels(label_sets.CLAIM, {}).read({"label": blank})
-    with pytest.raises(RowError, match="missing"):
+    with pytest.raises(RowError, match="required"):
         Labels(label_sets.CLAIM, {}).read({"lable": "factual"})
 
 
@@ -194,22 +194,26 @@ def test_random_cuts_keep_every_word(sentences: list[str], seed: int) -> None:
 @pytest.mark.parametrize(
     ("task", "row", "said"),
     [
-        (Task.DECOMPOSITION, {"claims": "one"}, "a list of texts is needed, here stands a text"),
-        (Task.DECOMPOSITION, {"claims": ["one", " "]}, "as item 2, here stands a blank text"),
+        (Task.DECOMPOSITION, {"claims": "one"}, "expected a list of texts, found a text"),
+        (Task.DECOMPOSITION, {"claims": ["one", " "]}, "as item 2, found a blank text"),
         (Task.DECOMPOSITION, {"claims": ["one"] * (MOST + 1)}, "501 claims in one row"),
-        (Task.DECOMPOSITION, {}, "it is missing"),
-        (Task.REVISION, {"revised": 3}, "a text is needed, here stands a number"),
-        (Task.REVISION, {"label": "true"}, "it is missing"),
+        (Task.DECOMPOSITION, {}, "required"),
+        (Task.REVISION, {"revised": 3}, "expected a text, found a number"),
+        (Task.REVISION, {"label": "true"}, "required"),
         (Task.EVIDENCE, {"evidence": {}}, "a list of passages"),
-        (Task.EVIDENCE, {"evidence": [3]}, "item 1, here stands a number"),
-        (Task.EVIDENCE, {"evidence": [{}]}, "item 1 holds nothing"),
+        (Task.EVIDENCE, {"evidence": [3]}, "item 1, found a number"),
+        (Task.EVIDENCE, {"evidence": [{}]}, "item 1 is empty"),
         (Task.EVIDENCE, {"evidence": [{"url": "https://a.example"}]}, "item 1 has no text"),
-        (Task.EVIDENCE, {"evidence": [{"text": 3}]}, "to be texts"),
-        (Task.END_TO_END, {}, "it is missing"),
-        (Task.END_TO_END, {"claims": []}, "without a claim it follows from nothing"),
+        (Task.EVIDENCE, {"evidence": [{"text": 3}]}, "must be texts"),
+        (Task.END_TO_END, {}, "required"),
+        (Task.END_TO_END, {"claims": []}, "there are no claims to derive it from"),
         (Task.END_TO_END, {"claims": [{"text": "a"}]}, "item 1 has no label"),
-        (Task.END_TO_END, {"claims": [{"text": "a", "label": "maybe"}]}, "item 1: “maybe” is none of"),
-        (Task.END_TO_END, {"claims": ["a"]}, "item 1 is to be an object"),
+        (
+            Task.END_TO_END,
+            {"claims": [{"text": "a", "label": "maybe"}]},
+            "item 1: “maybe” isn’t a valid label; choose one of",
+        ),
+        (Task.END_TO_END, {"claims": ["a"]}, "item 1 must be an object"),
     ],
 )
 def test_answers_that_cannot_be_scored(task: Task, row: dict[str, Any], said: str) -> None:
@@ -316,9 +320,11 @@ def test_every_fault_is_named_by_line_and_counted_and_never_scored() -> None:
         "missing": 2,  # k4 and k6
     }
     told = [str(each) for each in found.problems]
-    assert told[0] == "line 2: id “k1” was answered before, in line 1: leave one of the two."
-    assert told[1] == "line 3: id “nobody” is not in the gold of this task."
-    assert told[2].startswith("line 4, label: “ture” is none of") and told[2].endswith("Is “true” meant?")
+    assert told[0] == "line 2: id “k1” already has a prediction on line 1. Keep only one."
+    assert told[1] == "line 3: id “nobody” is not in the gold for this task."
+    assert told[2].startswith("line 4, label: “ture” isn’t a valid label; choose one of") and told[2].endswith(
+        "Did you mean “true”?"
+    )
     assert told[3] == "line 5: the answer for id “k3” is blank: fill it in."
     assert told[4].startswith("line 6, task: made for the task stance, and this is claim_factuality")
     assert told[5].startswith("line 7, id: it is missing")

@@ -40,7 +40,7 @@ def test_fire_answers_and_does_not_give_away_its_gold_label() -> None:
     ]
     found = read("fire", "\n".join(map(json.dumps, rows)))
     assert found[:2] == [("It rained.", "False"), ("It snowed.", "True")]
-    assert found[2] == (3, "it holds no answer: FIRE writes True or False into result.answer.")
+    assert found[2] == (3, "no prediction: FIRE writes True or False to result.answer.")
 
 
 LOKI = {
@@ -61,7 +61,7 @@ def test_loki_in_one_line_or_many(content: str) -> None:
         ("It rained.", "true"),
         ("It snowed.", "false"),
         ("It froze.", "not_enough_evidence"),
-        (1, "a number from 0 to 1 or a text is needed, here stands a number."),
+        (1, "expected a number from 0 to 1 or a text, found a number."),
     ]
 
 
@@ -75,10 +75,10 @@ def test_factscore_decisions_of_one_answer_or_of_a_file() -> None:
     assert read("factscore", json.dumps({"decisions": atoms})) == expected
     assert read("factscore", json.dumps({"decisions": [atoms, None, atoms], "score": 0.5})) == expected * 2
     assert read("factscore", '{"decisions": [{"is_supported": true}]}') == [
-        (1, "it is missing: the claim is found by its words.")
+        (1, "required: the claim is matched by its text.")
     ]
-    assert read("factscore", '{"decisions": [3]}')[0][1].startswith("an object with atom")
-    assert read("factscore", '{"score": 1}')[0][1] == "a list is needed, here stands null."
+    assert read("factscore", '{"decisions": [3]}')[0][1].startswith("expected an object with atom")
+    assert read("factscore", '{"score": 1}')[0][1] == "expected a list, found null."
 
 
 @pytest.mark.parametrize("format", ["fire", "loki", "factscore"])
@@ -94,5 +94,5 @@ def test_own_rows() -> None:
     )
     assert isinstance(rows[0], PredictionRow) and rows[0].key == "7"
     assert isinstance(rows[1], PredictionRow) and (rows[1].document, rows[1].position) == ("a", "2")
-    assert isinstance(rows[2], BadRow) and rows[2].problems[0].reason == "a text is needed, here stands a list."
+    assert isinstance(rows[2], BadRow) and rows[2].problems[0].reason == "expected a text, found a list."
     assert isinstance(rows[3], BadRow) and rows[3].problems[0].field == "position"

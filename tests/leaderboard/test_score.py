@@ -109,7 +109,7 @@ def test_faults_are_named_and_nothing_is_scored_unless_asked(tmp_path: Path) -> 
     path = write_jsonl(tmp_path / "a.jsonl", [good, {"model": "m", "claims": [{"label": "maybe"}]}, '{"model'])
     with pytest.raises(CommandError) as refused:
         command("factscore", path)
-    assert "line 2, claims: claim 1: “maybe” is no label" in str(refused.value)
+    assert "line 2, claims: claim 1: “maybe” isn’t a valid label" in str(refused.value)
     assert "line 3: not JSON" in str(refused.value) and "Nothing was scored" in str(refused.value)
     found = report("factscore", path, partial=True)
     assert found["answers"] == 1 and found["faults"]["rows"] == 2

@@ -177,7 +177,14 @@ def test_a_filled_in_template_is_scored_as_on_the_command_line(
     downloaded = client.get(url("score-download", evaluation.public_id)).json()
     assert downloaded == {"system": "Checker 1", **(evaluation.result or {})}
     page = get(client, researcher, url("score", evaluation.public_id)).get_text(" ", strip=True)
-    for words in ("Without retrieval", "0.667", "Always “true”", "Random", "Framed: the same label", "3 wrong answers"):
+    for words in (
+        "Without retrieval",
+        "0.667",
+        "Always “true”",
+        "Random",
+        "Outlined: the same label",
+        "3 incorrect predictions",
+    ):
         assert words in page, words
     assert Activity.objects.filter(action="score", by=researcher, benchmark=pilot).count() == 1
 
@@ -191,14 +198,14 @@ def test_a_file_with_faults_is_not_scored_until_somebody_asks_for_what_is_right(
     assert evaluation.result is None and (evaluation.rows, evaluation.faults) == (14, 2)
     page = get(client, owner, url("score", evaluation.public_id))
     text = page.get_text(" ", strip=True)
-    assert "Nothing was scored" in text and "id “nobody” is not in the gold of this task." in text
+    assert "Nothing was scored" in text and "id “nobody” is not in the gold for this task." in text
     lines = [cell.get_text(strip=True) for cell in page.select("th.line-number")]
     assert lines == ["13", "14"]
     assert boards_of(owner, pilot) == []
     assert client.post(url("score-change", evaluation.public_id, "partial")).status_code == 302
     evaluation.refresh_from_db()
     assert evaluation.result is not None and evaluation.scored == 9
-    assert "left out of the scores" in get(client, owner, url("score", evaluation.public_id)).get_text()
+    assert "excluded from the scores" in get(client, owner, url("score", evaluation.public_id)).get_text()
 
 
 @pytest.mark.parametrize(
@@ -206,8 +213,8 @@ def test_a_file_with_faults_is_not_scored_until_somebody_asks_for_what_is_right(
     [
         ({}, b"", "The file is empty."),
         ({}, "é".encode("utf-16"), "UTF-16"),
-        ({"system": " "}, b'{"id": "x", "label": "true"}', "Say which fact-checker"),
-        ({"task": "stance", "format": "loki"}, b"{}", "hold verdicts on claims"),
+        ({"system": " "}, b'{"id": "x", "label": "true"}', "Name the fact-checker"),
+        ({"task": "stance", "format": "loki"}, b"{}", "contain verdicts on claims"),
         ({"task": "nothing"}, b"{}", "not one of the available choices"),
         ({"threshold": "2", "task": "end_to_end"}, b"{}", "less than or equal to 1"),
         ({"format": "openfactcheck"}, b"a,b\n1,2", "no column “label”"),
@@ -237,7 +244,7 @@ def test_without_gold_there_is_nothing_to_score_against(client: Client) -> None:
     owner = member(empty, Role.OWNER)
     assert "No gold to score against yet" in get(client, owner, url("scores")).get_text()
     assert "No gold to score against yet" in get(client, owner, url("score-new")).get_text()
-    assert "No answers to rank" in get(client, owner, url("answers")).get_text()
+    assert "No responses to rank" in get(client, owner, url("answers")).get_text()
     with pytest.raises(BadValueError, match="has no gold for claim_factuality yet"):
         score_upload(
             benchmark=empty,
@@ -399,7 +406,7 @@ def test_a_wrong_answer_of_a_document_that_is_no_gold_any_more_shows_nothing_of_
     for document in Document.objects.filter(benchmark=pilot):
         discard(document, reason="a riddle", by=owner)
     page = get(client, owner, url("score", evaluation.public_id)).get_text()
-    assert "not gold any more" in page and "The notes are from 1842." not in page
+    assert "no longer gold" in page and "The notes are from 1842." not in page
 
 
 # --- two systems ----------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ def test_before_there_are_figures_the_page_says_what_must_happen(client, benchma
     assert "has submitted a stage" in words(page.select_one(".empty p"))
     assert words(get(client, ada, OWN).select_one(".empty h2")) == "Nothing to compare yet"
     Benchmark.objects.update(overlap=1)
-    assert words(get(client, owner, PAGE).select_one(".empty h2")) == "One person labels each document"
+    assert words(get(client, owner, PAGE).select_one(".empty h2")) == "One annotator per document"
 
 
 def test_a_field_is_said_in_words_in_a_drawing_and_in_a_table(client, benchmark, owner, ada, ben):
@@ -137,13 +137,13 @@ def test_a_field_is_said_in_words_in_a_drawing_and_in_a_table(client, benchmark,
     [field] = [each for each in page.select(".agree-field") if "Importance of sentence" in words(each)]
     said = words(field.select_one("p"))
     # Two of three are equal; alpha by hand: labels most 3, intermediate 2, less 1: 1 - 5 x 2 / (36 - 9 - 4 - 1).
-    assert said == "67% the same, alpha 0.55, 3 sentences of one document"
+    assert said == "67% agreement, alpha 0.55, 3 sentences of one document"
     drawing = field.select_one("svg[role=img]")
     assert drawing is not None
     assert str(drawing["aria-label"]).startswith(f"Importance of sentence: {said}, AC1")
     # AC1: by chance (1/2 x 1/2 + 1/3 x 2/3 + 1/6 x 5/6) / 2 = 11 / 36; (24 - 11) / (36 - 11).
     assert [words(mark) for mark in drawing.select(".value")] == ["67%", "0.55", "0.52"]
-    assert "Down: Ada. Across: =Ben." in words(field.select_one("details p"))
+    assert "Rows: Ada. Columns: =Ben." in words(field.select_one("details p"))
     rows = {words(row.th): [words(cell) for cell in row.select("td")] for row in field.select("tbody tr")}
     assert rows == {"Most": ["1", "0", "1"], "Intermediate": ["0", "1", "0"], "Less": ["0", "0", "0"]}
     assert "Cohen’s kappa" in words(field.select_one("dl.terms"))
@@ -158,7 +158,7 @@ def test_figures_of_papers_stand_beside_with_where_they_are_from(client, benchma
 
 def test_the_filter_is_in_the_address_and_what_is_unknown_is_left_aside(client, benchmark, owner, ada, ben):
     labelled(benchmark, ada, ben)
-    assert "Nothing fits" in words(get(client, owner, f"{PAGE}?stage=verify").select_one(".empty"))
+    assert "No matches" in words(get(client, owner, f"{PAGE}?stage=verify").select_one(".empty"))
     chosen = get(client, owner, f"{PAGE}?person={ada.pk}&partner={ben.pk}&blind_first=no&from=2020-01-01")
     assert [words(each) for each in chosen.select("option[selected]")] == ["Ada", "=Ben", "No", "Any"]
     day = chosen.select_one("input[name=from]")
@@ -197,7 +197,7 @@ def test_blind_first_documents_stand_beside_the_others(client, benchmark, owner,
     section = get(client, owner, PAGE).select_one("[aria-labelledby=suggestions]")
     assert section is not None
     [row] = [each for each in section.select("article") if "Importance of sentence" in words(each)]
-    assert "Without: 33% the same" in words(row) and "With: 100% the same" in words(row)
+    assert "Without: 33% agreement" in words(row) and "With: 100% agreement" in words(row)
     assert "Less: 33% without, 0% with" in words(row)
 
 
@@ -247,7 +247,7 @@ def test_ones_own_page_says_how_consolidation_changed_ones_work(client, benchmar
     settle(document, [ada, ben], [{"choice": 0, "reason": "slip"}, {"choice": 1, "reason": "knowledge"}])
     page = get(client, ben, OWN)
     settled = words(page.select_one("[aria-labelledby=settled]"))
-    assert "Your value stood 1 of 2 times (50%)" in settled
+    assert "Your label was kept 1 of 2 times (50%)" in settled
     assert "Importance of sentence 1 of 2" in settled
     assert "A slip 1" in settled and "Knowledge" not in settled, "where his own value did not stand"
     [link] = page.select("[aria-labelledby=newest] a")

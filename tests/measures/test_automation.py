@@ -1,4 +1,4 @@
-"""What automation did: counts by person, first labels from the history, differences, the page and its tables."""
+"""Impact of automation: counts by person, first labels from the history, differences, the page and its tables."""
 
 from __future__ import annotations
 
@@ -130,15 +130,15 @@ def test_the_page_tells_it_all(client: Client, benchmark: Benchmark, ada: User) 
     page = get(client, ada, PAGE)
     text = words(page.select_one("main"))
     for part in (
-        "Kept, edited, removed",
-        "The same by person",
+        "Accepted, edited, removed",
+        "By person",
         "Ada",
-        "Where automatic evidence sufficed",
+        "Was automatic evidence sufficient?",
         "439 of 661",
     ):
         assert part in text
     assert f"{100 * (number - 2) / number:.0f}% of {number}" in text, "after seeing"
-    assert "Differed, became the suggestion" in text
+    assert "Differed, changed to the suggestion" in text
 
 
 def test_each_table_is_a_file(client: Client, benchmark: Benchmark, ada: User) -> None:
@@ -156,7 +156,7 @@ def test_who_did_what_is_for_those_who_manage(client: Client, benchmark: Benchma
     gold(benchmark, ada)
     researcher = member(benchmark, Role.RESEARCHER)
     text = words(get(client, researcher, PAGE).select_one("main"))
-    assert "Kept, edited, removed" in text and "The same by person" not in text
+    assert "Accepted, edited, removed" in text and "By person" not in text
     assert client.get(f"{PAGE}?table=people").status_code == 404
     client.force_login(member(benchmark))
     assert client.get(PAGE).status_code == 403
@@ -167,7 +167,7 @@ def test_without_gold_and_without_blind_first_the_page_says_what_is_missing(
 ) -> None:
     assert "No gold yet" in words(get(client, ada, PAGE).select_one("main"))
     gold(benchmark, ada)
-    assert "This needs gold of both kinds" in words(get(client, ada, PAGE).select_one("main"))
+    assert "This comparison needs gold documents labeled" in words(get(client, ada, PAGE).select_one("main"))
 
 
 def test_the_number_of_queries_does_not_grow(client: Client, benchmark: Benchmark, ada: User) -> None:

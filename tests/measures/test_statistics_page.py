@@ -99,7 +99,7 @@ def test_for_a_stranger_there_is_no_such_page(client, pilot, url):
 def test_without_gold_the_page_says_what_to_do(client, pilot, researcher):
     owner = member(pilot, Role.OWNER)
     assert attribute(get(client, owner, PAGE).select_one(".empty a"), "href") == "/b/pilot/import/"
-    assert "agreed at all three stages" in words(get(client, researcher, PAGE).select_one(".empty"))
+    assert "adjudicated at all three stages" in words(get(client, researcher, PAGE).select_one(".empty"))
     DocumentFactory(benchmark=pilot)
     assert attribute(get(client, owner, PAGE).select_one(".empty a"), "href") == "/b/pilot/documents/"
 
@@ -111,7 +111,7 @@ def test_the_page_says_how_many_of_what_were_counted(client, pilot, researcher):
     DocumentFactory(benchmark=pilot, phase=Phase.DISCARDED)
     DocumentFactory(benchmark=pilot, twin_of=twin_of)
     head = words(get(client, researcher, PAGE).select_one("[aria-labelledby=counted]"))
-    assert "1 gold document " in head and "1 of 3. Left out: 1 unfinished, 1 discarded" in head
+    assert "1 gold document " in head and "1 of 3. Excluded: 1 in progress, 1 discarded" in head
 
 
 def test_charts_tell_their_numbers_in_words(client, pilot, researcher):
@@ -119,15 +119,15 @@ def test_charts_tell_their_numbers_in_words(client, pilot, researcher):
     page = get(client, researcher, PAGE)
     charts = {str(each["aria-labelledby"]): each for each in page.select(".figures article[aria-labelledby]")}
     assert words(charts["sentence-types"].ul) == "Checkworthy 3 75% Not a claim 1 25%"
-    assert words(charts["evidence-enough"].ul).startswith("Yes 3 43% No: people searched further 2 29% Not asked")
+    assert words(charts["evidence-enough"].ul).startswith("Yes 3 43% No: annotators searched further 2 29% Not asked")
     assert attribute(charts["sentences"].svg, "aria-label") == "Number of responses with 1: 1, 3: 1"
     assert attribute(charts["false-claims"].svg, "aria-label") == "Number of responses with 0: 1, 2: 1"
     assert len(charts["claims"].select("svg rect")) == 3 and words(charts["claims"].svg).split()[1] == "1"
-    assert "Automatic evidence was enough for 3 of 5 claims (60%)" in words(
+    assert "Automatic evidence was sufficient for 3 of 5 claims (60%)" in words(
         page.select_one("[aria-labelledby=evidence-title]")
     )
     stances = words(charts["stances-by-evidence"])
-    assert "was enough 6 passages" in stances and "✕ Refutes 1 25%" in stances
+    assert "was sufficient 6 passages" in stances and "✕ Refutes 1 25%" in stances
     assert "439 of 661" in words(charts["evidence-enough"]), "what the paper says stands beside"
     assert "passages released with a NUL character 2" in words(page.select_one(".irregular"))
 
@@ -140,8 +140,8 @@ def test_both_rules_are_shown_and_explained_and_one_is_chosen(client, pilot, res
     ):
         page = get(client, researcher, PAGE + query)
         paper, released = page.select(".one-rule")[:2]
-        assert "False 1 50%" in words(paper) and "Opinions do not matter" in words(paper)
-        assert "False 2 100%" in words(released) and "opinions among them" in words(released)
+        assert "False 1 50%" in words(paper) and "Opinions are ignored" in words(paper)
+        assert "False 2 100%" in words(released) and "including opinions" in words(released)
         assert words(page.select_one(".one-rule.chosen h4")) == f"{chosen} chosen"
         assert words(page.select_one("[aria-labelledby=by-source] tbody")) == f"web 2 2 {false}"
         assert words(page.select_one("select[name=rule] [selected]")) == chosen

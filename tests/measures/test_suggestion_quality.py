@@ -302,7 +302,7 @@ def test_the_command_prints_tables(benchmark: Benchmark, ada: User) -> None:
     assert "No" in lines() and "gold when all three stages" in lines()
     gold(benchmark, ada)
     text = lines()
-    for each in ("Offline", "gpt", "The same claims: F1", "What became of them", "FastFact, Table 1"):
+    for each in ("Offline", "gpt", "Matching claims: F1", "How they were handled", "FastFact, Table 1"):
         assert each in text, each
     PipelineRun.objects.all().delete()
     assert "nothing was suggested" in lines()
@@ -372,8 +372,8 @@ def test_blind_first_stands_apart(client: Client, benchmark: Benchmark, ada: Use
     gold(benchmark, ada)
     Document.objects.filter(pk=gold(benchmark, ada).pk).update(blind_first=True)
     text = words(get(client, ada, PAGE).select_one("main"))
-    assert "1 of them was labelled before suggestions were seen" in text
-    assert "With and without having seen them" in text and "Blind first: beside what people made unaided" in text
+    assert "1 of them was labeled before suggestions were shown" in text
+    assert "Suggestions shown vs. blind first" in text and "Blind first: compared with unaided annotations" in text
 
 
 def test_the_number_of_queries_does_not_grow(client: Client, benchmark: Benchmark, ada: User) -> None:

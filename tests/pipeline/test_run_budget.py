@@ -206,7 +206,7 @@ def test_who_manages_is_told_once_that_suggestions_have_paused(
     told = Notice.objects.filter(kind=NoticeKind.HALTED)
     assert {notice.to for notice in told} == {owner, admin}
     assert told.count() == 2, "the second run says nothing that is not said already"
-    assert told[0].text.startswith("Suggestions for decompose have paused by themselves. ")
+    assert told[0].text.startswith("Suggestions for decompose were paused automatically. ")
     assert "Raise the budget and resume" in told[0].text
     assert place_of(told[0]) == f"/b/{benchmark.slug}/runs/"
     told.update(read_at=timezone.now())

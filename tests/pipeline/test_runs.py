@@ -316,7 +316,7 @@ def test_a_press_asks_for_suggestions(client: Client, benchmark: Benchmark, owne
     client.force_login(owner)
     DocumentFactory(benchmark=benchmark)
     page = soup(client, reverse("runs", args=[benchmark.slug]))
-    assert "1 document that nobody has begun has no suggestions yet" in page.text
+    assert "1 unstarted document has no suggestions yet" in page.text
     response = client.post(reverse("run-start", args=[benchmark.slug]), {"stage": "decompose"})
     run = benchmark.runs.get()
     assert response["Location"] == reverse("run", args=[benchmark.slug, run.public_id])

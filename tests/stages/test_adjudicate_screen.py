@@ -104,7 +104,7 @@ def test_both_versions_stand_side_by_side_from_the_viewers_side(client, differin
     for person, partner, own in ((ada, "Ben", "mathematician."), (ben, "Ada", "of note.")):
         page = load(client, person, differing)
         heads = [words(each) for each in page.select(".agree-columns span")]
-        assert heads == ["You", f"Partner: {partner}", "Agreed"]
+        assert heads == ["You", f"Partner: {partner}", "Adjudicated"]
         row = one(page, ".agree-row.open")
         mine, theirs = row.select(".agree-cell")[:2]
         assert words(one(mine, ".said")).endswith(own)
@@ -130,7 +130,7 @@ def test_the_head_counts_and_the_foot_says_what_is_open(client, differing, ada):
 
 def test_a_third_rater_sees_names(client, differing, cleo):
     page = load(client, cleo, differing)
-    assert [words(each) for each in page.select(".agree-columns span")] == ["Ada", "Ben", "Agreed"]
+    assert [words(each) for each in page.select(".agree-columns span")] == ["Ada", "Ben", "Adjudicated"]
     labels = [words(each) for each in page.select(".agree-row.open .seg label")]
     assert "Ada’s 1" in labels and "Ben’s 2" in labels
 
@@ -202,7 +202,7 @@ def test_a_decision_that_came_too_late_is_answered_with_both(client, differing, 
     assert answer.status_code == 409
     swapped = with_out_of_band(page, answer.content)
     row = one(swapped, f"#settle-{key}")
-    assert words(one(row, "[role=alert]")).startswith("Your choice was “Most”. Ben settled it meanwhile")
+    assert words(one(row, "[role=alert]")).startswith("You chose “Most”, but Ben has just decided")
     assert words(one(row, "label:has(input[checked])")) == "Less 2"
     assert field(differing, "importance").settled == "less"
     data = {"key": key, "pick": "person 0", "version": one(row, "[name=version]")["value"], "seen": 0}
@@ -259,13 +259,13 @@ def test_the_other_page_learns_that_the_last_signature_has_closed_it(client, dif
         adjudicate.decide(differing, Stage.DECOMPOSE, field(differing, name).key, by=ada, choice=0)
     adjudicate.sign(differing, Stage.DECOMPOSE, by=ben)
     page = load(client, ben, differing)
-    assert "You have signed; Ada has not yet." in words(one(page, "#foot"))
+    assert "You have signed off; Ada has not yet." in words(one(page, "#foot"))
     answer = post(client, ada, differing, "sign", {})
     assert answer.headers["HX-Redirect"] == reverse("document", args=[differing.public_id])
     client.force_login(ben)
     answer = client.get(f"{url(differing)}?part=changes&seen={stamp(page)}", headers=HTMX)
     swapped = with_out_of_band(page, answer.content)
-    assert "Decompose is agreed" in words(one(swapped, "#foot"))
+    assert "Decompose is adjudicated" in words(one(swapped, "#foot"))
     assert not one(swapped, "#news").has_attr("hx-get")
     assert one(swapped, "#workspace .agree-row"), "what is on the page stays"
 
@@ -286,7 +286,7 @@ def test_signing_taking_it_back_and_signing_together(client, differing, ada, ben
     for name in ("text", "importance"):
         adjudicate.decide(differing, Stage.DECOMPOSE, field(differing, name).key, by=ada, choice=0)
     page = load(client, ada, differing)
-    assert "Nothing open" in words(one(page, "#foot"))
+    assert "No open differences" in words(one(page, "#foot"))
     for what, signed in (("sign", True), ("unsign", False), ("sign", True)):
         page = load(client, ada, differing)
         answer = post(client, ada, differing, what, {"seen": stamp(page)})
@@ -302,15 +302,15 @@ def test_what_the_third_rater_settled_is_locked_for_partners(client, differing, 
     key = field(differing, "importance").key
     adjudicate.ask_third_rater(differing, Stage.DECOMPOSE, key, "The main point?", by=ada)
     page = load(client, cleo, differing)
-    assert "Ada asked the third rater; not answered yet. “The main point?”" in words(one(page, "#workspace"))
+    assert "Ada asked the adjudicator; not answered yet. “The main point?”" in words(one(page, "#workspace"))
     post(client, cleo, differing, "decide", {"key": key, "pick": "person 1", "version": 0, "seen": 0})
     page = load(client, ada, differing)
     place = one(page, f"#settle-{key}")
-    assert "Cleo, as third rater, chose this. Ask them if you think it is wrong." in words(place)
+    assert "Cleo, as adjudicator, chose this. If you think it is wrong, ask them." in words(place)
     assert all(each.has_attr("disabled") for each in place.select("input[type=radio]"))
     assert not place.select("select, [hx-vals]")
     refused = post(client, ada, differing, "decide", {"key": key, "pick": "person 0", "version": 2})
-    assert refused.status_code == 403 and "third rater has settled" in refused.content.decode()
+    assert refused.status_code == 403 and "adjudicator has decided" in refused.content.decode()
 
 
 def test_the_third_rater_marks_a_question_as_answered_or_discards_with_a_reason(client, differing, ada, cleo):
@@ -338,12 +338,12 @@ def test_an_open_question_waits_for_the_third_rater_who_begins_there(client, dif
     key = field(differing, "importance").key
     adjudicate.ask_third_rater(differing, Stage.DECOMPOSE, key, "Is it?", by=ada)
     page = load(client, ada, differing)
-    assert words(one(page, "#sign-state")) == "Waits for the answer of Cleo, the third rater."
+    assert words(one(page, "#sign-state")) == "Waiting for a reply from Cleo, the adjudicator."
     why = one(page, "#sign-why")
-    assert words(why) == "The third rater has been asked and has not answered yet."
+    assert words(why) == "The adjudicator has been asked and has not answered yet."
     assert "visually-hidden" not in why["class"] and not page.select("[data-begin-here], .agree-answer")
     page = load(client, cleo, differing)
-    assert words(one(page, "#sign-state")) == "Waits for your answer."
+    assert words(one(page, "#sign-state")) == "Waiting for your reply."
     assert one(page, f"[data-begin-here] #settle-{key}") and one(page, "[data-begin-here] .agree-answer textarea")
     home = soup_of(client.get(reverse("home")).content)
     assert "Ada asks you about decompose." in words(one(home, "#next"))
@@ -407,8 +407,8 @@ def test_with_three_people_columns_have_names_and_ties_wait_for_the_third_rater(
     for annotation, person in zip(annotations, people, strict=True):
         submit(annotation, by=person)
     page = load(client, people[1], document)
-    assert [words(each) for each in page.select(".agree-columns span")] == ["You", "Ada", "Cora", "Agreed"]
-    assert "majority, taken over" in words(one(page, "#rows"))
+    assert [words(each) for each in page.select(".agree-columns span")] == ["You", "Ada", "Cora", "Adjudicated"]
+    assert "majority, accepted" in words(one(page, "#rows"))
     assert "No majority" in words(one(page, ".agree-row.open"))
     page = load(client, cleo, document)
     assert not page.select(".agree-row.open input[disabled]")
@@ -432,7 +432,7 @@ def agreed(differing: Document, ada: User, ben: User) -> Document:
 def test_afterwards_each_sees_what_became_of_their_answers(client, agreed, ada, ben):
     total = board_of(agreed, Stage.DECOMPOSE).comparison.total
     page = load(client, ada, agreed)
-    said = f"Of your {total} answers {total - 1} stand; 1 was changed: 1 slip."
+    said = f"{total - 1} of your {total} decisions stand; 1 was changed: 1 slip."
     assert words(one(page, ".look-back")).startswith(said)
     assert "1 was changed. Your agreement" in words(load(client, ben, agreed).select_one(".look-back"))
     row = one(page, ".agree-row.settled")
@@ -499,7 +499,7 @@ def test_verify_stands_claim_by_claim_with_its_passages_and_edits(client, at_ver
     assert words(one(group, ".agree-claim")) == "Ada Lovelace was an English mathematician."
     links = [str(each["href"]) for each in group.select(".agree-source a")]
     assert "https://notes.example/" in links and len(links) > 1
-    assert "has not found this passage" in words(group)
+    assert "did not find this passage" in words(group)
     alone = next(row for row in group.select(".agree-row") if "Her notes are famous" in words(row))
     assert len(alone.select(".seg label")) == 4, "the missing stance is asked for: no answer is nearer than another"
     key = next(

@@ -213,7 +213,7 @@ def test_work_that_starts_from_an_agreed_version_is_not_independent(gold: Docume
 
 
 def test_only_an_agreed_stage_can_be_reopened(document: Document, owner: User) -> None:
-    with pytest.raises(BadValueError, match="not agreed"):
+    with pytest.raises(BadValueError, match="not been adjudicated"):
         documents.reopen(document, Stage.VERIFY, "Too early.", by=owner)
 
 

@@ -221,15 +221,15 @@ def test_what_is_no_version_and_no_label_is_refused(document, ada, ben):
     same = next(row for row in board.comparison.rows if not row.differs)
     for options, words in (
         ({"choice": 2}, "no such version"),
-        ({"value": "huge"}, "no label"),
+        ({"value": "huge"}, "isn.t a valid label; choose one of"),
         ({}, "Choose one"),
-        ({"choice": 0, "reason": "moon"}, "why you differed"),
+        ({"choice": 0, "reason": "moon"}, "reason for the disagreement"),
     ):
         with pytest.raises(BadValueError, match=words):
             adjudicate.decide(document, Stage.DECOMPOSE, row.key, by=ada, **options)
-    with pytest.raises(BadValueError, match="you agree"):
+    with pytest.raises(BadValueError, match="all annotators agree"):
         adjudicate.decide(document, Stage.DECOMPOSE, same.key, by=ada, choice=0)
-    with pytest.raises(BadValueError, match="not part of the comparison"):
+    with pytest.raises(BadValueError, match="no longer part of the comparison"):
         adjudicate.decide(document, Stage.DECOMPOSE, "claim-gone", by=ada, choice=0)
     assert not board_of(document, Stage.DECOMPOSE).decisions
 
@@ -270,7 +270,7 @@ def test_the_third_rater_settles_what_is_asked_and_partners_cannot_undo_it(bench
     adjudicate.decide(document, Stage.DECOMPOSE, key, by=cleo, choice=1, reason="guideline_unclear")
     assert ada.notices.filter(kind="answered").exists()
     decision = board_of(document, Stage.DECOMPOSE).decisions[key]
-    with pytest.raises(rules.NotAllowedError, match="third rater has settled"):
+    with pytest.raises(rules.NotAllowedError, match="adjudicator has decided"):
         adjudicate.decide(document, Stage.DECOMPOSE, key, by=ada, choice=0, seen=decision.version)
     signed_by(document, ada, ben)
     assert document.stage == Stage.VERIFY
@@ -282,7 +282,7 @@ def test_the_third_rater_asked_about_the_whole_closes_it_alone_or_discards(bench
     adjudicate.ask_third_rater(document, Stage.DECOMPOSE, "", "Please look at all of it.", by=ben)
     with pytest.raises(BadValueError, match="has not answered"):
         adjudicate.sign(document, Stage.DECOMPOSE, by=ada)
-    with pytest.raises(rules.NotAllowedError, match="Only the third rater"):
+    with pytest.raises(rules.NotAllowedError, match="Only the adjudicator"):
         adjudicate.discard_together(document, Stage.DECOMPOSE, "hopeless", by=ada)
     signed_by(document, cleo)
     assert document.stage == Stage.VERIFY

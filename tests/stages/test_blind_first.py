@@ -57,7 +57,7 @@ def first(annotation: Annotation) -> Sentence:
 def test_the_note_to_newcomers_tells_of_no_violet(client: Client, annotation: Annotation, ada: User) -> None:
     address = f"/d/{annotation.document.public_id}/decompose/"
     notes = words(get(client, ada, address).select_one(".notes"))
-    assert "Here you label first; the suggestion is shown afterwards." in notes and "Violet" not in notes
+    assert "Here you label first; the suggestion is shown afterward." in notes and "Violet" not in notes
     Document.objects.update(blind_first=False)
     notes = words(get(client, ada, address).select_one(".notes"))
     assert "Violet is a suggestion." in notes and "label first" not in notes
@@ -70,7 +70,7 @@ def test_a_kept_sentence_is_never_called_taken_over(
     client.force_login(ada)
     address = f"/d/{document.public_id}/decompose/sentence/{sentence.public_id}/take-over/"
     answer = client.post(address, headers={"hx-request": "true"})
-    assert "Sentence 1 kept as it is. Undo: Z" in answer["HX-Trigger"]
+    assert "Kept as is. Press Z to undo" in answer["HX-Trigger"]
     activity = Activity.objects.get(action="keep-text")
     assert "kept a sentence as it is" in lines_of([activity])[0].what
     assert not Activity.objects.filter(action="take-over").exists()
@@ -161,7 +161,7 @@ def test_the_sentence_can_be_kept_as_it_stands_and_the_stage_submitted(
 ) -> None:
     sentence = first(annotation)
     page = get(client, ada, f"/d/{document.public_id}/decompose/")
-    assert "Stands alone as it is" in words(page.select_one("#take-over"))
+    assert "Keep sentence as is" in words(page.select_one("#take-over"))
     take_over_sentence(sentence, by=ada)
     sentence.refresh_from_db()
     assert (sentence.decontext, sentence.decontext_origin) == (sentence.text, Origin.HUMAN)

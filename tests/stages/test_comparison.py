@@ -87,7 +87,7 @@ def test_texts_that_differ_in_space_alone_are_the_same() -> None:
 def test_whether_an_item_is_taken_in_has_two_answers() -> None:
     row = take_row("k", "Claim", [True, False], NONE)
     assert (row.kind, row.name, row.differs) == ("take", "take", True)
-    assert {option.value: option.label for option in row.options} == {True: "Take in", False: "Leave out"}
+    assert {option.value: option.label for option in row.options} == {True: "Include", False: "Exclude"}
     assert take_row("k", "Claim", [True, True, False], NONE).settled is True
 
 

@@ -142,7 +142,7 @@ def test_a_removed_claim_stays_in_sight_and_comes_back(
     assert soup_of(change("restore").content).select_one(f"#claim-{claim.public_id}")
     refused = change("remove", reason="boredom")
     assert refused.status_code == 422
-    assert "Say why the claim goes" in refused.content.decode()
+    assert "Choose why the claim is removed" in refused.content.decode()
 
 
 def test_a_stale_save_shows_both_values_and_writes_nothing(signed_in: Client, annotation: Annotation) -> None:
@@ -262,7 +262,7 @@ def test_taking_over_says_so(signed_in: Client, annotation: Annotation, document
     sentence = sentences_of(annotation)[0]
     address = reverse("decompose-sentence", args=[document.public_id, sentence.public_id, "take-over"])
     told = signed_in.post(address, headers={"hx-request": "true"})["HX-Trigger"]
-    assert json.loads(told) == {"touchstone:told": {"text": "Sentence 1 taken over. Undo: Z"}}
+    assert json.loads(told) == {"touchstone:told": {"text": "Accepted. Press Z to undo"}}
 
 
 def test_the_history_restores_the_original(signed_in: Client, annotation: Annotation) -> None:
@@ -288,9 +288,12 @@ def test_a_claim_that_was_sent_back_says_why(signed_in: Client, person: User, do
     assert card is not None
     assert f"Sent back by {person}: Two facts in one." in card.select_one(".returned").get_text()  # type: ignore[union-attr]
     assert len(page.select("#map .locked")) == len(page.select("#map a")) - 1
-    assert "Open: sentence 2; the rest" in page.select_one("#foot").get_text()  # type: ignore[union-attr]
+    assert "Reopened: sentence 2; the rest" in page.select_one("#foot").get_text()  # type: ignore[union-attr]
 
 
 def test_closed_stages_say_when_they_open(signed_in: Client, document: Document) -> None:
     stages = soup_of(signed_in.get(screen(document)).content).select(".steps [aria-disabled]")
-    assert [each["title"] for each in stages] == ["Opens when decompose is agreed", "Opens when verify is agreed"]
+    assert [each["title"] for each in stages] == [
+        "Opens when decompose is adjudicated",
+        "Opens when verify is adjudicated",
+    ]

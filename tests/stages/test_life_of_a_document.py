@@ -161,7 +161,7 @@ def test_submitted_work_is_frozen(document: Document, person: User) -> None:
     annotation = decomposed(document, person)
     claim = Claim.objects.filter(sentence__annotation=annotation).first()
     assert claim is not None
-    with pytest.raises(rules.NotAllowedError, match="frozen"):
+    with pytest.raises(rules.NotAllowedError, match="locked"):
         saving.save_field(claim, "text", "Later.", by=person, version=claim.version)
 
 
@@ -177,7 +177,7 @@ def test_undo_does_not_reach_behind_a_submission(document: Document, person: Use
     saving.undo(annotation, by=person)
     claim.refresh_from_db()
     assert claim.text == before
-    with pytest.raises(saving.NothingToUndoError, match="nothing left to undo"):
+    with pytest.raises(saving.NothingToUndoError, match="nothing to undo"):
         saving.undo(annotation, by=person)
 
 

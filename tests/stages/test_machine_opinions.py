@@ -139,9 +139,9 @@ def test_an_opinion_is_folded_away_and_no_choice(
     assert not fold.has_attr("open")
     summary = fold.select_one("summary")
     assert summary is not None
-    assert (summary["data-key"], words(summary)) == ("m", "What the machine holds M")
+    assert (summary["data-key"], words(summary)) == ("m", "Model verdict M")
     text = words(fold.select_one(".opinion"))
-    assert text.startswith("Papelo made-up-1 87 % sure ✕ Refuted here: false By answer 1 she was born in 1815.")
+    assert text.startswith("Papelo made-up-1 confidence 87 % ✕ Refuted here: false By answer 1 she was born in 1815.")
     factuality = soup.select('input[data-field="factuality"]')
     assert factuality
     assert not any(each.has_attr("checked") for each in factuality)
@@ -162,14 +162,15 @@ def test_a_chain_is_an_ordered_list_that_leads_to_its_passages(
     first, second = chain.select("li")
     assert words(first) == (
         "Asked When was Ada <Lovelace> born? Searched question and claim Answer On 10 December 1815."
-        " Rests on evidence 1"
+        " Evidence used evidence 1"
     )
     link = first.select_one("a")
     assert link is not None
     goal = soup.find(id=str(link["data-goto"]))
     assert isinstance(goal, Tag)
     assert goal["aria-label"] == "Evidence 1"
-    assert words(second).endswith("Searched Ada Lovelace Answer Nothing was found. Rests on no passage here")
+    said = "Searched Ada Lovelace Answer Nothing was found. Evidence used none of these passages"
+    assert words(second).endswith(said)
     assert second.select_one("a") is None
     assert soup.find(id=str(chain["aria-labelledby"])) is not None
 
@@ -204,9 +205,9 @@ def test_the_newest_of_each_strategy_and_model_is_shown_and_no_partners_search(
     opinion(work, run_of(document, plan={"model": "x", "annotation": annotation.pk + 1}), reason="A partner's own.")
     opinions = held(page(client, document, ada, work.claim)).select(".opinion")
     assert [str(each["aria-label"]) for each in opinions] == [
-        "What Gone by holds",
-        "What Papelo holds",
-        "What Papelo holds",
+        "Verdict of Gone by",
+        "Verdict of Papelo",
+        "Verdict of Papelo",
     ]
     text = " ".join(words(each) for each in opinions)
     assert "No verdict" in text
@@ -222,7 +223,7 @@ def test_what_a_model_said_before_any_search_is_told_while_the_words_are_the_sam
     said = {"label": "definitely false", "confidence": 0.9971, "settled": True}
     ClaimSuggestion.objects.filter(text=work.claim.text).update(prejudgement=said)
     text = words(held(page(client, document, ada, work.claim)))
-    assert "before any search Definitely false , 99.7 % sure: no evidence was searched for. Offline rules" in text
+    assert "before any search Definitely false , confidence 99.7 %: no evidence was retrieved. Offline rules" in text
     Claim.objects.filter(pk=work.claim.pk).update(text="Ada was born in 1825, they say.")
     assert not page(client, document, ada, work.claim).select(".held")
 
@@ -283,12 +284,12 @@ def test_a_correction_becomes_typed_operations_and_stays_known_as_the_machines(
     assert (verdict.factuality, verdict.revised_claim()) == (Factuality.FALSE, row.correction)
     assert (verdict.suggestion, verdict.correction_origin) == (row, Origin.ACCEPTED)
     edit = BeautifulSoup(answer.content, "html.parser").select_one(".judgement .edit")
-    assert "suggestion, taken over" in words(edit)
-    assert "took a correction over" in lines_of([Activity.objects.latest("id")])[0].what
+    assert "suggestion, accepted" in words(edit)
+    assert "accepted a correction" in lines_of([Activity.objects.latest("id")])[0].what
 
     refused = client.post(url, {"suggestion": row.public_id}, headers={"HX-Request": "true"})
     assert (refused.status_code, refused["HX-Retarget"]) == (422, "#machine-problem")
-    assert "has an edit already" in refused.content.decode()
+    assert "already has an edit" in refused.content.decode()
 
     verify.set_revised_claim(verdict, str(row.correction).replace("1815", "1816"), by=ada)
     verdict = Verdict.objects.get(pk=verdict.pk)
@@ -357,7 +358,7 @@ def test_a_suggested_stance_says_why_and_who_judged(client: Client, document: Do
     soup = page(client, document, ada, work.claim)
     why = [words(each) for each in soup.select("details.why p")]
     assert why[0] == "It gives another year. Factcheck gpt of old, made-up-1"
-    assert why[1] == "Learned 3, 82 % sure, without a reason"
+    assert why[1] == "Learned 3, confidence 82 %, no reason given"
     save(work.cards[0].stance, "label", StanceLabel.REFUTE, ada)
     assert len(page(client, document, ada, work.claim).select("details.why")) == len(why) - 1
 
@@ -376,7 +377,7 @@ def test_blind_first_nothing_shows_before_claim_and_passages_are_decided(
 
     def shows() -> bool:
         html = str(page(client, document, ada, work.claim))
-        seen = ["Secret reason." in html, "made-up-1" in html, "What the machine holds" in html]
+        seen = ["Secret reason." in html, "made-up-1" in html, "Model verdict" in html]
         assert len(set(seen)) == 1
         assert seen[0] == ("secret word" in html.lower())
         return seen[0]
@@ -414,7 +415,7 @@ def test_where_labels_are_not_blind_an_open_hint_is_left_alone_by_a_save(
     data = {"field": "factuality", "value": "true", "version": work.verdict.version}
     answer = client.post(reverse("save", args=[key_of(work.verdict)]), data, headers={"HX-Request": "true"})
     assert answer.status_code == 200
-    assert b"What the machine holds" not in answer.content
+    assert b"Model verdict" not in answer.content
 
 
 # --- the revised answer -----------------------------------------------------------------------------
@@ -449,8 +450,8 @@ def test_a_machines_answer_is_looked_at_beside_ones_own_and_started_from(
     fold = held(revise_page(client, document, ada))
     assert not fold.has_attr("open")
     assert [words(each) for each in fold.select("h3")] == [
-        "Knowing the question Factcheck gpt of old, made-up-1",
-        "Without the question Factcheck gpt of old, made-up-1",
+        "With the prompt Factcheck gpt of old, made-up-1",
+        "Without the prompt Factcheck gpt of old, made-up-1",
     ]
     diff = fold.select_one(".diff")
     assert diff is not None
@@ -460,8 +461,8 @@ def test_a_machines_answer_is_looked_at_beside_ones_own_and_started_from(
     response = ResponseRevision.objects.get(annotation=revising)
     assert (response.text, response.text_origin) == (row.without_prompt, Origin.ACCEPTED)
     assert (response.follows_statements, response.suggestion) == (False, row)
-    assert "took a suggested answer over" in lines_of([Activity.objects.latest("id")])[0].what
-    assert "Begun as a machine’s answer" in words(revise_page(client, document, ada).select_one("#answer-state"))
+    assert "accepted a suggested response" in lines_of([Activity.objects.latest("id")])[0].what
+    assert "Started from a model’s response" in words(revise_page(client, document, ada).select_one("#answer-state"))
 
     save(response, "text", "Ada was born in London.", ada)
     response.refresh_from_db()
@@ -505,7 +506,7 @@ def test_a_saved_statement_takes_the_button_away_without_a_reload(
 ) -> None:
     row = mended(document, without_prompt="Ada was born in 1815.")
     assert [words(each) for each in held(revise_page(client, document, ada)).select("h3 > span:first-child")] == [
-        "With or without the question"
+        "With or without the prompt"
     ]
     statement = revising.sentence_revisions.order_by("sentence__order").first()
     assert statement is not None

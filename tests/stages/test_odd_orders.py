@@ -358,7 +358,7 @@ def test_who_takes_a_place_in_a_repair_repairs_that_sentence_alone(benchmark, at
 
 def test_who_lost_their_place_sends_nothing_back(at_verify, owner, ada, ben):
     take_back(open_annotation(at_verify, Stage.VERIFY, by=ada), by=owner, reason="idle")
-    with pytest.raises(rules.NotAllowedError, match="taken back"):
+    with pytest.raises(rules.NotAllowedError, match="unassigned"):
         send_back(claims_of(version_of(at_verify, Stage.DECOMPOSE))[0], "Two facts in one.", by=ada)
 
 

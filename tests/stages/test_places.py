@@ -188,7 +188,7 @@ def test_only_what_was_left_idle_is_taken_back(benchmark: Benchmark, owner: User
     assert take_back_idle(benchmark, days=14, by=owner, person=bea) == 0
     assert take_back_idle(benchmark, days=14, by=owner) == 1
     assert Annotation.objects.get(state=AnnotationState.TAKEN_BACK) == rows[left.pk]
-    with pytest.raises(BadValueError, match="how many days"):
+    with pytest.raises(BadValueError, match="number of idle days"):
         take_back_idle(benchmark, days=0, by=owner)
 
 
@@ -265,7 +265,7 @@ def test_what_cannot_be_reopened_says_why(document: Document, owner: User, ada: 
         version = document.annotations.get(kind=AnnotationKind.CONSOLIDATED)
         Annotation.objects.filter(pk=version.pk).update(state=AnnotationState.SUBMITTED, submitted_at=timezone.now())
         if state == "agreed":
-            expected = NotAllowedError, "reopen the stage as a whole"
+            expected = NotAllowedError, "reopen the whole stage"
         else:
             annotation = version
     elif state == "discarded":
@@ -300,7 +300,7 @@ def test_the_admin_sees_the_places_and_takes_back_and_reopens_from_there(
     assert states == {ada.pk: AnnotationState.OPEN, bea.pk: AnnotationState.TAKEN_BACK}
     # Bea's screen offers the place again; a fragment that her open page still asks for leads there.
     page = get(client, bea, f"/d/{document.public_id}/decompose/")
-    assert "taken back from you" in words(page.select_one("main"))
+    assert "unassigned from you" in words(page.select_one("main"))
     fragment = client.get(f"/d/{document.public_id}/decompose/", headers={"hx-request": "true"})
     assert fragment["HX-Redirect"] == f"/d/{document.public_id}/decompose/"
 
@@ -323,7 +323,7 @@ def test_a_document_goes_on_without_an_extra_place_that_nobody_takes(
     assert (document.extra_people, document.phase) == (0, Phase.CONSOLIDATING)
     version = document.annotations.get(kind=AnnotationKind.CONSOLIDATED)
     assert version.tally.people == [ada.pk, bea.pk]
-    with pytest.raises(BadValueError, match="none to give up"):
+    with pytest.raises(BadValueError, match="no free extra place to give up"):
         close_extra_places(document, by=owner)
     with pytest.raises(NotAllowedError):
         close_extra_places(document, by=ada)

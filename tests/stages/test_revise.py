@@ -185,7 +185,7 @@ def test_nothing_to_do_when_all_edits_were_carried_over(
     assert agreed.response_revision.text == RESPONSE.replace("1825", "1815")
     frozen = load(signed_in, document)
     assert answer_text(frozen) == RESPONSE.replace("1825", "1815")
-    assert "frozen" in text_in(frozen, "#foot")
+    assert "locked" in text_in(frozen, "#foot")
     assert not frozen.select("[hx-post]")
     assert all(box.has_attr("readonly") for box in frozen.select("textarea"))
 
@@ -313,7 +313,7 @@ def test_an_edit_without_a_place_is_said_and_confirmed(signed_in: Client, person
     page = load(signed_in, document)
     row = false(annotation)
     hint = text_in(page, f"#sentence-revision-{row.row.public_id}-hints")
-    assert "Replace “born in 1825” with “1815”: found no single place in the sentence." in hint
+    assert "Replace “born in 1825” with “1815”: couldn’t be placed in the sentence." in hint
     assert "edit of sentence 2" in text_in(page, "#missing")
     link = one(page, "#missing a")["href"]
     assert page.select(f"textarea{link}")
@@ -336,9 +336,9 @@ def test_a_sentence_whose_claims_were_agreed_anew_is_looked_at_again(
     post_save(signed_in, row, "text", "She was born in 1815, they say.")
     SentenceRevision.objects.filter(pk=row.pk).update(text_origin="")  # as changed_sentences.ask_again leaves it
     page = load(signed_in, document)
-    assert "were agreed anew since" in text_in(page, f"#sentence-revision-{row.public_id}-hints")
-    assert "a look at sentence 2" in text_in(page, "#missing")
-    assert "to look at again" in text_in(page, f"#sentence-revision-{row.public_id}-meta")
+    assert "have been adjudicated again" in text_in(page, f"#sentence-revision-{row.public_id}-hints")
+    assert "review of sentence 2" in text_in(page, "#missing")
+    assert "to review again" in text_in(page, f"#sentence-revision-{row.public_id}-meta")
     assert signed_in.post(reverse("submit", args=[document.public_id, "revise"]), headers=HTMX).status_code == 422
     page = soup_of(change(signed_in, document, false(annotation), "confirm").content)
     assert "Nothing missing" in text_in(page, "#foot") and not page.select(".hint.open")
@@ -361,7 +361,7 @@ def test_marks_a_statement_that_repeats_an_earlier_one(
     answer = post_save(signed_in, second.row, "text", "Ada Lovelace, an English mathematician, she was.")
     page = soup_of(answer.content)
     hint = f"#sentence-revision-{second.row.public_id}-hints"
-    assert "Repeats sentence 1" in text_in(page, hint)
+    assert "Mostly repeats sentence 1" in text_in(page, hint)
     change(signed_in, document, first, "delete")
     assert "Repeats" not in text_in(load(signed_in, document), hint)
 
@@ -406,7 +406,7 @@ def test_deleting_an_undecided_claim_asks_about_its_sentence(
     assert claim.revision is not None
     page = soup_of(post_save(signed_in, claim.revision, "handling", "delete").content)
     hints = text_in(page, f"#sentence-revision-{row.row.public_id}-hints")
-    assert f"Claim {claim.number} is deleted. The sentence still says it as before: mend it by hand" in hints
+    assert f"Claim {claim.number} is deleted. The sentence hasn’t changed; correct it by hand" in hints
     assert text_in(page, f"#sentence-revision-{row.row.public_id}-meta") == "1 edit, 1 claim deleted"
     mended = soup_of(post_save(signed_in, row.row, "text", "She was born in 1815.").content)
     assert not mended.select(".hint")
@@ -423,7 +423,7 @@ def test_a_sentence_whose_claims_are_all_deleted_says_so(
             each.claim.removed = "other"
             each.claim.save()
     page = soup_of(post_save(signed_in, claim.revision, "handling", "delete").content)
-    assert "Every claim of this sentence is deleted" in text_in(page, f"#sentence-revision-{row.row.public_id}-hints")
+    assert "Every claim in this sentence is deleted" in text_in(page, f"#sentence-revision-{row.row.public_id}-hints")
 
 
 # --- the revised answer -----------------------------------------------------------------------------------

@@ -358,7 +358,7 @@ def test_not_enough_evidence_asks_whether_one_searched(
     assert events(response) == {"touchstone:claim-undecided": {"claim": work.claim.public_id}}
     assert Verdict.objects.get(pk=work.verdict.pk).evidence_sufficient is None
     soup = BeautifulSoup(response.content, "html.parser")
-    assert "can it be decided" in soup.select_one(".missing").get_text()  # type: ignore[union-attr]
+    assert "is the evidence sufficient" in soup.select_one(".missing").get_text()  # type: ignore[union-attr]
     assert soup.select_one('input[data-field="evidence_sufficient"][value="no"][data-key="x"]') is not None
     response = post_field(as_person, work.verdict, "evidence_sufficient", "no")
     assert events(response) == {"touchstone:claim-complete": {"claim": work.claim.public_id}}
@@ -532,7 +532,7 @@ def test_search_again_brings_more_passages_while_work_goes_on(
         callback()
     done = as_person.get(url, poll, headers={"HX-Request": "true"})
     assert b'hx-trigger="every 1s"' not in done.content
-    assert "brought 1 more passage" in done.content.decode()
+    assert "found 1 more passage" in done.content.decode()
     state = before.select_one("#search-state")
     assert state is not None
     state.replace_with(BeautifulSoup(done.content, "html.parser").select_one("#search-state") or "")
@@ -679,7 +679,7 @@ def test_submit_is_the_main_button_when_nothing_is_missing_and_freezes_the_work(
     url = reverse("submit", args=[document.public_id, "verify"])
     assert as_person.post(url, headers={"HX-Request": "true"}).status_code == 204
     frozen = page(as_person, document)
-    assert "this work is frozen" in frozen.get_text()
+    assert "this work is locked" in frozen.get_text()
     assert not frozen.select("#workspace [hx-post]:not([disabled])")
     assert all(each.has_attr("disabled") for each in frozen.select("[data-record] input[type=radio]"))
     stance = works(annotation)[0].cards[0].stance

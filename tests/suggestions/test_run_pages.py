@@ -127,10 +127,10 @@ def test_what_is_chosen_in_the_form_is_what_runs(
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"p-counting-calls": "many"}, "“Questions a document” should be a whole number; given: “many”."),
+        ({"p-counting-calls": "many"}, "“Questions a document” must be a whole number, not “many”."),
         ({"p-counting-calls": "5000"}, "Parameter “calls”"),
-        ({"budget_money": "-1"}, "“Money” should be a number"),
-        ({"strategy": "counting", "stage": "revise"}, "No document fits"),
+        ({"budget_money": "-1"}, "“Cost” must be a number"),
+        ({"strategy": "counting", "stage": "revise"}, "No matching documents"),
     ],
 )
 def test_a_refusal_keeps_what_was_typed(
@@ -287,7 +287,7 @@ def test_a_paused_run_waits_and_a_running_one_shows_its_budget(
     assert numbers.select_one("progress[aria-label='Budget spent']")["value"] == "50"  # type: ignore[index]
     assert client.post(reverse("run-change", args=[benchmark.slug, run.public_id, "pause"])).status_code == 302
     page = soup(client, url)
-    assert "1 document waits for it" in page.text
+    assert "1 document waits for this run" in page.text
     assert page.find("button", string="Resume")
 
 
@@ -415,7 +415,7 @@ def test_a_wording_of_ones_own_is_used_from_then_on_and_taken_back(
     url = reverse("prompt", args=[benchmark.slug, *PROMPT.split("/")])
     page = soup(client, url)
     assert page.find(id="text").text.strip() == shipped(PROMPT).text.strip()  # type: ignore[union-attr]
-    assert "the shipped wording counts" in page.text
+    assert "the shipped wording is in use" in page.text
     assert client.post(url, {"text": own(), "based_on": "0"}).status_code == 302
     version = PromptVersion.objects.get()
     assert (version.number, version.created_by) == (1, owner)

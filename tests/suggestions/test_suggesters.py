@@ -130,7 +130,7 @@ def fresh(benchmark: Benchmark, name: str) -> Document:
 
 def test_below_the_least_number_of_documents_nothing_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
     benchmark = with_gold(BenchmarkFactory(), *TOWNS[:9])
-    assert "10 gold documents are needed, there are 9" in readiness_of(benchmark)[SuggesterKind.STANCE].lacking
+    assert "10 gold documents; there are 9" in readiness_of(benchmark)[SuggesterKind.STANCE].lacking
     assert suggesters.benchmarks_to_train() == []
     assert suggesters.train_suggesters(benchmark.pk) == 0
 
@@ -261,7 +261,7 @@ def page(client: Client, benchmark: Benchmark, person: User) -> BeautifulSoup:
 def test_the_page_says_what_is_lacking(client: Client) -> None:
     benchmark = BenchmarkFactory()
     soup = page(client, benchmark, member(benchmark, Role.OWNER))
-    assert "10 gold documents are needed, there are 0" in soup.text
+    assert "10 gold documents; there are 0" in soup.text
     assert "Train now" not in soup.text
 
 

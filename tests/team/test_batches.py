@@ -313,7 +313,7 @@ def test_batches_are_counted_by_how_far_their_documents_are(
     assert row.batch == batch
     assert (row.gold, row.to_agree, row.in_work, row.not_begun, row.discarded) == (1, 1, 1, 1, 1)
     assert (row.total, row.extra) == (5, 1)
-    assert row.words == "1 gold, 1 to be agreed, 1 in work, 1 not begun, 1 discarded"
+    assert row.words == "1 gold, 1 awaiting adjudication, 1 in progress, 1 not started, 1 discarded"
     assert [(part["kind"], part["width"]) for part in row.parts] == [("agreed", 25), ("work", 50), ("waiting", 25)]
 
 
@@ -357,11 +357,11 @@ def test_an_admin_previews_and_cuts_a_batch(client: Client, benchmark: Benchmark
     shown = client.get(URL, data | {"part": "preview"}, headers={"hx-request": "true"}).content.decode()
     assert "12 documents fit, 5 would be cut, 1 of them for 1 more, 2 blind first." in shown and "<html" not in shown
     warned = " 1 document would wait for one person from outside Group 1"
-    assert f"{warned}: owners and admins have to label too." in shown
+    assert f"{warned}, so owners and admins have to annotate too." in shown
     assert warned not in client.get(URL, data | {"group": "", "part": "preview"}).content.decode()
     group_actions.add_member(group, owner, by=owner, seat=Seat.ANNOTATOR)
     shown = client.get(URL, data | {"part": "preview"}, headers={"hx-request": "true"}).content.decode()
-    assert f"{warned}, and there is none." in shown
+    assert f"{warned}, but there is nobody." in shown
     member(benchmark)
     shown = client.get(URL, data | {"part": "preview"}, headers={"hx-request": "true"}).content.decode()
     assert "blind first." in shown and "would wait" not in shown
@@ -370,7 +370,7 @@ def test_an_admin_previews_and_cuts_a_batch(client: Client, benchmark: Benchmark
     batch = Batch.objects.get()
     assert (batch.group, batch.documents.count()) == (group, 5)
     assert batch.documents.filter(blind_first=True).count() == 2
-    assert "5 not begun" in words(get(client, owner, URL).select_one(f"#batch-{batch.public_id}"))
+    assert "5 not started" in words(get(client, owner, URL).select_one(f"#batch-{batch.public_id}"))
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_an_admin_previews_and_cuts_a_batch(client: Client, benchmark: Benchmark
         ({"number": "0"}, "greater than or equal to 1"),
         ({"cross": "101"}, "less than or equal to 100"),
         ({"source": "nowhere"}, "Select a valid choice"),
-        ({"search": "nothing has these words"}, "Nothing left to cut: 0 documents fit."),
+        ({"search": "nothing has these words"}, "No documents match, so no batch was created."),
     ],
 )
 def test_what_cannot_be_cut_is_said_beside_what_was_typed(

@@ -162,10 +162,10 @@ def test_any_two_versions_are_compared(client: Client, benchmark: Benchmark, own
         new, gone = ([words(tag) for tag in page.select(f".diff-text {name}")] for name in ("ins", "del"))
         return words(page.select_one("h1")), new, gone
 
-    assert compared("") == ("What is new: version 2 to 3", ["very"], [])
-    assert compared("?from=1&to=3") == ("What is new: version 1 to 3", ["Claims are very short."], [])
-    assert compared("?from=3&to=2") == ("What is new: version 3 to 2", [], ["very"])
-    assert compared("?to=2") == ("What is new: version 1 to 2", ["Claims are short."], [])
+    assert compared("") == ("What's new: version 2 to 3", ["very"], [])
+    assert compared("?from=1&to=3") == ("What's new: version 1 to 3", ["Claims are very short."], [])
+    assert compared("?from=3&to=2") == ("What's new: version 3 to 2", [], ["very"])
+    assert compared("?to=2") == ("What's new: version 1 to 2", ["Claims are short."], [])
     assert "same version" in words(get(client, owner, f"{URL}versions/?from=1&to=1").select_one(".diff-text"))
     for query in ("?from=9&to=1", "?to=x", "?from=-1"):
         get(client, owner, f"{URL}versions/{query}", status=404)
@@ -312,7 +312,7 @@ def test_the_sheet_holds_the_benchmarks_words_and_ours_where_it_has_none(
     assert stance is not None and stance.select_one("em") is not None
     titles = {words(tag): words(tag.find_next_sibling("div")) for tag in stance.select("h3")}
     assert titles["Refutes"] == "Against it."
-    assert titles["Partly by default"] == "It bears out a part and is silent about the rest."
+    assert titles["Partly by default"] == "It supports part of the claim and is silent about the rest."
     assert sheet.select_one("[data-asks~='verdict:operations']") is not None
     assert not sheet.select(".prose [id]")  # no anchor that the page around it may have too
     page = get(client, ada, f"{URL}verify/")

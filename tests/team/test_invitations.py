@@ -144,7 +144,7 @@ def test_an_invitation_into_a_group_that_cannot_be_is_refused(benchmark: Benchma
     elsewhere = group_with(other := BenchmarkFactory(), member(other, Role.OWNER))
     for role, where, why in (
         (Role.RESEARCHER, group, "in no group"),
-        (Role.THIRD_RATER, group, "has a third rater already"),
+        (Role.THIRD_RATER, group, "already has an adjudicator"),
         (Role.ANNOTATOR, elsewhere, "another benchmark"),
     ):
         with pytest.raises(BadValueError, match=why):
@@ -190,7 +190,7 @@ def test_a_third_rater_lands_where_it_says_what_they_are_asked(
     DocumentFactory(benchmark=benchmark)
     url = url_of(actions.invite(benchmark, by=owner, role=Role.THIRD_RATER))
     page = BeautifulSoup(client.post(url, account(), follow=True).content, "html.parser")
-    assert "You are asked where two annotators cannot agree; nothing waits for you now." in words(page)
+    assert "You adjudicate when two annotators can’t agree. Nothing needs you right now." in words(page)
 
 
 @pytest.mark.parametrize(

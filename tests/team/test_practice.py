@@ -221,7 +221,7 @@ def test_a_benchmark_without_gold_has_no_practice_and_says_so(client, benchmark,
     task = next_task(ada)
     assert task is not None and (task.why, task.document) == ("new", real)
     said = page(client, owner, reverse("practice-list", args=[benchmark.slug])).text
-    assert "this benchmark has no gold yet" in said and "they begin real work at once" in said
+    assert "this benchmark has no gold yet" in said and "they start real work immediately" in said
     with pytest.raises(BadValueError, match="no practice left"):
         gold_copies.excuse_from_practice(benchmark, ada, by=owner)
 
@@ -262,7 +262,7 @@ def test_nobody_else_sees_or_does_somebodys_practice(client, benchmark, golds, a
             page(client, other, reverse(name, args=[copy.public_id]), 404)
         assert copy not in shelf_for(other, benchmark).documents
     page(client, owner, reverse("practice", args=[copy.public_id]))
-    with pytest.raises(rules.NotAllowedError, match="somebody else's practice"):
+    with pytest.raises(rules.NotAllowedError, match="someone else's practice"):
         open_annotation(copy, Stage.DECOMPOSE, by=owner)
 
 
@@ -339,7 +339,7 @@ def test_the_newcomer_sees_how_they_did_after_each_stage(client, benchmark, gold
     wants_practice(benchmark, 1)
     [copy] = gold_copies.make_practice(benchmark, ada, by=ada)
     url = reverse("practice", args=[copy.public_id])
-    assert "Nothing is submitted yet" in page(client, ada, url).text
+    assert "You have not submitted anything yet" in page(client, ada, url).text
     annotation = open_annotation(copy, Stage.DECOMPOSE, by=ada)
     for sentence in annotation.sentences.all():
         take_over_sentence(sentence, by=ada)
@@ -347,7 +347,7 @@ def test_the_newcomer_sees_how_they_did_after_each_stage(client, benchmark, gold
     answer = client.post(reverse("submit", args=[copy.public_id, "decompose"]))
     assert (answer.status_code, answer["Location"]) == (303, url)
     said = page(client, ada, url)
-    assert said.select_one("#result-decompose") and "Everything as in the gold." in said.text
+    assert said.select_one("#result-decompose") and "Everything matches the gold." in said.text
     assert not said.select_one("#result-verify")
     assert "practice" in words(page(client, ada, reverse("document", args=[copy.public_id])), "header")
 
@@ -357,7 +357,7 @@ def test_finished_practice_is_not_called_gold_by_the_pages_of_the_newcomer(clien
     [copy] = gold_copies.make_practice(benchmark, ada, by=ada)
     practise(copy, ada)
     said = words(page(client, ada, reverse("document", args=[copy.public_id])), "#standing")
-    assert "Practised" in said and "export" not in said
+    assert "Practice complete" in said and "export" not in said
     done = words(page(client, ada, reverse("home")), "section[aria-labelledby=done]")
     assert "practice" in done and "gold" not in done
 
@@ -368,7 +368,7 @@ def test_a_reopened_gold_has_nothing_to_compare_with(client, benchmark, golds, a
     decomposed(copy, ada)
     reopen(golds[0], Stage.DECOMPOSE, "A mistake", by=owner)
     said = page(client, ada, reverse("practice", args=[copy.public_id])).text
-    assert "being worked on again" in said
+    assert "has been reopened" in said
 
 
 # --- mixed in unannounced -------------------------------------------------------------------------
@@ -462,18 +462,20 @@ def test_without_ids_of_its_own_a_copy_is_called_by_the_number_of_its_gold(clien
     assert str(copy) == f"Document {gold_of(copy).order}" and copy.order != gold_of(copy).order
     facts = page(client, ada, reverse("document", args=[copy.public_id])).select("dl.facts dt")
     assert "Id" not in [each.text for each in facts]
-    assert "No document fits" in page(client, ada, reverse("documents", args=[benchmark.slug]) + "?q=Document").text
+    assert (
+        "No matching documents" in page(client, ada, reverse("documents", args=[benchmark.slug]) + "?q=Document").text
+    )
 
 
 def test_those_who_manage_see_copies_marked_under_a_filter(client, benchmark, mixed, owner):
     url = reverse("documents", args=[benchmark.slug])
     soup = page(client, owner, url)
-    assert "mixed in" not in words(soup, "tbody")
+    assert "hidden gold" not in words(soup, "tbody")
     assert reverse("document", args=[gold_of(mixed).public_id]) in str(soup)
     soup = page(client, owner, f"{url}?twins=yes")
     [row] = soup.select("tbody tr")
-    assert "mixed in" in row.text
-    assert "mixed in" in words(page(client, owner, reverse("document", args=[mixed.public_id])), "header")
+    assert "hidden gold" in row.text
+    assert "hidden gold" in words(page(client, owner, reverse("document", args=[mixed.public_id])), "header")
 
 
 def test_researchers_read_the_gold_and_no_copy(client, benchmark, mixed):

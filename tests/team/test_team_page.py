@@ -65,7 +65,7 @@ def test_an_admin_sees_no_link_to_a_role_that_they_cannot_give(
     admin = member(benchmark, Role.ADMIN)
     page = get(client, admin, "/b/pilot/team/")
     assert made.token not in page.decode()
-    assert "Only an owner sees its link." in words(page.select_one("article.item"))
+    assert "Only owners can see its link." in words(page.select_one("article.item"))
     offered = [each["value"] for each in page.select("#invite [name=role] option")]
     assert offered == ["annotator", "third_rater", "researcher"]
     assert client.post(f"/b/pilot/team/invitation/{made.public_id}/withdraw/").status_code == 403
@@ -79,7 +79,7 @@ def test_everything_is_done_from_the_page(client: Client, benchmark: Benchmark, 
     def post(what: str, **data: str) -> Any:
         return client.post(f"/b/pilot/team/{what}/", data, follow=True)
 
-    assert b"Group 1 is there." in post("group").content
+    assert b"Group 1 was created." in post("group").content
     group = Group.objects.get()
     page = BeautifulSoup(client.get("/b/pilot/team/").content, "html.parser")
     option = page.select_one(".group-more select[name=person] option")
@@ -218,22 +218,23 @@ def lacks(benchmark: Benchmark) -> list[str]:
 def test_the_page_says_what_the_team_lacks(client: Client, benchmark: Benchmark) -> None:
     admin = member(benchmark, Role.RESEARCHER)
     assert lacks(benchmark)[0] == (
-        "This benchmark asks two people per document and has no annotators: documents cannot be agreed."
+        "This benchmark requires two people per document and has no annotators: documents cannot be agreed."
     )
     ada = member(benchmark)
     assert lacks(benchmark) == [
-        "This benchmark asks two people per document and has one annotator: documents cannot be agreed.",
-        "No third rater: owners and admins stand in.",
+        "This benchmark requires two people per document and has one annotator, so documents can’t be adjudicated.",
+        "No adjudicator: owners and admins adjudicate instead.",
     ]
     owner = member(benchmark, Role.OWNER)
     assert lacks(benchmark)[0] == (
-        "This benchmark asks two people per document and has one annotator: owners and admins have to label too."
+        "This benchmark requires two people per document and has one annotator, "
+        "so owners and admins have to annotate too."
     )
     group = group_with(benchmark, owner, ada)
     assert "Group 1 has one annotator; it needs two." in lacks(benchmark)
     assert "Group 1 has one annotator; it needs two." in words(get(client, admin, "/b/pilot/team/").select_one("main"))
     group_actions.add_member(group, member(benchmark), by=owner, seat=Seat.ANNOTATOR)
-    assert lacks(benchmark) == ["No third rater: owners and admins stand in."]
+    assert lacks(benchmark) == ["No adjudicator: owners and admins adjudicate instead."]
     group_actions.add_member(group, member(benchmark, Role.THIRD_RATER), by=owner, seat=Seat.THIRD_RATER)
     assert lacks(benchmark) == []
 
@@ -248,15 +249,15 @@ def test_documents_that_wait_for_somebody_from_outside_their_group_are_named_whe
     Document.objects.filter(pk__in=[row.pk for row in rows[:3]]).update(extra_people=1)
     asks = "3 documents of Batch 1 need one more person from outside Group 1"
     with CaptureQueriesContext(connections["default"]) as first:
-        assert lacks(benchmark) == [f"{asks}: owners and admins have to label too."]
+        assert lacks(benchmark) == [f"{asks}, so owners and admins have to annotate too."]
     Membership.objects.filter(user=owner).update(role=Role.RESEARCHER)
-    assert lacks(benchmark) == [f"{asks}, and there is none."]
+    assert lacks(benchmark) == [f"{asks}, but there is nobody."]
     Document.objects.filter(pk=rows[0].pk).update(extra_people=2)
     more = batch_of(group, 1)
     Document.objects.filter(pk=more[0].pk).update(extra_people=2)
     with CaptureQueriesContext(connections["default"]) as second:
         assert lacks(benchmark) == [
-            "4 documents of two batches need two more people from outside Group 1, and there is none."
+            "4 documents of two batches need two more people from outside Group 1, but there is nobody."
         ]
     assert len(second) == len(first)
     outsider = member(benchmark)
@@ -303,7 +304,7 @@ def test_researchers_and_third_raters_label_nothing_first(benchmark: Benchmark, 
 def test_my_work_tells_a_third_rater_when_they_are_asked(client: Client, benchmark: Benchmark) -> None:
     DocumentFactory(benchmark=benchmark)
     page = get(client, member(benchmark, Role.THIRD_RATER), "/")
-    assert "You are asked where two annotators cannot agree; nothing waits for you now." in words(
+    assert "You adjudicate when two annotators can’t agree. Nothing needs you right now." in words(
         page.select_one("#next")
     )
 

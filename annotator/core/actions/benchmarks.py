@@ -55,9 +55,9 @@ def change_protocol(
     BadValueError for numbers out of range.
     """
     if not 1 <= overlap <= MAX_PEOPLE:
-        raise BadValueError(f"Between 1 and {MAX_PEOPLE} people label a document.")
+        raise BadValueError(f"A document can have between 1 and {MAX_PEOPLE} annotators.")
     if not 0 <= practice_documents <= MAX_PRACTICE:
-        raise BadValueError(f"A newcomer practises on at most {MAX_PRACTICE} documents; 0 means none.")
+        raise BadValueError(f"A new annotator can practice on at most {MAX_PRACTICE} documents. 0 turns practice off.")
     new = {
         "overlap": overlap,
         "third_rater_at_verify": third_rater_at_verify,

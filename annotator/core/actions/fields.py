@@ -19,7 +19,7 @@ def clean_text(raw: str, most: int = MAX_TEXT) -> str:
     """A text as typed: line ends unified, NUL dropped (PostgreSQL cannot store it), outer space kept."""
     text = raw.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
     if len(text) > most:
-        raise BadValueError(f"This text has {len(text):,} characters; {most:,} fit. Shorten it, then it is saved.")
+        raise BadValueError(f"This text has {len(text):,} characters; the limit is {most:,}. Shorten it to save.")
     return text
 
 
@@ -31,7 +31,7 @@ def read(field: Field, raw: str) -> Any:
         return _word(field, raw)
     answers = {"yes": True, "no": False, "": None}
     if raw not in answers:
-        raise BadValueError(f"“{raw}” is neither yes nor no.")
+        raise BadValueError(f"“{raw}” isn't a valid answer; choose yes or no.")
     return bool(answers[raw]) if field.kind == Kind.FLAG else answers[raw]
 
 
@@ -39,7 +39,7 @@ def _word(field: Field, raw: str) -> str:
     words = [word.value for word in field.words or ()]
     if raw in words or (raw == "" and field.may_be_blank):
         return raw
-    raise BadValueError(f"“{raw}” is no label here. The labels are: {', '.join(words)}.")
+    raise BadValueError(f"“{raw}” isn't a valid label; choose one of {', '.join(words)}.")
 
 
 def saved_fields(kind: str) -> dict[str, Field]:

@@ -17,7 +17,9 @@ class StaleGuidelinesError(Exception):
     """Somebody published a version since the sender began to write. Nothing was written; ``newest`` is theirs."""
 
     def __init__(self, newest: Guidelines) -> None:
-        super().__init__(f"Version {newest.number} was published meanwhile. Compare both texts and publish again.")
+        super().__init__(
+            f"Version {newest.number} was published in the meantime. Compare both texts and publish again."
+        )
         self.newest = newest
 
 
@@ -33,7 +35,7 @@ def publish_guidelines(
     text = text.replace("\r\n", "\n").replace("\x00", "").strip() + "\n"
     note = " ".join(note.replace("\x00", "").split())
     if not text.strip():
-        raise BadValueError("The guidelines are blank: write at least what a claim is.")
+        raise BadValueError("The guidelines are empty. At a minimum, define what a claim is.")
     with transaction.atomic():
         rules.check_manage(by, benchmark)
         Benchmark.objects.select_for_update().get(pk=benchmark.pk)  # one version after another

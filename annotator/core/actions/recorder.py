@@ -197,7 +197,7 @@ def annotation_of(record: Record) -> Annotation:
         return record.sentence.annotation
     if isinstance(record, Evidence):
         if record.annotation is None:
-            raise rules.NotAllowedError("Retrieved evidence is shared by all and stays as it was found.")
+            raise rules.NotAllowedError("Retrieved evidence is shared by everyone and can't be changed.")
         return record.annotation
     if isinstance(record, Sentence | Stance | Verdict | ClaimRevision | SentenceRevision | ResponseRevision):
         return record.annotation

@@ -100,7 +100,7 @@ def new_token() -> str:
 
 class Invitation(models.Model):
     """A link by which people join a benchmark. With an e-mail address it is for one person and works once; without,
-    it works for everyone who has the link until it expires or is withdrawn."""
+    it works for anyone with the link until it expires or is withdrawn."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)

@@ -81,10 +81,10 @@ def visible_activities(document: Document, user: User, annotations: Iterable[Ann
 
 # What was done, as it reads after a name: "Ada Lovelace … the document".
 DONE: dict[str, str] = {
-    "open": "began",
+    "open": "started",
     "submit": "submitted",
     "save": "changed",
-    "take-over": "took suggestions over",
+    "take-over": "accepted suggestions",
     "keep-text": "kept a sentence as it is",
     "add-claim": "added a claim",
     "remove-claim": "removed a claim",
@@ -99,42 +99,42 @@ DONE: dict[str, str] = {
     "add-edit": "added an edit",
     "remove-edit": "removed an edit",
     "rewrite-claim": "rewrote a claim",
-    "take-correction": "took a correction over",
+    "take-correction": "accepted a correction",
     "search-again": "searched again for evidence",
-    "rests-on": "changed what a verdict rests on",
+    "rests-on": "changed the evidence used for a verdict",
     "confirm-sentence": "confirmed a sentence",
     "delete-sentence": "deleted a sentence",
     "restore-sentence": "restored a sentence",
-    "take-answer": "took a suggested answer over",
-    "merge-again": "merged the answer again from its sentences",
-    "undo": "took a change back",
-    "redo": "made a change again",
+    "take-answer": "accepted a suggested response",
+    "merge-again": "rebuilt the response from its sentences",
+    "undo": "undid a change",
+    "redo": "redid a change",
     "restore": "restored an earlier version",
-    "agree": "agreed",
-    "close-places": "gave up free extra places",
-    "decide": "settled a difference",
+    "agree": "completed",
+    "close-places": "removed unfilled additional annotator slots",
+    "decide": "adjudicated a difference",
     "comment": "commented",
-    "ask": "asked the third rater",
+    "ask": "asked the adjudicator",
     "answer": "answered a question",
-    "sign": "signed",
-    "unsign": "took a signature back",
-    "claim-changed": "asked for a verdict again",
-    "sentence-changed": "asked for a sentence again",
+    "sign": "signed off",
+    "unsign": "withdrew a sign-off",
+    "claim-changed": "asked for a new verdict",
+    "sentence-changed": "asked for a new sentence",
     "discard": "discarded the document",
-    "bring-back": "brought the document back",
+    "bring-back": "restored the document",
     "reopen": "reopened a stage",
-    "take-back": "took work back",
-    "reopen-annotation": "reopened one person’s work",
+    "take-back": "unassigned work",
+    "reopen-annotation": "reopened one annotator’s work",
     "move-document": "moved the document",
     "send-back": "sent a claim back",
-    "flag": "passed the document on",
+    "flag": "flagged the document",
     "clear-flag": "cleared a flag",
     "prefilled": "stored suggestions",
-    "prefill-failed": "could not make suggestions",
+    "prefill-failed": "failed to generate suggestions",
     "import": "imported the document",
 }
 # Fields that follow from what people decide.
-OTHER_FIELDS = {"rests_on": "rests on", "follows_statements": "follows the sentences"}
+OTHER_FIELDS = {"rests_on": "evidence used", "follows_statements": "follows the sentences"}
 # Said by the line itself, or of no use to a reader.
 UNTOLD = {
     "removed_note",
@@ -207,7 +207,7 @@ def _says_why(row: Activity) -> bool:
 def _what(row: Activity, stage: str) -> str:
     done = DONE.get(row.action, row.action.replace("-", " "))
     if row.action == "open" and row.annotation and row.annotation.guidelines:
-        return f"{done} {stage}, by version {row.annotation.guidelines.number} of the guidelines"
+        return f"{done} {stage} with version {row.annotation.guidelines.number} of the guidelines"
     if row.action in ("open", "submit", "agree"):
         return f"{done} {stage or row.reason.lower()}"
     return f"{done} in {stage}" if stage else done
@@ -242,7 +242,7 @@ def _details(row: Activity, subjects: dict[str, str]) -> list[str]:
         of = f" of {kind} “{subject}”" if subject else f" of the {kind.replace('-', ' ')}"
         if name == "removed":
             value = Removal(change["after"]).label.lower() if change["after"] else ""
-            details.append(f"{kind} “{subject}”: " + (f"removed ({value})" if change["after"] else "there again"))
+            details.append(f"{kind} “{subject}”: " + (f"removed ({value})" if change["after"] else "restored"))
         elif name in ("operations", "rests_on", "sentence"):
             details.append(f"{_name(kind, name)}{of}")
         else:
@@ -267,7 +267,7 @@ def _name(kind: str, name: str) -> str:
 def _value(kind: str, name: str, value: Any) -> str:
     """A stored value as a person reads it."""
     if value is None or value == "":
-        return "taken back"
+        return "cleared"
     if isinstance(value, bool):
         return "yes" if value else "no"
     text = str(value)

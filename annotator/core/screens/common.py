@@ -144,7 +144,7 @@ def stage_links(document: Document, here: Stage, *, agreeing: bool = False) -> l
                 "current": stage == here,
                 "done": done,
                 "agree": "" if agreeing else agree,
-                "agree_label": "How it was agreed" if done else "Agree on it",
+                "agree_label": "View adjudication" if done else "Adjudicate",
             }
         )
     return links

@@ -29,7 +29,7 @@ def start_download(*, benchmark: Benchmark, format: ExportFormat, include: str, 
     Raises NotAllowedError by the rules, BadValueError where it cannot be written.
     """
     if include not in INCLUDE:
-        raise BadValueError(f"“{include}” is neither {' nor '.join(INCLUDE)}.")
+        raise BadValueError(f"“{include}” isn’t valid; choose {' or '.join(INCLUDE)}.")
     if why := format.missing():
         raise BadValueError(why)
     with transaction.atomic():

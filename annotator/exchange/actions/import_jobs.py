@@ -146,14 +146,15 @@ def run_import(job_id: int) -> None:
     except FileError as error:
         _finish(job, RunState.FAILED, message=str(error))
     except FileNotFoundError:
-        _finish(job, RunState.FAILED, message="The uploaded file is no longer there. Upload it again.")
+        _finish(job, RunState.FAILED, message="The uploaded file no longer exists. Upload it again.")
     except Exception:
         logger.exception("Import %s of %s failed", job.public_id, job.filename)
         _finish(
             job,
             RunState.FAILED,
-            message="Touchstone could not go on; the reason is in the server’s log. What came in before that is there. "
-            "Import the file again: it goes on where it stopped.",
+            message="An unexpected error stopped the import; the details are in the server’s log. Imported "
+            "documents are "
+            "kept. Import the file again to continue.",
         )
     else:
         _prefill_new(job)
@@ -161,11 +162,14 @@ def run_import(job_id: int) -> None:
             _finish(
                 job,
                 RunState.FAILED,
-                message="Nothing came in, since some rows are bad and you asked for all or none. Mend them and import "
+                message="Nothing was imported because some rows have errors and you chose all or nothing. "
+                "Correct them and import "
                 "the file again, or import the good rows alone.",
             )
         elif report.bad and report.bad == report.read:
-            _finish(job, RunState.FAILED, message="Nothing came in: every row is bad. Is this the right format?")
+            _finish(
+                job, RunState.FAILED, message="Nothing was imported: every row has errors. Is this the right format?"
+            )
         else:
             _finish(job, RunState.FINISHED)
 

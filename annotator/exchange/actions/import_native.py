@@ -90,7 +90,7 @@ class _NativeImport:
                     report.note(row)
                 elif (first := lines.setdefault(row.identity, row.line)) != row.line:
                     report.note(
-                        bad_row(row.line, f"the same document as in line {first}: keep one of them.", "identity")
+                        bad_row(row.line, f"duplicate of the document on line {first}. Keep only one.", "identity")
                     )
                 else:
                     good.append(row)
@@ -141,7 +141,7 @@ class _NativeImport:
         if not benchmark.documents.exists():
             if benchmark.batches.exists() or benchmark.groups.exists():
                 raise FileError(
-                    "This benchmark has groups or batches already, and the file brings its own: "
+                    "This benchmark has groups or batches already, and the file defines its own: "
                     "import it into a new benchmark."
                 )
             people_needed, practice = (self.header.protocol[name] for name in ("overlap", "practice_documents"))

@@ -163,8 +163,8 @@ class _Import(Generic[R]):
                 report.note(
                     bad_row(
                         row.line,
-                        f"{_what_repeats(row)} is in the benchmark already with other content. Nothing is "
-                        "overwritten: give this row another id, or leave it out.",
+                        f"{_what_repeats(row)} is already in the benchmark with different content. Nothing was "
+                        "overwritten. Give this row another id, or remove it.",
                         "id",
                     )
                 )
@@ -205,7 +205,7 @@ def _once(batch: Sequence[R | BadRow], lines: dict[int, int], report: ImportRepo
             continue
         first = lines.setdefault(hash(row.identity), row.line)
         if first != row.line:
-            report.note(bad_row(row.line, f"{_what_repeats(row)} as in line {first}: keep one of them.", "id"))
+            report.note(bad_row(row.line, f"{_what_repeats(row)} as line {first}: keep only one.", "id"))
         else:
             good.append(row)
     return good
@@ -267,7 +267,7 @@ def import_documents(
         name = filename or (source.name if isinstance(source, Path) else "a file")
         chosen = detect(stream, name) if format == "auto" else format
         if chosen not in READERS:
-            raise FileError(f"“{chosen}” is no format that can be imported: {', '.join(READERS)}.")
+            raise FileError(f"“{chosen}” isn’t an import format. Choose one of {', '.join(READERS)}.")
         job: _Import[IncomingDocument] = _Import(
             benchmark=benchmark,
             rows=lambda: READERS[chosen](stream, mapping),
@@ -294,7 +294,7 @@ def import_gold(
     """Import documents as gold, agreed at all three stages: released Factcheck-Bench, or another of ``GOLD_READERS``.
     Otherwise as above."""
     if format not in GOLD_READERS:
-        raise FileError(f"“{format}” is no format in which gold comes in: {', '.join(GOLD_READERS)}.")
+        raise FileError(f"“{format}” isn’t a gold import format. Choose one of {', '.join(GOLD_READERS)}.")
     with Opened(source) as stream:
         job: _Import[GoldDocument] = _Import(
             benchmark=benchmark,

@@ -69,15 +69,13 @@ def make_release(release_pk: int) -> None:
     except BadValueError as error:
         _fail(release, str(error))
     except GoldChangedError:
-        _fail(
-            release, "The gold changed each time it was read. Wait until nobody agrees on a document, then try again."
-        )
+        _fail(release, "The gold kept changing while it was read. Wait until no one is adjudicating, then try again.")
     except OSError as error:
         logger.exception("Release %s could not be written", release.public_id)
-        _fail(release, f"The files could not be written: {error.strerror or error}. Nothing was kept.")
+        _fail(release, f"The files could not be written: {error.strerror or error}. Nothing was saved.")
     except Exception:
         logger.exception("Release %s failed", release.public_id)
-        _fail(release, "Touchstone could not go on; the reason is in the server’s log. Nothing was kept.")
+        _fail(release, "An unexpected error stopped the release; the details are in the server’s log.")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

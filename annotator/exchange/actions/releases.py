@@ -92,7 +92,7 @@ def start_release(*, benchmark: Benchmark, wish: ReleaseRequest, by: User | None
             if not here:
                 after_commit(MAKE_RELEASE, release.pk)
     except IntegrityError:  # where no lock holds, the constraints do
-        raise BadValueError("Another release was started at this moment. Look at it, then start yours.") from None
+        raise BadValueError("Someone else just started a release. Check that release before you start yours.") from None
     return release
 
 
@@ -125,19 +125,21 @@ def _checked(wish: ReleaseRequest) -> ReleaseRequest:
     authors = [name for name in map(line, wish.authors) if name]
     changelog = wish.changelog.replace("\r\n", "\n").replace("\x00", "").strip()
     if not VERSION.fullmatch(version) or len(version) > 40:
-        raise BadValueError(f"“{version}” is no version: write figures with points, as 1.0 or 2026.1, or 2.0-rc1.")
+        raise BadValueError(
+            f"“{version}” isn’t a valid version. Use numbers and dots, such as 1.0, 2026.1, or 2.0-rc1."
+        )
     if not title or len(title) > 200:
-        raise BadValueError("Give the release a title of up to 200 characters: it is what others cite.")
+        raise BadValueError("Enter a title of up to 200 characters. Others will cite it.")
     if not licence or len(licence) > 100:
-        raise BadValueError("Name the licence, for example CC-BY-4.0: without one nobody may use the data.")
+        raise BadValueError("Enter a license, for example CC-BY-4.0. Without a license, no one may use the data.")
     if not authors:
-        raise BadValueError("Name at least one author, as “Family, Given” or a whole group: they are who is cited.")
+        raise BadValueError("Enter at least one author as “Family, Given”, or the name of a group. Authors are cited.")
     if not 0 <= wish.seed <= MAX_SEED:
-        raise BadValueError(f"The seed is a whole number from 0 to {MAX_SEED:,}.")
+        raise BadValueError(f"The seed must be a whole number from 0 to {MAX_SEED:,}.")
     if wish.is_erratum and wish.mends is None:
-        raise BadValueError("An erratum names the release that it mends: choose it.")
+        raise BadValueError("Choose the release that this erratum corrects.")
     if wish.mends is not None and not changelog:
-        raise BadValueError(f"Say what was wrong in {wish.mends.version}: who has used it must know what to look at.")
+        raise BadValueError(f"Describe what was wrong in {wish.mends.version}, so that its users know what to check.")
     return ReleaseRequest(
         version, title, licence, authors, wish.shares, changelog, wish.is_erratum, wish.mends, wish.seed,
         wish.grouped_by, wish.keeps_splits_of, wish.names_people,
@@ -148,18 +150,19 @@ def _check_place(benchmark: Benchmark, wish: ReleaseRequest) -> None:
     """Is the version free, is nothing being made, and are the releases it names ready ones of this benchmark?"""
     for named in (wish.mends, wish.keeps_splits_of):
         if named is not None and (named.benchmark_id != benchmark.pk or not named.is_ready):
-            raise BadValueError(f"{named.version} is no release of this benchmark that is ready.")
+            raise BadValueError(f"{named.version} is not a finished release of this benchmark.")
     there = Release.objects.filter(benchmark=benchmark).exclude(state=ReleaseState.FAILED)
     if there.filter(version=wish.version).exists():
         raise BadValueError(
-            f"Version {wish.version} is there already, and a release never changes. Take a new version; if it mends an "
-            "error, say which release it mends."
+            f"Version {wish.version} already exists, and a release never changes. Use a new version; if it corrects an "
+            "error, choose the release it corrects."
         )
     making = there.filter(state=ReleaseState.MAKING).first()
     if making is not None:
         raise BadValueError(
-            f"Version {making.version} is being made. Wait until it is ready, or cancel it on its page, and start this "
-            "one then."
+            f"Version {making.version} is being created. Wait until it is ready, or cancel it on its page, then "
+            f"start this "
+            "one."
         )
 
 
@@ -168,7 +171,7 @@ def cancel_release(release: Release, *, by: User) -> None:
     with transaction.atomic():
         rules.check_manage(by, release.benchmark)
         stopped = Release.objects.filter(pk=release.pk, state=ReleaseState.MAKING).update(
-            state=ReleaseState.FAILED, message=f"Cancelled by {by}.", finished_at=timezone.now()
+            state=ReleaseState.FAILED, message=f"Canceled by {by}.", finished_at=timezone.now()
         )
         if stopped:
             reason = f"version {release.version}"
@@ -183,17 +186,18 @@ def take_release(release: Release, *, by: User) -> Path:
     rules, ReleaseDamagedError when the file is not what it was."""
     rules.check_export(by, release.benchmark)
     if not release.is_ready:
-        raise BadValueError(f"Version {release.version} is not ready, so there is nothing to take away.")
+        raise BadValueError(f"Version {release.version} is not ready, so there is nothing to download.")
     path = Path(release.file.path)
     if not path.is_file():
         raise ReleaseDamagedError(
-            f"The file of version {release.version} is no longer in the storage. Ask whoever runs this installation to "
-            "bring it back from a backup."
+            f"The file of version {release.version} is no longer in storage. Ask the administrator of this "
+            f"installation to "
+            "restore it from a backup."
         )
     if release_files.hash_of(path) != release.file_sha256:
         raise ReleaseDamagedError(
-            f"The file of version {release.version} has changed since it was made, so it is not handed out. Ask "
-            "whoever runs this installation to bring it back from a backup."
+            f"The file of version {release.version} has changed since it was created, so it cannot be downloaded. Ask "
+            "the administrator of this installation to restore it from a backup."
         )
     with transaction.atomic():
         Action(name="take-release", by=by, benchmark=release.benchmark, reason=f"version {release.version}").write()

@@ -43,7 +43,7 @@ class ExportsSerializer(serializers.Serializer):
     """What can be exported."""
 
     formats = ExportFormatSerializer(many=True)
-    gold = serializers.IntegerField(help_text="Documents agreed at all three stages.")
+    gold = serializers.IntegerField(help_text="Documents adjudicated at all three stages.")
     all = serializers.IntegerField(help_text="Documents that are not discarded.")
 
 
@@ -53,14 +53,14 @@ class ExportInput(Input):
     format = serializers.CharField(max_length=60, default=next(iter(FORMATS)))
     include = serializers.ChoiceField([(each, each) for each in INCLUDE], default=INCLUDE[0])
     named = serializers.BooleanField(
-        default=False, help_text="With people's names instead of pseudonyms, in formats that tell of people."
+        default=False, help_text="Use people's names instead of pseudonyms in formats that include people."
     )
 
 
 class ExportsView(ApiView):
     scope = {"GET": Scope.EXPORT}
 
-    @operation("exports_list", "What can be exported", TAG, answer=ExportsSerializer)
+    @operation("exports_list", "List export formats", TAG, answer=ExportsSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """The formats, and how many documents there are for them."""
         benchmark = self.benchmark(slug)

@@ -44,7 +44,9 @@ class ProblemRowSerializer(serializers.Serializer):
 class NewDocumentInput(Input):
     """A prompt, and the response to it that is checked."""
 
-    id = serializers.CharField(max_length=200, allow_blank=True, required=False, help_text="Your own name for it.")
+    id = serializers.CharField(
+        max_length=200, allow_blank=True, required=False, help_text="Your own identifier for the document."
+    )
     prompt = text(most=1_000_000, allow_blank=True, required=False)
     response = text(most=1_000_000)
     source = serializers.CharField(max_length=200, allow_blank=True, required=False)  # type: ignore[assignment]
@@ -91,9 +93,9 @@ def mapping_of(raw: str) -> dict[str, str]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):
-        raise BadValueError('Write the mapping as a JSON object such as {"response": "answer"}.')
+        raise BadValueError('The mapping must be a JSON object such as {"response": "answer"}.')
     if set(found) - set(FIELDS):
-        raise BadValueError(f"There are no fields to be mapped but {', '.join(FIELDS)}.")
+        raise BadValueError(f"You can map only these fields: {', '.join(FIELDS)}.")
     return found
 
 
@@ -105,12 +107,12 @@ class ImportJobSerializer(serializers.Serializer):
     format = serializers.CharField()
     strict = serializers.BooleanField()
     state = word(RunState)
-    share = serializers.FloatField(help_text="How much of the file is read, from 0 to 1.")
+    share = serializers.FloatField(help_text="The share of the file read so far, from 0 to 1.")
     read = serializers.IntegerField()
     imported = serializers.IntegerField()
     unchanged = serializers.IntegerField()
     bad = serializers.IntegerField()
-    problems = ProblemRowSerializer(many=True, help_text="The first ones.")
+    problems = ProblemRowSerializer(many=True, help_text="The first problems.")
     message = serializers.CharField()
     seconds_left = serializers.SerializerMethodField()
     by = PersonSerializer()
@@ -147,7 +149,7 @@ class ImportsView(ApiView):
     scope = {"POST": Scope.MANAGE}
     parser_classes = (MultiPartParser,)
 
-    @operation("imports_list", "Imports", TAG, query=PageInput, answer=paged(ImportJobSerializer))
+    @operation("imports_list", "List imports", TAG, query=PageInput, answer=paged(ImportJobSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """The newest first."""
         benchmark = self.managed(slug)
@@ -175,7 +177,7 @@ class ImportsView(ApiView):
 
 
 class ImportView(ApiView):
-    @operation("import_read", "One import", TAG, answer=ImportJobSerializer)
+    @operation("import_read", "Read an import", TAG, answer=ImportJobSerializer)
     def get(self, request: Request, slug: str, job_id: str) -> Response:
         """How far it is, and what was wrong."""
         return Response(ImportJobSerializer(self._job(slug, job_id)).data)

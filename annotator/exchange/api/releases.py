@@ -61,9 +61,9 @@ class ReleaseSerializer(serializers.Serializer):
     finished_at = serializers.DateTimeField(allow_null=True)
     documents = serializers.IntegerField(source="documents_count")
     size = serializers.IntegerField()
-    sha256 = serializers.CharField(help_text="Of MANIFEST.sha256, which stands for every file.")
+    sha256 = serializers.CharField(help_text="The hash of MANIFEST.sha256, which lists the hash of every file.")
     splits = serializers.DictField()
-    difference = serializers.DictField(allow_null=True, help_text="To the release before.")
+    difference = serializers.DictField(allow_null=True, help_text="Changes since the previous release.")
 
 
 class ReleaseInput(Input):
@@ -79,7 +79,12 @@ class ReleaseInput(Input):
     dev = serializers.IntegerField(min_value=0, max_value=100)
     test = serializers.IntegerField(min_value=0, max_value=100)
     changelog = text(allow_blank=True, default="")
-    mends = serializers.CharField(max_length=32, allow_null=True, default=None, help_text="Then it is an erratum.")
+    mends = serializers.CharField(
+        max_length=32,
+        allow_null=True,
+        default=None,
+        help_text="The version that this release corrects; makes it an erratum.",
+    )
     seed = serializers.IntegerField(min_value=0, max_value=MAX_SEED, default=0)
     grouped_by = word(GroupedBy, default=GroupedBy.NOTHING.value)
     keeps_splits_of = serializers.CharField(max_length=32, allow_null=True, default=None)
@@ -103,7 +108,7 @@ class ReleaseAnswer(ApiView):
 
 
 class ReleasesView(ReleaseAnswer):
-    @operation("releases_list", "Releases", TAG, query=PageInput, answer=paged(ReleaseSerializer))
+    @operation("releases_list", "List releases", TAG, query=PageInput, answer=paged(ReleaseSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """The newest first."""
         benchmark = self.exported(slug)
@@ -111,7 +116,7 @@ class ReleasesView(ReleaseAnswer):
         pages = CursorPages()
         return pages.answer(ReleaseSerializer(pages.cut(releases_of(benchmark), request, self), many=True).data)
 
-    @operation("release_create", "Make a release", TAG, body=ReleaseInput, answer=ReleaseSerializer, status=202)
+    @operation("release_create", "Create a release", TAG, body=ReleaseInput, answer=ReleaseSerializer, status=202)
     def post(self, request: Request, slug: str) -> Response:
         """A worker makes it; ask for the release until its state is over. It never changes then."""
         benchmark, given = self.managed(slug), self.body(ReleaseInput)
@@ -137,14 +142,14 @@ class ReleasesView(ReleaseAnswer):
 
 
 class ReleaseView(ReleaseAnswer):
-    @operation("release_read", "One release", TAG, answer=ReleaseSerializer)
+    @operation("release_read", "Read a release", TAG, answer=ReleaseSerializer)
     def get(self, request: Request, slug: str, release_id: str) -> Response:
         """How far its making is, or what is in it."""
         return Response(ReleaseSerializer(self.release(self.exported(slug), release_id)).data)
 
 
 class ReleaseCancelView(ReleaseAnswer):
-    @operation("release_cancel", "Cancel the making", TAG, answer=ReleaseSerializer)
+    @operation("release_cancel", "Cancel a release", TAG, answer=ReleaseSerializer)
     def post(self, request: Request, slug: str, release_id: str) -> Response:
         """Its version is free again."""
         benchmark = self.exported(slug)
@@ -155,12 +160,12 @@ class ReleaseCancelView(ReleaseAnswer):
 class DownloadView(ReleaseAnswer):
     content_negotiation_class = AnyForm
 
-    @file_operation("release_download", "The archive", TAG, forms=(ZIP,))
+    @file_operation("release_download", "Download a release", TAG, forms=(ZIP,))
     def get(self, request: Request, slug: str, release_id: str) -> StreamingHttpResponse:
         """As a stream, after a look whether it is still what it was."""
         release = self.release(self.exported(slug), release_id)
         if not release.is_ready:
-            raise ConflictError("This release is not ready: there is no file yet.")
+            raise ConflictError("This release is not ready. There is no file yet.")
         try:
             path = take_release(release, by=self.person)
         except ReleaseDamagedError as damage:

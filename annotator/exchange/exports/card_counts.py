@@ -14,12 +14,12 @@ UNANSWERED = "not answered"
 
 # The distributions of a card, in its order: what is counted, as a heading.
 DISTRIBUTIONS = {
-    "document": "Documents, a claim that is false or undecided making them false",
-    "sentence": "Sentences by checkworthiness",
+    "document": "Documents (false if any claim is false or lacks enough evidence)",
+    "sentence": "Sentences by check-worthiness",
     "claim": "Claims by type",
-    "factuality": "Checked claims by factuality",
-    "sufficient": "Checked claims that retrieved evidence alone can decide",
-    "stance": "Retrieved passages of checked claims by stance",
+    "factuality": "Check-worthy claims by factuality",
+    "sufficient": "Check-worthy claims by sufficiency of retrieved evidence",
+    "stance": "Retrieved passages of check-worthy claims by stance",
     "edit": "Edits by kind",
 }
 

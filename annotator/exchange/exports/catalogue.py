@@ -129,8 +129,8 @@ _ALL: tuple[ExportFormat, ...] = (
     ExportFormat(
         name=factcheck_bench.NAME,
         label="Factcheck-Bench",
-        description="One document a line with the field names, words and nesting of the released file, for everything "
-        "that reads Factcheck-Bench.",
+        description="One document per line with the field names, labels, and nesting of the released file, for tools "
+        "that read Factcheck-Bench.",
         suffix=".jsonl",
         media_type=JSONL,
         write=one_file(factcheck_bench.lines),
@@ -156,8 +156,8 @@ _ALL: tuple[ExportFormat, ...] = (
     ),
     ExportFormat(
         name="original-tool",
-        label="Factcheck-Bench’s own tool",
-        description="What the three screens of the original annotation tool take and give, for going on there.",
+        label="Factcheck-Bench annotation tool",
+        description="Input and output files of the original annotation tool’s three screens, to continue work there.",
         suffix=".zip",
         media_type=ZIP,
         write=zipped(original_tool.files),
@@ -190,7 +190,7 @@ _ALL: tuple[ExportFormat, ...] = (
     ),
     ExportFormat(
         name="huggingface",
-        label="Hugging Face data set",
+        label="Hugging Face dataset",
         description="A folder for datasets.load_dataset, with a data set card that is filled from the data.",
         suffix=".zip",
         media_type=ZIP,
@@ -217,8 +217,8 @@ _ALL: tuple[ExportFormat, ...] = (
     ExportFormat(
         name="averitec",
         label="AVeriTeC",
-        description="One claim after the other with question-answer evidence and the four AVeriTeC labels, for systems "
-        "and scores made for AVeriTeC.",
+        description="One claim per item with question-answer evidence and the four AVeriTeC labels, for AVeriTeC "
+        "systems and scorers.",
         suffix=".json",
         media_type="application/json; charset=utf-8",
         write=one_file(averitec.lines),
@@ -226,7 +226,7 @@ _ALL: tuple[ExportFormat, ...] = (
     ExportFormat(
         name="fastfact",
         label="FastFact",
-        description="FastFact’s annotation file, one response a line with its claims and labels.",
+        description="FastFact’s annotation file: one response per line with its claims and labels.",
         suffix=".jsonl",
         media_type=JSONL,
         write=one_file(fastfact.lines),
@@ -250,5 +250,5 @@ class UnknownFormatError(LookupError):
 def format_named(name: str) -> ExportFormat:
     """The format of that name. Raises UnknownFormatError."""
     if name not in FORMATS:
-        raise UnknownFormatError(f"“{name}” is no format that can be exported: {', '.join(FORMATS)}.")
+        raise UnknownFormatError(f"“{name}” isn’t an export format. Choose one of {', '.join(FORMATS)}.")
     return FORMATS[name]

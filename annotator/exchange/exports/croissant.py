@@ -106,7 +106,7 @@ def describe(folder: Path, about: About, *, below: str = "") -> bytes:
     for table in TABLES:
         path = folder / (table.name + tables.SUFFIX)
         if not path.is_file():
-            raise FileError(f"{path.name} is missing: Croissant metadata describes all five tables.")
+            raise FileError(f"{path.name} is missing. Croissant metadata describes all five tables.")
         with path.open("rb") as file:
             for _ in sums.of(path.name, pieces_of(file)):
                 pass
@@ -122,7 +122,7 @@ def metadata(about: About, sums: Sums, *, below: str = "") -> dict[str, Any]:
     said: dict[str, Any] = {
         "name": about.name,
         "alternateName": about.title,
-        "description": about.description or f"{about.title}: answers of language models, checked claim by claim.",
+        "description": about.description or f"{about.title}: language model responses, fact-checked claim by claim.",
         "license": _licence(about.licence),
         "url": about.url,
         "version": about.version,

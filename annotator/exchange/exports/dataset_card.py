@@ -34,23 +34,23 @@ def card(about: About, facts: CardFacts, counts: CardCounts) -> str:
     """The whole file."""
     sections = [
         f"# {_plain(about.title)}",
-        about.description.strip() or "Answers of language models, checked claim by claim.",
+        about.description.strip() or "Language model responses, fact-checked claim by claim.",
         _summary(counts),
-        "## How to load",
+        "## Loading the dataset",
         _loading(counts),
         "## Tables",
         _tables(counts),
         "## Labels",
         *_labels(counts),
-        "## Where the documents are from",
+        "## Sources",
         _origins(counts),
-        "## How it was annotated",
+        "## Annotation process",
         *_process(facts),
-        "## Agreement before consolidation",
+        "## Inter-annotator agreement before adjudication",
         _agreement(facts),
         "## Known irregularities",
         _irregularities(facts),
-        "## Licence and citation",
+        "## License and citation",
         _licence(about),
     ]
     return head_of(about, counts) + "\n\n".join(sections) + "\n"
@@ -62,16 +62,17 @@ def card(about: About, facts: CardFacts, counts: CardCounts) -> str:
 def _summary(counts: CardCounts) -> str:
     numbers = ", ".join(_count(counts.rows[name].total(), *things) for name, things in _THINGS.items())
     return (
-        f"This data set holds {numbers}. Each answer is split into sentences and atomic claims; each claim worth "
-        "checking has passages with their stance, a verdict, and, where it is false, the edits that mend it. "
-        "The steps and words are those of Factcheck-Bench (Wang et al., 2024)."
+        f"This dataset contains {numbers}. Each response is split into sentences and atomic claims; each "
+        f"check-worthy claim "
+        "has passages with their stance, a verdict, and, if it is false, the edits that correct it. "
+        "The steps and labels follow Factcheck-Bench (Wang et al., 2024)."
     )
 
 
 def _loading(counts: CardCounts) -> str:
     splits = splits_with_rows(counts, DEFAULT_TABLE)
     if not splits:
-        return "There is nothing to load yet: no document is gold."
+        return "There is nothing to load yet because no document is gold."
     return (
         "```python\nfrom datasets import load_dataset\n\n"
         f'claims = load_dataset("path/to/this/folder", "{DEFAULT_TABLE}", split="{splits[0]}")\n```\n\n'
@@ -105,12 +106,12 @@ def _labels(counts: CardCounts) -> list[str]:
 def _origins(counts: CardCounts) -> str:
     found = [
         f"{what}: " + ", ".join(f"{_plain(name)} ({number:,})" for name, number in counter.most_common(_SHOWN)) + "."
-        for what, counter in (("Prompts from", counts.sources), ("Answers by", counts.models))
+        for what, counter in (("Prompts from", counts.sources), ("Responses by", counts.models))
         if counter
     ]
     return (
         "\n\n".join(found)
-        or "The documents do not say which data set their prompts are from, nor which model answered."
+        or "The documents do not record the source of their prompts or the model that wrote the responses."
     )
 
 
@@ -118,40 +119,42 @@ def _process(facts: CardFacts) -> list[str]:
     made_here = facts.gold - facts.imported
     found = []
     if facts.imported:
-        found.append(f"{_count(facts.imported, 'document')} came in as agreed, from a file: labelled elsewhere.")
+        found.append(f"{_count(facts.imported, 'document')} labeled elsewhere and imported as adjudicated.")
     if made_here:
-        people = "one person" if facts.overlap == 1 else f"{facts.overlap} people independently, blind to one another"
-        then = "" if facts.overlap == 1 else ", who then settled every difference and signed"
-        third = " A third rater signs every verify stage." if facts.third_rater_at_verify else ""
+        people = (
+            "one annotator" if facts.overlap == 1 else f"{facts.overlap} annotators independently, blind to each other"
+        )
+        then = "" if facts.overlap == 1 else ", who then adjudicated every difference and signed off"
+        third = " An adjudicator signs off every verify stage." if facts.third_rater_at_verify else ""
         found.append(
-            f"{_count(made_here, 'document')} labelled in Touchstone, each at three stages (decompose, verify, revise) "
-            f"by {people}{then}.{third} Who did it: {_count(facts.annotators, 'annotator')}"
-            + (f" and {_count(facts.third_raters, 'third rater')}." if facts.third_raters else ".")
+            f"{_count(made_here, 'document')} labeled in Touchstone, each at three stages (decompose, verify, revise) "
+            f"by {people}{then}.{third} Team: {_count(facts.annotators, 'annotator')}"
+            + (f" and {_count(facts.third_raters, 'adjudicator')}." if facts.third_raters else ".")
         )
     if facts.blind_first:
         found.append(
-            f"On {_count(facts.blind_first, 'document')} people labelled first and saw the suggestion afterwards."
+            f"On {_count(facts.blind_first, 'document')} annotators labeled first and saw the suggestion afterward."
         )
     found.append("### Guidelines\n\n" + _guidelines(facts))
-    found.append("### Suggestions by the pipeline\n\n" + _pipelines(facts.pipelines))
+    found.append("### Pipeline suggestions\n\n" + _pipelines(facts.pipelines))
     return found
 
 
 def _guidelines(facts: CardFacts) -> str:
     if not facts.guidelines:
-        return "No guidelines are written down."
+        return "No guidelines were recorded."
     rows = [
         [f"[{each.number}](guidelines/version-{each.number}.md)", f"{each.published:%Y-%m-%d}", f"{each.annotations:,}"]
         for each in facts.guidelines
     ]
-    return _table(["version", "published", "annotations made by it"], rows)
+    return _table(["version", "published", "annotations"], rows)
 
 
 def _pipelines(pipelines: Sequence[UsedPipeline]) -> str:
     """What suggested what. People see a suggestion and decide; its origin is kept with every label."""
     used = [each for each in pipelines if each.strategy != BY_IMPORT]
     if not used:
-        return "None: no run of the pipeline has touched these documents."
+        return "None: the pipeline did not run on these documents."
     rows = [
         [
             Stage(each.stage).label,
@@ -166,14 +169,14 @@ def _pipelines(pipelines: Sequence[UsedPipeline]) -> str:
     heads = ["stage", "strategy", "model", "parameters", "prompts", "documents"]
     return (
         _table(heads, rows)
-        + "\n\nA suggestion is shown to people, who accept, change or drop it; factuality is never preselected."
+        + "\n\nAnnotators see each suggestion and accept, change, or remove it; factuality is never preselected."
     )
 
 
 def _agreement(facts: CardFacts) -> str:
     report = facts.agreement
     if not report.documents:
-        return "Not measured: no document of this benchmark was labelled by two people independently."
+        return "Not measured: no document in this benchmark was labeled independently by two annotators."
     rows = [
         [
             each.field.label,
@@ -184,12 +187,13 @@ def _agreement(facts: CardFacts) -> str:
         for each in stage.labels
     ]
     parts = [
-        f"Over {_count(report.documents, 'document')} that several people labelled independently, in brackets the 95% "
-        "interval (documents drawn anew). All of the benchmark counts, so it may be more than the documents here.",
+        f"Over {_count(report.documents, 'document')} labeled independently by several annotators, with the 95% "
+        "confidence interval (from resampling documents) in parentheses. This covers the whole benchmark, which "
+        "may have more documents than this dataset.",
         _table(["what", "items", "same label", "Krippendorff’s alpha", "Gwet’s AC1"], rows),
     ]
     parts += [
-        f"Claims: F1 {_estimate(stage.claims.f1)} between the claims that two people found."
+        f"Claims: F1 {_estimate(stage.claims.f1)} between the claims of two annotators."
         for stage in report.stages
         if stage.claims is not None
     ]
@@ -206,16 +210,14 @@ def _estimate(estimate: Estimate | None) -> str:
 
 def _irregularities(facts: CardFacts) -> str:
     if not facts.irregularities:
-        return "None of those that Touchstone looks for."
+        return "Touchstone found no known irregularities."
     rows = [[_code(name), f"{number:,}"] for name, number in facts.irregularities.items()]
-    return "What each name counts stands in docs/formats/statistics.md of Touchstone.\n\n" + _table(
-        ["what", "how often"], rows
-    )
+    return "For definitions, see docs/formats/statistics.md in Touchstone.\n\n" + _table(["what", "count"], rows)
 
 
 def _licence(about: About) -> str:
     licence = (
-        f"Licence: {_plain(about.licence)}." if about.licence else "No licence was given: ask the authors before use."
+        f"License: {_plain(about.licence)}." if about.licence else "No license was given. Ask the authors before use."
     )
     key = re.sub(r"\W+", "-", about.name).strip("-") or "dataset"
     fields = {
@@ -227,7 +229,7 @@ def _licence(about: About) -> str:
         "url": _bibtex(about.url),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    return f"{licence} Passages of web pages keep the rights of their owners.\n\n" + "\n".join(
+    return f"{licence} Web page passages remain under the rights of their owners.\n\n" + "\n".join(
         ["```bibtex", f"@misc{{{key},", *lines, "}", "```"]
     )
 

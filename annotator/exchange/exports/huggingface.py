@@ -32,7 +32,7 @@ def files(
         for number, document in enumerate(documents(), start=1):
             split = SPLIT if splits is None else splits.get(document.public_id)
             if split is None:
-                raise ValueError(f"Document {document.public_id} is in no split: make the splits anew.")
+                raise ValueError(f"Document {document.public_id} is not in any split. Create the splits again.")
             counts.add(document, split)
             for table, rows in rows_of(document, number):
                 counts.rows[table.name][split] += len(rows)

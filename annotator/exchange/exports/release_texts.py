@@ -27,7 +27,7 @@ def citation_cff(release: Release) -> str:
     """CITATION.cff, version 1.2.0 of the Citation File Format. Values are written as JSON texts, which YAML reads."""
     lines = [
         "cff-version: 1.2.0",
-        "message: If you use this data set, please cite it with its version.",
+        "message: If you use this dataset, please cite it with its version.",
         "type: dataset",
         f"title: {_quoted(release.title)}",
         f"version: {_quoted(release.version)}",
@@ -50,7 +50,7 @@ def citation_cff(release: Release) -> str:
 def citation(release: Release) -> str:
     """One line for a list of references."""
     names = "; ".join(release.authors)
-    return f"{names} ({release.created_at.year}). {release.title}, version {release.version} [Data set]."
+    return f"{names} ({release.created_at.year}). {release.title}, version {release.version} [Dataset]."
 
 
 def bibtex(release: Release) -> str:
@@ -63,7 +63,7 @@ def bibtex(release: Release) -> str:
         "title": f"{{{_tex(release.title)}}}",
         "year": str(release.created_at.year),
         "version": release.version,
-        "note": f"Data set, SHA-256 of its manifest: {release.sha256}" if release.sha256 else "Data set",
+        "note": f"Dataset, SHA-256 of its manifest:  {release.sha256}" if release.sha256 else "Data set",
     }
     rows = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
     return f"@misc{{{key},\n{rows}\n}}\n"
@@ -104,7 +104,7 @@ def changelog(releases: Sequence[Release]) -> str:
     """CHANGELOG.md of these releases, the newest first."""
     parts = [f"# Changelog of {releases[0].title}"]
     for release in releases:
-        mends = f"\n\nAn erratum: it mends {release.mends.version}." if release.mends else ""
+        mends = f"\n\nErratum: corrects {release.mends.version}." if release.mends else ""
         parts.append(f"## {release.version} ({_day(release)}){mends}\n\n{changes_of(release)}")
     return "\n\n".join(parts) + "\n"
 
@@ -118,11 +118,11 @@ def licence_note(release: Release) -> str:
     lines = [
         f"{release.title}, version {release.version}",
         "",
-        f"Licence of the annotations: {release.licence}",
-        *([f"Its text: {where}"] if where else []),
+        f"License of the annotations: {release.licence}",
+        *([f"License text: {where}"] if where else []),
         "",
-        "The licence covers what people added: labels, claims, edits and revisions. Prompts, answers of language",
-        "models and passages of web pages stay under the terms of those they come from; each passage names its page.",
+        "The license covers the annotations: labels, claims, edits, and revisions. Prompts, language model responses,",
+        "and web page passages remain under the terms of their sources; each passage names its page.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -134,28 +134,28 @@ def about_release(release: Release) -> str:
         "",
         f"## Version {release.version}",
         "",
-        f"The splits were drawn with seed {release.seed}, with {shares} asked for.",
-        "`splits.csv` says for each document in which split it is.",
+        f"The splits were drawn with seed {release.seed}, with requested shares of {shares}.",
+        "`splits.csv` lists the split of each document.",
     ]
     if release.grouped_by != GroupedBy.NOTHING:
         lines.append(f"Documents of one {GroupedBy(release.grouped_by).label.lower()} are in one split.")
     if release.keeps_splits_of:
-        lines.append(f"Documents that were in version {release.keeps_splits_of.version} kept its splits.")
+        lines.append(f"Documents that were in version {release.keeps_splits_of.version} kept their splits.")
     if release.mends:
-        lines.append(f"This version mends an error in version {release.mends.version}: see CHANGELOG.md.")
-    people = "their user names" if release.names_people else "pseudonyms"
+        lines.append(f"This version corrects an error in version {release.mends.version}: see CHANGELOG.md.")
+    people = "username" if release.names_people else "pseudonyms"
     lines += [
         "",
-        "| file | what it is |",
+        "| file | contents |",
         "|---|---|",
-        "| `factcheck-bench/` | the documents in the released format of Factcheck-Bench, a file for each split |",
-        "| `data/` | the same as tables, a file of JSON lines for each table and split |",
-        "| `tables/` | the tables whole; `croissant.json` describes them |",
-        f"| `touchstone.jsonl` | everything that happened, each person's work too; people by {people} |",
+        "| `factcheck-bench/` | the documents in the released format of Factcheck-Bench, one file per split |",
+        "| `data/` | the same as tables, one JSON Lines file per table and split |",
+        "| `tables/` | the complete tables; `croissant.json` describes them |",
+        f"| `touchstone.jsonl` | the full record, including each person's work; people by {people} |",
         "| `prov.jsonl` | where each label came from, as W3C PROV |",
         "| `CITATION.cff`, `CHANGELOG.md`, `LICENSE.txt` | how to cite it, what changed, the terms |",
         "",
-        "`sha256sum -c MANIFEST.sha256` checks that every file is whole. The hash of that file is the hash of the",
+        "`sha256sum -c MANIFEST.sha256` verifies every file. The hash of that file is the hash of the",
         "version.",
         "",
     ]

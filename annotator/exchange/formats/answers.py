@@ -79,7 +79,7 @@ def _listed(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) ->
     for number, each in enumerate(read_list(stream), start=1):
         try:
             if not isinstance(each, dict):
-                raise RowError(("", f"a JSON object is needed, here stands {kind_of(each)}."))
+                raise RowError(("", f"expected a JSON object, found {kind_of(each)}."))
             yield parse(each, number)
         except RowError as error:
             yield error.at(number)
@@ -120,12 +120,12 @@ def _labels(row: Mapping[str, Any]) -> list[Any]:
         if value is None and name == "decisions":
             return []
         if not isinstance(value, list):
-            raise RowError((name, f"a list with one object a claim is needed, here stands {kind_of(value)}."))
+            raise RowError((name, f"expected a list with one object a claim, found {kind_of(value)}."))
         for number, each in enumerate(value, start=1):
             if not isinstance(each, dict):
-                raise RowError((name, f"an object is needed as item {number}, here stands {kind_of(each)}."))
+                raise RowError((name, f"expected an object as item {number}, found {kind_of(each)}."))
         return [label(each) for each in value]
-    raise RowError(("claims", 'it is missing: write a list of objects with "label".'))
+    raise RowError(("claims", 'required: write a list of objects with "label".'))
 
 
 def _fastfact_label(claim: Mapping[str, Any]) -> Any:
@@ -139,10 +139,10 @@ def _meaning(label: Any, number: int) -> Any:
     """What a label says, or a complaint about it."""
     said = {True: "true", False: "false"}[label] if isinstance(label, bool) else label
     if not isinstance(said, str) or not said.strip():
-        return "claims", f"claim {number} has no label: here stands {kind_of(label)}."
+        return "claims", f"claim {number} has no label; found {kind_of(label)}."
     meaning = _MEANINGS.get(" ".join(said.casefold().replace("_", " ").replace("-", " ").split()))
     if meaning is None:
-        return "claims", f"claim {number}: “{said[:40]}” is no label that is known; supported and unsupported are."
+        return "claims", f"claim {number}: “{said[:40]}” isn’t a valid label; use supported or unsupported."
     return meaning
 
 
@@ -151,7 +151,7 @@ def _word(row: Mapping[str, Any], name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise RowError((name, f"a text is needed, here stands {kind_of(value)}."))
+        raise RowError((name, f"expected a text, found {kind_of(value)}."))
     return value.strip()
 
 
@@ -160,7 +160,7 @@ def _valid(row: Mapping[str, Any]) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise RowError(("k_prime", "a number of claims is needed, 0 or more."))
+        raise RowError(("k_prime", "expected a number of claims, 0 or more."))
     return value
 
 
@@ -170,13 +170,13 @@ def _valid(row: Mapping[str, Any]) -> int | None:
 def _checked(row: Mapping[str, Any], line: int) -> CheckedRow:
     label = row.get("label", row.get("pred_label"))
     if not isinstance(label, str) or not label.strip():
-        raise RowError(("label", f"a text is needed, here stands {kind_of(label)}."))
+        raise RowError(("label", f"expected a text, found {kind_of(label)}."))
     key, text = row.get("claim_id"), _word(row, "claim")
     if key is None and not text:
-        raise RowError(("claim", "it is missing: name the claim by its text, or by claim_id."))
+        raise RowError(("claim", "required: identify the claim by its text or by claim_id."))
     pairs = row.get("questions", row.get("evidence", []))
     if not isinstance(pairs, list):
-        raise RowError(("questions", f"a list is needed, here stands {kind_of(pairs)}."))
+        raise RowError(("questions", f"expected a list, found {kind_of(pairs)}."))
     found = tuple(pair for each in pairs for pair in _pairs(each))
     return CheckedRow(line, "" if key is None else str(key), text, label.strip(), found)
 
@@ -184,18 +184,18 @@ def _checked(row: Mapping[str, Any], line: int) -> CheckedRow:
 def _pairs(value: Any) -> Iterator[str]:
     """A question with each of its answers, as one text each."""
     if not isinstance(value, dict):
-        raise RowError(("questions", f"an object is needed, here stands {kind_of(value)}."))
+        raise RowError(("questions", f"expected an object, found {kind_of(value)}."))
     question, replies = value.get("question") or "", value.get("answers", value.get("answer"))
     if isinstance(replies, str):
         replies = [{"answer": replies}]
     if not isinstance(question, str) or not isinstance(replies, list):
-        raise RowError(("questions", f"a question and its answers are needed: {json.dumps(value)[:80]}"))
+        raise RowError(("questions", f"expected a question and its answers: {json.dumps(value)[:80]}"))
     if not replies:
         yield question
     for each in replies:
         answer = each.get("answer") if isinstance(each, dict) else None
         if not isinstance(answer, str):
-            raise RowError(("questions", "an answer is to be an object with a text."))
+            raise RowError(("questions", "an answer must be an object with a text."))
         explained = each.get("boolean_explanation")
         parts = (question, answer, explained if isinstance(explained, str) else "")
         yield " ".join(part.strip() for part in parts if part.strip())

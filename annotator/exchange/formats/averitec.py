@@ -160,7 +160,7 @@ def read_documents(stream: BinaryIO, mapping: Mapping[str, str] | None = None) -
 def _document(row: Mapping[str, Any], line: int) -> IncomingDocument:
     text = row.get("claim")
     if not isinstance(text, str):
-        raise RowError(("claim", f"a text is needed, here stands {kind_of(text)}: is this an AVeriTeC file?"))
+        raise RowError(("claim", f"expected a text, found {kind_of(text)}: is this an AVeriTeC file?"))
     return document(
         {
             "response": text,
@@ -191,9 +191,9 @@ def _gold(row: Mapping[str, Any], line: int) -> GoldDocument:
     complaints: list[tuple[str, str]] = []
     if not isinstance(label, str) or label not in FACTUALITY:
         shown = f"“{label[:40]}”" if isinstance(label, str) else kind_of(label)
-        complaints.append(("label", f"{shown} is none of {', '.join(FACTUALITY)}."))
+        complaints.append(("label", f"{shown} isn’t valid; choose one of {', '.join(FACTUALITY)}."))
     if reason is not None and not isinstance(reason, str):
-        complaints.append(("justification", f"a text is needed, here stands {kind_of(reason)}."))
+        complaints.append(("justification", f"expected a text, found {kind_of(reason)}."))
     evidence = _evidence(row.get("questions", []), complaints)
     complain(complaints)
     text = storable(incoming.response)
@@ -233,17 +233,19 @@ def _evidence(questions: Any, complaints: list[tuple[str, str]]) -> list[GoldEvi
     """One passage an answer, with its question as the query."""
     found: list[GoldEvidence] = []
     if not isinstance(questions, list):
-        complaints.append(("questions", f"a list is needed, here stands {kind_of(questions)}."))
+        complaints.append(("questions", f"expected a list, found {kind_of(questions)}."))
         return found
     for number, each in enumerate(questions, start=1):
         query = each.get("question") if isinstance(each, dict) else None
         answers = each.get("answers") if isinstance(each, dict) else None
         if not isinstance(query, str) or not isinstance(answers, list):
-            complaints.append(("questions", f"number {number} is no object with “question” and a list “answers”."))
+            complaints.append(("questions", f"number {number} must be an object with “question” and a list “answers”."))
             continue
         for answer in answers:
             if not isinstance(answer, dict) or not isinstance(answer.get("answer"), str):
-                complaints.append(("questions", f"an answer to number {number} is no object with a text “answer”."))
+                complaints.append(
+                    ("questions", f"each answer to number {number} must be an object with a text “answer”.")
+                )
                 continue
             found.append(_passage(query, answer))
     return found

@@ -57,14 +57,14 @@ def read_pages(path: Path) -> Iterator[IncomingPage | BadRow]:
 
 def _from_object(row: dict[str, Any], number: int) -> IncomingPage:
     complaints = [
-        (name, f"a text is needed, here stands {lines.kind_of(row[name])}.")
+        (name, f"expected a text, found {lines.kind_of(row[name])}.")
         for name in ("url", "title", "text", "site")
         if row.get(name) is not None and not isinstance(row[name], str)
     ]
     complain(complaints)
     published, complaints = parse_date(row.get("published"), "published")
     if not storable(row.get("url") or "").strip():
-        complaints.append(("url", "it is missing: a passage is quoted with its address."))
+        complaints.append(("url", "required: passages are cited with their URL."))
     complain(complaints)
     return _page(
         number,
@@ -79,7 +79,7 @@ def _from_object(row: dict[str, Any], number: int) -> IncomingPage:
 def _page(number: int, *, url: str, title: str, text: str, site: str, published: dt.date | None) -> IncomingPage:
     text = storable(text).strip()
     if not text:
-        raise RowError(("text", "it is blank: there is nothing to find in it."))
+        raise RowError(("text", "blank: there is nothing to search."))
     return IncomingPage(
         line=number,
         url=storable(url).strip(),
@@ -109,7 +109,7 @@ def _folder(folder: Path) -> Iterator[IncomingPage | BadRow]:
         name = path.relative_to(folder).as_posix()
         try:
             if path.stat().st_size > lines.MAX_LINE_BYTES:
-                raise RowError(("", "the file is larger than 16 MiB: split it."))
+                raise RowError(("", "the file is larger than 16 MiB. Split it."))
             raw = path.read_bytes()
             read = _from_html if path.suffix.lower() in HTML_SUFFIXES else _from_text
             page = read(raw, name, number)
@@ -130,7 +130,7 @@ def _from_html(raw: bytes, name: str, number: int) -> IncomingPage:
     """The main text of a page, without menus and the like; all its text where no main part can be made out."""
     tree = trafilatura.load_html(raw) if raw.strip() else None
     if tree is None:
-        raise RowError(("", "no HTML can be made out in it."))
+        raise RowError(("", "not valid HTML."))
     canonical = _first(tree, "//link[@rel='canonical']/@href")
     published, _ = parse_date(_first(tree, "//meta[@property='article:published_time']/@content") or None, "published")
     title = _first(tree, "//title//text()") or Path(name).stem

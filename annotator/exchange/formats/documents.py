@@ -54,7 +54,7 @@ def _fastfact(row: dict[str, Any], number: int, mapping: Mapped) -> IncomingDocu
     columns = {"prompt": "question", "source": "prompt_source", "id": "question_id"} | dict(mapping or {})
     values = picked({name: value for name, value in row.items() if name not in _LABELLED}, columns)
     if "prompt" not in values:
-        raise RowError(("question", "it is missing: is this a FastFact file?"))
+        raise RowError(("question", "required: is this a FastFact file?"))
     if values.get("id") not in (None, "") and isinstance(values.get("model"), str):
         values["id"] = f"{values['id']}/{values['model']}"
     return document(values, line=number)
@@ -75,14 +75,14 @@ def read_original_tool(stream: BinaryIO, mapping: Mapped = None) -> Iterator[Inc
     stream.seek(0)
     raw = stream.read(lines.MAX_LINE_BYTES + 1)
     if len(raw) > lines.MAX_LINE_BYTES:
-        raise FileError("The file is larger than 16 MiB: write one object a line, then it may have any length.")
+        raise FileError("The file is larger than 16 MiB. Write one object per line to import a file of any size.")
     try:
         value = lines.json_value(lines.FileLine(1, 0, raw.removeprefix(b"\xef\xbb\xbf")).text())
     except RowError as error:
         raise FileError(f"The file cannot be read: {error.complaints[0][1]}") from None
     for number, row in enumerate(value if isinstance(value, list) else [value], start=1):
         if not isinstance(row, dict):
-            yield bad_row(number, f"a JSON object is needed, here stands {lines.kind_of(row)}.")
+            yield bad_row(number, f"expected a JSON object, found {lines.kind_of(row)}.")
             continue
         try:
             yield _original_tool(row, number, mapping)
@@ -139,7 +139,7 @@ def read_csv(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocum
     if columns["response"] not in header:
         raise FileError(
             f"No column is called “response”; there are {', '.join(f'“{name}”' for name in header)}. "
-            "Rename the column that holds the answers, or map it."
+            "Rename or map the column that contains the responses."
         )
     problems: dict[int, BadRow] = {}
     rows = csv.reader(_csv_lines(stream, problems), delimiter=_delimiter(stream), strict=True)
@@ -149,7 +149,7 @@ def read_csv(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocum
         try:
             cells = next(rows, None)
         except csv.Error as error:
-            yield bad_row(first, f"not CSV: {error}. Is a quotation mark missing or too many?")
+            yield bad_row(first, f"not CSV: {error}. Check for a missing or extra quotation mark.")
             continue
         too_long = next((problems.pop(line) for line in range(first, rows.line_num + 1) if line in problems), None)
         if too_long is not None:
@@ -176,7 +176,12 @@ def csv_columns(stream: BinaryIO) -> list[str]:
 
 def _csv_document(cells: list[str], header: list[str], columns: Mapping[str, str], number: int) -> IncomingDocument:
     if len(cells) != len(header):
-        raise RowError(("", f"{len(cells)} cells, but the header has {len(header)}: is a text not in quotation marks?"))
+        raise RowError(
+            (
+                "",
+                f"{len(cells)} cells, but the header has {len(header)}. Check for text that is not in quotation marks.",
+            )
+        )
     bad = [(name, _not_utf8()) for name, cell in zip(header, cells, strict=True) if not _is_text(cell)]
     complain(bad)
     row: dict[str, Any] = dict(zip(header, cells, strict=True))
@@ -208,7 +213,7 @@ def _is_text(cell: str) -> bool:
 
 
 def _not_utf8() -> str:
-    return "it holds a byte that is not UTF-8. Save the file as UTF-8 (in Excel: “CSV UTF-8”) and import it again."
+    return "not valid UTF-8. Save the file as UTF-8 (in Excel: “CSV UTF-8”) and import it again."
 
 
 def _delimiter(stream: BinaryIO) -> str:
@@ -248,7 +253,7 @@ def detect(stream: BinaryIO, filename: str = "") -> str:
     if b"response" in head.split(b"\n", 1)[0].lower():
         return "csv"
     raise FileError(
-        "It cannot be told what kind of file this is. Name the format: " + ", ".join(READERS) + ". "
+        "The file’s format is unknown. Choose one: " + ", ".join(READERS) + ". "
         "A CSV file needs a header line with a column “response”."
     )
 

@@ -47,9 +47,7 @@ def parse(row: Mapping[str, Any], line: int) -> GoldDocument:
     complaints = _unknown(row, (*written.DOCUMENT_FIELDS, *_ABOUT), "")
     released = row.get("sentences")
     if not isinstance(released, dict) or not released:
-        complaints.append(
-            ("sentences", f"an object with sentence1, sentence2 … is needed, here stands {_kind(released)}.")
-        )
+        complaints.append(("sentences", f"expected an object with sentence1, sentence2 …, found {_kind(released)}."))
         released = {}
     try:
         about = checked_document(
@@ -103,7 +101,7 @@ def _unknown(row: Mapping[str, Any], known: tuple[str, ...], where: str) -> list
     return [
         (
             f"{where}.{name}" if where else name,
-            "the released format has no such field: take it out of the line.",
+            "the released format has no such field. Remove it from the line.",
         )
         for name in row
         if name not in known
@@ -134,7 +132,7 @@ class _LineReader:
             return ""
         if isinstance(value, str):
             return storable(value)
-        self.complain(name, f"a text is needed, here stands {_kind(value)}.")
+        self.complain(name, f"expected a text, found {_kind(value)}.")
         return ""
 
     def word(self, value: Any, name: str, words: Mapping[str, Any], blank: Any = "") -> Any:
@@ -150,19 +148,19 @@ class _LineReader:
                 if _plain(spelling) == plain:
                     return meaning
         shown = f"“{value[:40]}”" if isinstance(value, str) else _kind(value)
-        self.complain(name, f"{shown} is none of {', '.join(words)}.")
+        self.complain(name, f"{shown} isn’t valid; choose one of {', '.join(words)}.")
         return blank
 
     def derived(self, row: Mapping[str, Any], name: str) -> None:
         """A label that follows from others: only remembered, so it may be anything but a list or an object."""
         if isinstance(row.get(name), list | dict):
-            self.complain(name, f"true, false or a text is needed, here stands {_kind(row[name])}.")
+            self.complain(name, f"true, false or expected a text, found {_kind(row[name])}.")
 
     def items(self, row: Mapping[str, Any], name: str, count: int) -> list[Any]:
         """A list with one item a claim. A sentence without claims may have one item left over: it belongs to none."""
         value = row.get(name)
         if not isinstance(value, list):
-            self.complain(name, f"a list with one item a claim is needed, here stands {_kind(value)}.")
+            self.complain(name, f"expected a list with one item a claim, found {_kind(value)}.")
             return [None] * count
         if count == 0 and len(value) == 1:
             return []
@@ -191,7 +189,7 @@ def _sentence(row: Mapping[str, Any], reader: _LineReader) -> GoldSentence:
             sentence.deleted, sentence.revised = True, sentence.text
     claims = row.get("claims")
     if not isinstance(claims, list):
-        reader.complain("claims", f"a list is needed, here stands {_kind(claims)}.")
+        reader.complain("claims", f"expected a list, found {_kind(claims)}.")
         return sentence
     count = len(claims)
     lists = {name: reader.items(row, name, count) for name in written.CLAIM_FIELDS}
@@ -235,7 +233,7 @@ def _retrieved(row: Mapping[str, Any], reader: _LineReader) -> list[GoldEvidence
     for name in ("auto_evidence", "auto_evidence_url", "stance_claim_autoEvid"):
         value = row[name]
         if not isinstance(value, list):
-            reader.complain(name, f"a list is needed, here stands {_kind(value)}.")
+            reader.complain(name, f"expected a list, found {_kind(value)}.")
             return []
         lists[name] = value
     passages, urls, stances = lists.values()

@@ -195,15 +195,15 @@ def _document(row: Mapping[str, Any], line: int) -> GoldDocument:
 def _read_claim(item: Mapping[str, Any], where: str, complaints: list[tuple[str, str]]) -> GoldClaim:
     text, result = item.get("claim"), item.get("verification_result")
     if not isinstance(text, str) or not text.strip():
-        complaints.append((where, "it has no text in “claim”."))
+        complaints.append((where, "no text in “claim”."))
         text = ""
     if result is not None and not isinstance(result, dict):
-        complaints.append((where, f"an object is needed as verification_result, here stands {kind_of(result)}."))
+        complaints.append((where, f"expected an object as verification_result, found {kind_of(result)}."))
         result = None
     label = (result or {}).get("verification_label") or item.get("pre-label")
     said = LABELS.get(label.strip().casefold()) if isinstance(label, str) else None
     if said is None:
-        shown = f"“{label[:40]}” is no label" if isinstance(label, str) else "it has no label"
+        shown = f"“{label[:40]}” isn’t a valid label" if isinstance(label, str) else "no label"
         if label == UNSURE:
             shown = "it is “unsure” and was not verified"
         complaints.append((where, f"{shown}; labels are {', '.join(LABELS)}."))

@@ -104,17 +104,17 @@ def document(values: Mapping[str, Any], *, line: int, sentences: Iterable[Incomi
         if value is None:
             return ""
         if not isinstance(value, str):
-            complaints.append((name, f"a text is needed, here stands {kind_of(value)}."))
+            complaints.append((name, f"expected a text, found {kind_of(value)}."))
             return ""
         if at_most is not None and len(value) > at_most:
-            complaints.append((name, f"{len(value)} characters, more than the {at_most} that fit: shorten it."))
+            complaints.append((name, f"{len(value)} characters; the limit is {at_most}. Shorten it."))
         return value
 
     prompt, response = text("prompt"), text("response")
     if "response" not in values:
-        complaints.append(("response", "it is missing: each row needs the answer that is to be checked."))
+        complaints.append(("response", "required: each row needs the response to fact-check."))
     elif not storable(response).strip() and not any(name == "response" for name, _ in complaints):
-        complaints.append(("response", "it is blank: there is nothing to check."))
+        complaints.append(("response", "blank: there is nothing to fact-check."))
     external_id, complaint = _external_id(values.get("id"))
     complaints += complaint
     source, model = text("source", at_most=SHORT_TEXT), text("model", at_most=SHORT_TEXT)
@@ -122,7 +122,7 @@ def document(values: Mapping[str, Any], *, line: int, sentences: Iterable[Incomi
     if metadata is None or metadata == "":
         metadata = {}
     elif not isinstance(metadata, dict):
-        complaints.append(("metadata", f"a JSON object is needed, here stands {kind_of(metadata)}."))
+        complaints.append(("metadata", f"expected a JSON object, found {kind_of(metadata)}."))
         metadata = {}
     reference_date, complaint = parse_date(values.get("reference_date"), "reference_date")
     complaints += complaint
@@ -144,12 +144,12 @@ def _external_id(value: Any) -> tuple[str, list[tuple[str, str]]]:
     if value is None:
         return "", []
     if isinstance(value, bool) or not isinstance(value, str | int):
-        return "", [("id", f"a text or a whole number is needed, here stands {kind_of(value)}.")]
+        return "", [("id", f"expected a text or a whole number, found {kind_of(value)}.")]
     external_id = str(value).strip()
     if len(external_id) > SHORT_TEXT:
-        return "", [("id", f"{len(external_id)} characters, more than the {SHORT_TEXT} that fit: shorten it.")]
+        return "", [("id", f"{len(external_id)} characters; the limit is {SHORT_TEXT}. Shorten it.")]
     if "\x00" in external_id or not external_id.isprintable():
-        return "", [("id", "it holds characters that cannot be printed: take them out.")]
+        return "", [("id", "contains non-printable characters. Remove them.")]
     return external_id, []
 
 
@@ -164,7 +164,7 @@ def parse_date(value: Any, field_name: str) -> tuple[dt.date | None, list[tuple[
     except ValueError:
         pass
     shown = repr(value) if isinstance(value, str | int | float) else kind_of(value)
-    return None, [(field_name, f"{shown[:40]} is no date: write it as year-month-day, 2023-11-20.")]
+    return None, [(field_name, f"{shown[:40]} isn’t a valid date. Write it as year-month-day, such as 2023-11-20.")]
 
 
 def picked(row: Mapping[str, Any], mapping: Mapping[str, str] | None) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def read(stream: BinaryIO) -> Iterator[GoldDocument | BadRow]:
         archive = zipfile.ZipFile(stream)
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):  # the last: packed in a way zipfile cannot
         raise FileError(
-            "This is no ZIP file. Put the files of the screens (0_screen1.json … 0_screen3_output.json) into one ZIP."
+            "This isn’t a ZIP file. Put the screen files (0_screen1.json … 0_screen3_output.json) into one ZIP."
         ) from None
     with archive:
         found = _grouped(archive)
@@ -177,7 +177,7 @@ def _grouped(archive: zipfile.ZipFile) -> dict[str, dict[str, zipfile.ZipInfo]]:
             if screen in parts:
                 raise FileError(
                     f"The ZIP has {match['document']}_{screen}.json twice, as {parts[screen].filename} and "
-                    f"{info.filename}: give each document a name of its own, whatever folder it is in."
+                    f"{info.filename}. Give each document a unique name, even across folders."
                 )
             parts[screen] = info
     if not found:
@@ -208,11 +208,11 @@ class _Opened:
         if info is None:
             return {}
         if info.file_size > MAX_LINE_BYTES:
-            raise RowError((screen, "the file has more than 16 MiB: split the document."))
+            raise RowError((screen, "the file is larger than 16 MiB. Split the document."))
         try:
             raw = self.archive.read(info)
         except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError) as error:
-            raise RowError((screen, f"the file cannot be taken out of the ZIP: {error}.")) from None
+            raise RowError((screen, f"the file cannot be extracted from the ZIP: {error}.")) from None
         try:
             value = json_object(FileLine(1, 0, raw.removeprefix(b"\xef\xbb\xbf")).text())
         except RowError as error:

@@ -190,20 +190,20 @@ def _checked(subtask: Subtask, row: Mapping[str, Any]) -> Row:
     complaints: list[tuple[str, str]] = []
     for name in (*subtask.texts, subtask.label):
         if not isinstance(row.get(name), str):
-            complaints.append((name, f"a text is needed, here stands {kind_of(row[name])}." if name in row else _GONE))
+            complaints.append((name, f"expected a text, found {kind_of(row[name])}." if name in row else _GONE))
     for name in subtask.lists:
         value = row.get(name)
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             complaints.append((name, "a list of texts is needed." if name in row else _GONE))
     for name in KEYS:
         if not isinstance(row.get(name, ""), str):
-            complaints.append((name, f"a text is needed, here stands {kind_of(row[name])}."))
+            complaints.append((name, f"expected a text, found {kind_of(row[name])}."))
     label = row.get(subtask.label)
     if isinstance(label, str) and label not in subtask.labels:
-        complaints.append((subtask.label, f"“{label[:40]}” is none of {', '.join(subtask.labels)}."))
+        complaints.append((subtask.label, f"“{label[:40]}” isn’t valid; choose one of {', '.join(subtask.labels)}."))
     complain(complaints)
     fields = (*KEYS, *(name for name in row if name in (*subtask.texts, *subtask.lists, subtask.label)))
     return {name: row[name] for name in fields if name in row}
 
 
-_GONE = "it is missing: is this the file of this subtask?"
+_GONE = "required: is this the file for this subtask?"

@@ -200,7 +200,7 @@ def _texts_of_texts(value: Any, complaints: list[tuple[str, str]]) -> list[list[
         isinstance(each, list) and all(isinstance(text, str) and text.strip() for text in each) for each in value
     ):
         return value
-    complaints.append(("claim_list", "a list with one list of texts a sentence is needed: is this a VeriScore file?"))
+    complaints.append(("claim_list", "expected a list with one list of texts per sentence. Is this a VeriScore file?"))
     return []
 
 
@@ -224,7 +224,7 @@ def _read_labels(value: Any, complaints: list[tuple[str, str]]) -> dict[str, str
     if value is None:
         return said
     if not isinstance(value, list):
-        complaints.append(("claim_verification_result", f"a list is needed, here stands {kind_of(value)}."))
+        complaints.append(("claim_verification_result", f"expected a list, found {kind_of(value)}."))
         return said
     for number, each in enumerate(value, start=1):
         text, label = (each.get("claim"), each.get("verification_result")) if isinstance(each, dict) else (None, None)

@@ -17,7 +17,7 @@ class FrozenReleaseError(RuntimeError):
     """Somebody tried to change or delete a release that is ready."""
 
     def __init__(self) -> None:
-        super().__init__("A release that is ready never changes: make a new one that names what it mends.")
+        super().__init__("A finished release never changes. Create a new one that corrects it.")
 
 
 class _Frozen(models.QuerySet[Any]):

@@ -17,7 +17,7 @@ def misfits(tables: dict[str, list[Row]]) -> Complaints:
     found = _edits(tables)
     for place, row in enumerate(tables["tallies"], start=1):
         if not _is_tally(row["data"], len(row["people"])):
-            found.append((f"tallies[{place}].data", "it is no count of what these people said."))
+            found.append((f"tallies[{place}].data", "not a count of these people’s labels."))
     for place, row in enumerate(tables["runs"], start=1):
         if not is_plan(row["plan"]):
             found.append((f"runs[{place}].plan", NO_PLAN))

@@ -32,7 +32,7 @@ Complaints = list[tuple[str, str]]
 
 MAX_KEY = 140  # characters of a person's key: "imported-" and it have to fit a user name
 _ID = re.compile(r"[a-z0-9]{4,32}")
-_AGAIN = "Export it anew from Touchstone, or mend the line."
+_AGAIN = "Export it again from Touchstone, or correct the line."
 # Columns of rows that are no fields of their table: see ``touchstone`` and ``annotator.exchange.queries.native``.
 _MORE: dict[str, tuple[str, ...]] = {"runs": ("configuration",), "annotations": ("guidelines",)}
 _HEADER_KEYS = {
@@ -99,7 +99,7 @@ def read_header(stream: BinaryIO) -> Header:
     first = next(lines.read_lines(stream), None)
     try:
         if not isinstance(first, FileLine):
-            raise RowError(("", "it is missing or far too long."))
+            raise RowError(("", "missing or too long."))
         header = json_object(first.text())
         if header.get("format") != touchstone.NAME:
             raise RowError(("format", f"“{touchstone.NAME}” has to stand here."))
@@ -107,13 +107,13 @@ def read_header(stream: BinaryIO) -> Header:
             raise RowError(
                 (
                     "version",
-                    f"{header.get('version')!r} was written by another Touchstone; here {touchstone.VERSION} is read.",
+                    f"{header.get('version')!r} is not supported; this Touchstone reads version {touchstone.VERSION}.",
                 )
             )
         return _header(header)
     except RowError as error:
         problems = "; ".join(f"{place}: {reason}" if place else reason for place, reason in error.complaints[:5])
-        raise FileError(f"The first line is no header of the Touchstone format: {problems} {_AGAIN}") from None
+        raise FileError(f"The first line isn’t a Touchstone header: {problems} {_AGAIN}") from None
 
 
 def read(stream: BinaryIO, header: Header) -> Iterator[NativeDocument | BadRow]:
@@ -140,7 +140,7 @@ def parse(text: str, number: int, header: Header) -> NativeDocument:
     )
     batch = row.get("batch", "")
     if not isinstance(batch, str):
-        complaints.append(("batch", f"a text is needed, here stands {kind_of(batch)}."))
+        complaints.append(("batch", f"expected a text, found {kind_of(batch)}."))
     elif batch and batch not in {each["id"] for each in header.tables["batches"]}:
         complaints.append(("batch", "the header has no batch with this id."))
     tables = {table.name: _checked_table(table, row.get(table.name, []), complaints) for table in TABLES}
@@ -162,7 +162,7 @@ def parse(text: str, number: int, header: Header) -> NativeDocument:
 
 def _checked_table(table: NativeTable, rows: Any, complaints: Complaints) -> list[Row]:
     if not isinstance(rows, list):
-        complaints.append((table.name, f"a list of rows is needed, here stands {kind_of(rows)}."))
+        complaints.append((table.name, f"expected a list of rows, found {kind_of(rows)}."))
         return []
     return [_checked_row(table, row, f"{table.name}[{place}]", complaints) for place, row in enumerate(rows, start=1)]
 
@@ -170,7 +170,7 @@ def _checked_table(table: NativeTable, rows: Any, complaints: Complaints) -> lis
 def _checked_row(table: NativeTable, row: Any, place: str, complaints: Complaints) -> Row:
     """The row with values of the database's kinds; a field that it does not have gets what is blank for it."""
     if not isinstance(row, dict):
-        complaints.append((place, f"an object is needed, here stands {kind_of(row)}."))
+        complaints.append((place, f"expected an object, found {kind_of(row)}."))
         return {}
 
     def wrong(name: str, reason: str) -> None:
@@ -183,7 +183,7 @@ def _checked_row(table: NativeTable, row: Any, place: str, complaints: Complaint
         if isinstance(row.get("id"), str) and _ID.fullmatch(row["id"]):
             checked["id"] = row["id"]
         else:
-            wrong("id", "a public id is needed: letters and digits.")
+            wrong("id", "expected a public id of letters and digits.")
     for name, needed, blank, value_of in _fields(table):
         if name in row:
             try:
@@ -199,9 +199,9 @@ def _checked_row(table: NativeTable, row: Any, place: str, complaints: Complaint
         if name == "guidelines" and (value == "" or (type(value) is int and value > 0)):
             checked[name] = value
         elif not isinstance(value, str):
-            wrong(name, f"a text is needed, here stands {kind_of(value)}.")
+            wrong(name, f"expected a text, found {kind_of(value)}.")
         elif name in table.people and not _is_key(value):
-            wrong(name, f"a person’s key has at most {MAX_KEY} characters that can be printed.")
+            wrong(name, f"a person’s key must be at most {MAX_KEY} printable characters.")
         else:
             checked[name] = value
     for name in table.lists:
@@ -243,7 +243,7 @@ def _check_links(tables: dict[str, list[Row]], header: Header, complaints: Compl
         given = [row.get(key, "") for row in tables[table.name]]
         ids[table.name] = set(given)
         if key == "id" and table.has_id and len(given) != len(ids[table.name]):
-            complaints.append((table.name, "an id stands twice."))
+            complaints.append((table.name, "duplicate id."))
     numbers = {row["number"] for row in header.tables["guidelines"]}
     for table in TABLES:
         needed = [name for name in table.links if not table.column(name).null]
@@ -253,14 +253,14 @@ def _check_links(tables: dict[str, list[Row]], header: Header, complaints: Compl
             for name, target in (*table.links.items(), *table.lists.items()):
                 named = row[name] if isinstance(row[name], list) else [row[name]]
                 if any(each and each not in ids[target] for each in named):
-                    complaints.append((f"{where}.{name}", f"nothing in “{target}” of this line has this id."))
+                    complaints.append((f"{where}.{name}", f"“{target}” on this line has no such id."))
             for name in table.people:
                 if not row[name] and not table.column(name).null:
                     complaints.append((f"{where}.{name}", "a person’s key is missing."))
             if row.get("guidelines") and row["guidelines"] not in numbers:
-                complaints.append((f"{where}.guidelines", "the header has no guidelines of this number."))
+                complaints.append((f"{where}.guidelines", "the header has no guidelines with this number."))
             if row.get("configuration") and row["configuration"] not in header.configurations:
-                complaints.append((f"{where}.configuration", "the header has no configuration of this name."))
+                complaints.append((f"{where}.configuration", "the header has no configuration with this name."))
 
 
 def _check_stage(own: Row, tables: dict[str, list[Row]], complaints: Complaints) -> None:
@@ -279,7 +279,8 @@ def _check_stage(own: Row, tables: dict[str, list[Row]], complaints: Complaints)
         complaints.append(
             (
                 "stage",
-                f"by its agreed annotations the document is at {stage.value}, {phase.value}; the line says otherwise.",
+                f"the adjudicated annotations put the document at {stage.value}, {phase.value}, but the line "
+                f"says otherwise.",
             )
         )
 
@@ -313,7 +314,7 @@ def _header(header: Row) -> Header:
     protocol = header.get("protocol")
     checked: Row = {}
     if not isinstance(protocol, dict) or set(protocol) != set(touchstone.PROTOCOL):
-        complaints.append(("protocol", f"it has to hold {', '.join(touchstone.PROTOCOL)}."))
+        complaints.append(("protocol", f"required fields: {', '.join(touchstone.PROTOCOL)}."))
     else:
         for name, value in protocol.items():
             column = Benchmark._meta.get_field(name)
@@ -322,7 +323,7 @@ def _header(header: Row) -> Header:
             except ValueError as error:
                 complaints.append((f"protocol.{name}", str(error)))
         if checked.get("overlap") == 0:
-            complaints.append(("protocol.overlap", "at least one person labels a document."))
+            complaints.append(("protocol.overlap", "at least one annotator per document is required."))
     members = header.get("members", [])
     roles = [role.value for role in Role]
     if not isinstance(members, list) or not all(

@@ -26,7 +26,7 @@ def reader_of(column: Field[Any, Any]) -> Callable[[Any], Any]:
             return read(value)
         if column.null:
             return None
-        raise ValueError("it may be left out, but not be null.")
+        raise ValueError("may be omitted, but must not be null.")
 
     return read_or_null
 
@@ -55,14 +55,14 @@ def _kind(column: Field[Any, Any]) -> Callable[[Any], Any]:
 def _json(value: Any, kind: type) -> Any:
     """``kind``: that of the blank value, for a column that holds lists or objects alone."""
     if kind in (list, dict) and type(value) is not kind:
-        raise ValueError(f"{'a list' if kind is list else 'an object'} is needed, here stands {kind_of(value)}.")
+        raise ValueError(f"expected {'a list' if kind is list else 'an object'}, found {kind_of(value)}.")
     return storable_json(value)
 
 
 def _yes_or_no(value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    raise ValueError(f"true or false is needed, here stands {kind_of(value)}.")
+    raise ValueError(f"true or false is needed, found {kind_of(value)}.")
 
 
 def _number(value: Any) -> float:
@@ -73,24 +73,24 @@ def _number(value: Any) -> float:
             number = math.inf
         if math.isfinite(number):
             return number
-    raise ValueError(f"a number is needed, here stands {kind_of(value)}.")
+    raise ValueError(f"expected a number, found {kind_of(value)}.")
 
 
 def _whole_number(value: Any, limit: int) -> int:
     if type(value) is int and 0 <= value <= limit:
         return value
-    raise ValueError(f"a whole number from 0 to {limit} is needed.")
+    raise ValueError(f"expected a whole number from 0 to {limit}.")
 
 
 def _text(value: Any, words: frozenset[str] | None = None, said: str = "", longest: int | None = None) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"a text is needed, here stands {kind_of(value)}.")
+        raise ValueError(f"expected a text, found {kind_of(value)}.")
     if storable(value) != value:
-        raise ValueError("it holds a character that no database keeps (NUL or half of a surrogate pair): take it out.")
+        raise ValueError("contains a character that cannot be stored (NUL or half of a surrogate pair). Remove it.")
     if words is not None and value not in words:
-        raise ValueError(f"“{value[:40]}” is no word for it: {said}.")
+        raise ValueError(f"“{value[:40]}” isn’t a valid value: {said}.")
     if longest is not None and len(value) > longest:
-        raise ValueError(f"{len(value)} characters, more than the {longest} that fit: shorten it.")
+        raise ValueError(f"{len(value)} characters; the limit is {longest}. Shorten it.")
     return value
 
 
@@ -102,7 +102,7 @@ def _time(value: Any) -> dt.datetime:
             return moment.astimezone(dt.UTC)
     except (ValueError, OverflowError):  # the latter where it is no time of the years 1 to 9999 in UTC
         pass
-    raise ValueError(f"“{value[:40]}” is no time with its zone: write it as 2023-11-20T12:00:00+00:00.")
+    raise ValueError(f"“{value[:40]}” isn’t a time with a time zone. Write it as 2023-11-20T12:00:00+00:00.")
 
 
 def _day(value: Any) -> dt.date:
@@ -110,4 +110,6 @@ def _day(value: Any) -> dt.date:
     try:
         return dt.date.fromisoformat(value)
     except ValueError:
-        raise ValueError(f"“{value[:40]}” is no date: write it as year-month-day, 2023-11-20.") from None
+        raise ValueError(
+            f"“{value[:40]}” isn’t a valid date. Write it as year-month-day, such as 2023-11-20."
+        ) from None

@@ -69,7 +69,7 @@ def documents_to_export(benchmark: Benchmark, include: str) -> QuerySet[Document
         return documents.filter(stage=Stage.REVISE, phase=Phase.AGREED)
     if include == "all":
         return documents
-    raise ValueError(f"“{include}” is neither {' nor '.join(INCLUDE)}.")
+    raise ValueError(f"“{include}” isn’t valid; choose {' or '.join(INCLUDE)}.")
 
 
 def _grouped(rows: Iterable[tuple[Any, ...]]) -> dict[int, list[tuple[Any, ...]]]:

@@ -19,7 +19,7 @@ NOT_CHECKED = "not_checked"
 
 _WORDS = {
     **{word.value: word.label.lower() for word in (*Factuality, *ClaimType)},
-    UNLABELLED: "without a label",
+    UNLABELLED: "no label",
     NOT_CHECKED: "not checked",
 }
 
@@ -108,26 +108,26 @@ class ReleaseDifference:
     def lines(self) -> list[str]:
         """The difference in sentences, one a line; they are the draft of a changelog."""
         if self.is_empty:
-            return ["Nothing changed in the data."]
+            return ["The data did not change."]
         rows = [
-            _sentence(self.added, "document", "came in"),
-            _sentence(self.removed, "document", "went out"),
+            _sentence(self.added, "document", "added"),
+            _sentence(self.removed, "document", "removed"),
             _sentence(self.changed, "document", "changed"),
             _sentence(self.moved, "document", "moved to another split"),
-            _sentence(self.answers, "document", "had the prompt or the answer changed"),
+            _sentence(self.answers, "document", "with a changed prompt or response"),
             _sentence(self.revised, "revised answer", "changed"),
-            _sentence(self.claims_added, "claim", "came in"),
-            _sentence(self.claims_removed, "claim", "went out"),
-            _sentence(self.claims_reworded, "claim", "had the text changed"),
+            _sentence(self.claims_added, "claim", "added"),
+            _sentence(self.claims_removed, "claim", "removed"),
+            _sentence(self.claims_reworded, "claim", "with changed text"),
         ]
         if self.labels:
             changes = sorted(self.labels.items(), key=lambda each: (-each[1], each[0]))
             told = ", ".join(f"{number:,} from {_told(change)}" for change, number in changes)
             rows.append(_sentence(self.relabelled, "claim", f"changed label: {told}"))
         rows += [
-            _sentence(self.passages_added, "passage", "came in"),
-            _sentence(self.passages_removed, "passage", "went out"),
-            _sentence(self.stances, "passage", "changed stance"),
+            _sentence(self.passages_added, "passage", "added"),
+            _sentence(self.passages_removed, "passage", "removed"),
+            _sentence(self.stances, "passage", "with a changed stance"),
         ]
         return [row for row in rows if row]
 

@@ -35,12 +35,12 @@ class Shares:
 
     def __post_init__(self) -> None:
         if min(self.train, self.dev, self.test) < 0:
-            raise SplitError("A share cannot be below 0%.")
+            raise SplitError("Shares cannot be negative.")
         total = self.train + self.dev + self.test
         if total != 100:
             raise SplitError(
                 f"The shares add up to {total}%: {self.train}% train, {self.dev}% dev and {self.test}% test. "
-                "Change them so that they make 100%."
+                "Change them to add up to 100%."
             )
 
     def of(self, split: Split) -> int:
@@ -125,8 +125,8 @@ def _settled(groups: Mapping[str, str], kept: Mapping[str, Split]) -> dict[str, 
         group, split = groups[document], kept[document]
         if settled.setdefault(group, split) != split:
             raise SplitError(
-                f"Documents that belong together ({group}) are in {settled[group].label.lower()} and in "
-                f"{split.label.lower()} of the earlier release. Group by what that release was grouped by, or do not "
+                f"Documents in the same group ({group}) are in {settled[group].label.lower()} and in "
+                f"{split.label.lower()} of the earlier release. Use that release’s grouping, or do not "
                 "keep its splits."
             )
     return settled

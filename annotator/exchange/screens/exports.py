@@ -64,7 +64,7 @@ def download(request: HttpRequest, slug: str) -> HttpResponse:
         raise BadValueError(str(error)) from None
     people = asked.get("people", "pseudonyms")
     if people not in ("pseudonyms", "named"):
-        raise BadValueError(f"“{people}” is neither pseudonyms nor named.")
+        raise BadValueError(f"“{people}” isn’t valid; choose pseudonyms or named.")
     taken = start_download(
         benchmark=benchmark,
         format=format,

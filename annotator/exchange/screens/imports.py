@@ -41,14 +41,14 @@ SALT = "annotator.import-upload"
 ROWS_SHOWN = 5
 
 FORMAT_LABELS = {
-    "jsonl": "JSON lines",
-    "csv": "CSV, or a table with semicolons or tabs",
-    "original-tool": "Factcheck-Bench’s own tool, screen 1",
+    "jsonl": "JSON Lines",
+    "csv": "CSV, semicolon- or tab-separated",
+    "original-tool": "Factcheck-Bench annotation tool, screen 1",
     "fastfact": "FastFact-Bench responses",
-    "averitec": "AVeriTeC, claims to label anew",
-    touchstone.NAME: "Touchstone, with everybody’s work",
+    "averitec": "AVeriTeC, claims to label again",
+    touchstone.NAME: "Touchstone, with everyone’s work",
     GOLD: "Gold: released Factcheck-Bench",
-    ORIGINAL_TOOL: "Gold: ZIP from Factcheck-Bench’s tool",
+    ORIGINAL_TOOL: "Gold: ZIP from the Factcheck-Bench annotation tool",
     "averitec-gold": "Gold: AVeriTeC, claims with labels",
     "fastfact-gold": "Gold: FastFact annotation file",
     "veriscore-gold": "Gold: VeriScore claims and labels",
@@ -56,7 +56,7 @@ FORMAT_LABELS = {
 FIELD_LABELS = {
     "prompt": "Prompt",
     "response": "Response",
-    "id": "Id",
+    "id": "ID",
     "source": "Source",
     "model": "Model",
     "metadata": "Metadata (JSON)",
@@ -154,7 +154,7 @@ def _start(request: HttpRequest, benchmark: Benchmark, user: User) -> HttpRespon
         return redirect("import", benchmark.slug)
     format = request.POST.get("format", "")
     if format not in FORMAT_LABELS:
-        raise BadValueError("Choose how the file is to be read.")
+        raise BadValueError("Choose the file’s format.")
     job = import_jobs.start_import(
         benchmark=benchmark,
         by=user,
@@ -179,11 +179,9 @@ def _kept(token: str, benchmark: Benchmark, user: User) -> tuple[str, str]:
     except signing.BadSignature:
         name, filename, benchmark_pk, user_pk = "", "", 0, 0
     if (benchmark_pk, user_pk) != (benchmark.pk, user.pk) or not default_storage.exists(name):
-        raise BadValueError(
-            "The uploaded file is no longer there: it was imported, or a day has passed. Upload it again."
-        )
+        raise BadValueError("The uploaded file has expired or was already imported. Upload it again.")
     if ImportJob.objects.filter(file=name).exists():
-        raise BadValueError("This upload is being imported already: see the imports below.")
+        raise BadValueError("This file is already being imported. See the imports below.")
     return name, filename
 
 
@@ -232,11 +230,11 @@ def look_at(
         if look.format in MAPPED and look.columns:
             look.mapping = mapping if mapping is not None else guessed(look.columns)
             if not look.mapping["response"]:
-                raise FileError("Say which column holds the responses: they are what is checked.")
+                raise FileError("Choose the column that contains the responses.")
         found = preview(stream, format=look.format, mapping=look.mapping or None, n=ROWS_SHOWN)
         look.rows = [_shown(row) for row in found.rows]
         if not look.rows:
-            raise FileError("There is no row in this file.")
+            raise FileError("This file has no rows.")
     except FileError as error:
         look.error = str(error)
     return look

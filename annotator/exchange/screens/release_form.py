@@ -40,47 +40,51 @@ class ReleaseForm(forms.Form):
     """What a release is to be. The lists of choices depend on the benchmark."""
 
     version = forms.CharField(
-        max_length=40, label="Version", help_text="Figures with points: 1.0, 2026.1. It is taken once and for all."
+        max_length=40, label="Version", help_text="Numbers and dots, such as 1.0 or 2026.1. A version cannot be reused."
     )
-    title = forms.CharField(max_length=200, label="Title", help_text="What others cite.")
+    title = forms.CharField(max_length=200, label="Title", help_text="The title used in citations.")
     authors = forms.CharField(
         label="Authors",
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="One a line, as “Family, Given”; a group by its whole name.",
+        help_text="One per line as “Family, Given”, or a group’s full name.",
     )
     licence = forms.CharField(
         max_length=100,
-        label="Licence of the annotations",
+        label="License of the annotations",
         widget=forms.TextInput(attrs={"list": "licences"}),
-        help_text="As SPDX names it, or the address of its text.",
+        help_text="An SPDX identifier or a URL.",
     )
     kind = forms.ChoiceField(
-        choices=[(RELEASE, "A new state of the data"), (ERRATUM, "An erratum: it mends an error")],
+        choices=[(RELEASE, "New data"), (ERRATUM, "Erratum: corrects an error")],
         initial=RELEASE,
         widget=forms.RadioSelect,
-        label="What is it?",
+        label="Type",
     )
-    mends = forms.ChoiceField(required=False, label="The release that it mends")
+    mends = forms.ChoiceField(required=False, label="Release to correct")
     changelog = forms.CharField(required=False, label="What changed")
     train = forms.IntegerField(min_value=0, max_value=100, label="Train", initial=80)
     dev = forms.IntegerField(min_value=0, max_value=100, label="Dev", initial=10)
     test = forms.IntegerField(min_value=0, max_value=100, label="Test", initial=10)
     seed = forms.IntegerField(
-        min_value=0, max_value=MAX_SEED, initial=1, label="Seed", help_text="The same seed draws the same splits."
+        min_value=0,
+        max_value=MAX_SEED,
+        initial=1,
+        label="Seed",
+        help_text="The same seed always creates the same splits.",
     )
     grouped_by = forms.ChoiceField(
-        label="Keep together", help_text="Documents that have this in common are never in two splits."
+        label="Keep together", help_text="Documents that share this value are always in the same split."
     )
     keeps = forms.ChoiceField(
         initial=ANEW,
-        label="Keep splits of",
-        help_text="Documents of that release stay where they were; new ones fill up the shares.",
+        label="Keep splits from",
+        help_text="Documents from that release keep their split; new documents fill the remaining shares.",
     )
     people = forms.ChoiceField(
-        choices=[(PSEUDONYMS, "By pseudonyms"), (NAMED, "By name: they have agreed to it")],
+        choices=[(PSEUDONYMS, "Pseudonyms"), (NAMED, "Names (with their consent)")],
         initial=PSEUDONYMS,
         label="People in the full record",
-        help_text="The Touchstone file tells who labelled what.",
+        help_text="The Touchstone file records who labeled what.",
     )
 
     def __init__(self, *args: Any, releases: list[Release], groupings: list[GroupedBy], **kwargs: Any) -> None:
@@ -88,7 +92,7 @@ class ReleaseForm(forms.Form):
         self.releases = {release.public_id: release for release in releases}
         named = [(key, str(release.version)) for key, release in self.releases.items()]
         self.fields["mends"].choices = [("", "Choose"), *named]  # type: ignore[attr-defined]
-        self.fields["keeps"].choices = [(ANEW, "None: draw anew"), *named]  # type: ignore[attr-defined]
+        self.fields["keeps"].choices = [(ANEW, "None: create new splits"), *named]  # type: ignore[attr-defined]
         self.fields["keeps"].required = bool(releases)  # not asked for the first release
         words = [(by.value, by.label) for by in groupings]
         self.fields["grouped_by"].choices = words  # type: ignore[attr-defined]
@@ -204,7 +208,7 @@ def preview_of(benchmark: Benchmark, form: ReleaseForm) -> ReleasePreview:
     data = form.cleaned_data
     asked = ("train", "dev", "test", "seed", "grouped_by", "keeps")
     if any(name not in data for name in asked):
-        return ReleasePreview([], "Whole numbers give the splits: shares from 0 to 100, and a seed.")
+        return ReleasePreview([], "Enter whole numbers: shares from 0 to 100, and a seed.")
     try:
         wish = ReleaseRequest(
             version="", title="", licence="", authors=(),
@@ -218,7 +222,7 @@ def preview_of(benchmark: Benchmark, form: ReleaseForm) -> ReleasePreview:
         return ReleasePreview([], str(refusal))
     rows = split_rows({split.value: each.as_json() for split, each in figures_of(benchmark, splits).items()})
     remarks = [
-        f"{row.label} is empty, though it is to get {wish.shares.of(row.split)}%: there are too few documents, or too "
+        f"{row.label} is empty although its share is {wish.shares.of(row.split)}%. There are too few documents or too "
         "few groups."
         for row in rows
         if not row.documents and wish.shares.of(row.split)

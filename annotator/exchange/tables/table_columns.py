@@ -88,28 +88,28 @@ _CLAIM = _text("claim_id", "public id of the claim")
 
 DOCUMENTS = ExportTable(
     "documents",
-    "A prompt and the answer of a language model, with what follows for the whole.",
+    "A prompt and a language model’s response, with document-level labels.",
     key=("document_id",),
     references={},
     columns=(
         _DOCUMENT,
         _number("position", "place in the benchmark, from 1"),
-        _text("external_id", "id that the document was imported with"),
-        _text("source", "data set that the prompt is from"),
+        _text("external_id", "id of the document in the imported file"),
+        _text("source", "dataset that the prompt is from"),
         _text("model", "language model that wrote the response"),
-        TableColumn("reference_date", ColumnKind.DATE, "true means true as of this day", may_miss=True),
-        _text("prompt", "the question"),
-        _text("response", "the answer that was checked"),
-        _yes_no("verified", "the verify stage is agreed"),
-        _yes_no("revised", "the revise stage is agreed"),
+        TableColumn("reference_date", ColumnKind.DATE, "claims are judged as of this date", may_miss=True),
+        _text("prompt", "the prompt"),
+        _text("response", "the response that was fact-checked"),
+        _yes_no("verified", "the verify stage is adjudicated"),
+        _yes_no("revised", "the revise stage is adjudicated"),
         _yes_no("is_true", "false if a sentence is false, else true if one is true (the released rule)", may_miss=True),
         _yes_no(
             "is_true_by_claims",
             "false if a checked claim is false or undecided, else true if there is one (the paper's count)",
             may_miss=True,
         ),
-        _text("revised_response", "the mended answer"),
-        TableColumn("metadata", ColumnKind.JSON, "what else the document was imported with, as a JSON object"),
+        _text("revised_response", "the revised response"),
+        TableColumn("metadata", ColumnKind.JSON, "other imported fields, as a JSON object"),
     ),
 )
 
@@ -123,11 +123,11 @@ SENTENCES = ExportTable(
         _DOCUMENT,
         _number("position", "place in the response, from 1"),
         _text("text", "the sentence as in the response"),
-        _number("start", "where it begins in the response, in code points from 0", may_miss=True),
-        _number("end", "where it ends, exclusive", may_miss=True),
+        _number("start", "start offset in the response, in code points from 0", may_miss=True),
+        _number("end", "end offset, exclusive", may_miss=True),
         *_declared(OF_SENTENCE),
         _yes_no("is_true", "true only if all its claims are true; missing unless checkworthy", may_miss=True),
-        _yes_no("has_revision", "the revise stage holds the sentence"),
+        _yes_no("has_revision", "the revise stage includes the sentence"),
         *_declared(OF_SENTENCE_REVISION),
     ),
 )
@@ -143,18 +143,22 @@ CLAIMS = ExportTable(
         _SENTENCE,
         _number("position", "place in the sentence, from 1"),
         *_declared(OF_CLAIM),
-        _yes_no("is_checked", "factual and not said to be not worth checking: it has a verdict"),
+        _yes_no("is_checked", "factual and not marked as not check-worthy: it has a verdict"),
         *_declared(OF_VERDICT),
-        _yes_no("is_true", "the verdict as yes or no; missing where undecided or not checked", may_miss=True),
+        _yes_no(
+            "is_true",
+            "the verdict as yes or no; missing if there is not enough evidence or the claim is not check-worthy",
+            may_miss=True,
+        ),
         *_declared(OF_VERDICT_TEXTS),
         *_declared(OF_CLAIM_REVISION),
-        _text("revised", "the mended claim; blank where it is deleted"),
+        _text("revised", "the corrected claim; blank if it is deleted"),
     ),
 )
 
 EVIDENCE = ExportTable(
     "evidence",
-    "A passage for a claim, with where it is from and its stance.",
+    "A passage for a claim, with its source and stance.",
     key=("evidence_id",),
     references={"document_id": "documents", "sentence_id": "sentences", "claim_id": "claims"},
     columns=(
@@ -173,13 +177,13 @@ EVIDENCE = ExportTable(
         TableColumn("retrieved_at", ColumnKind.TIME, "when it was retrieved", may_miss=True),
         _text("content_hash", "SHA-256 of the page's text"),
         *_declared(OF_STANCE),
-        _number("rests_on", "place among the passages that the verdict rests on, from 1", may_miss=True),
+        _number("rests_on", "place among the passages used as evidence for the verdict, from 1", may_miss=True),
     ),
 )
 
 EDITS = ExportTable(
     "edits",
-    "One operation that mends a false claim.",
+    "One edit that corrects a false claim.",
     key=("claim_id", "position"),
     references={"document_id": "documents", "sentence_id": "sentences", "claim_id": "claims"},
     columns=(
@@ -188,9 +192,9 @@ EDITS = ExportTable(
         _CLAIM,
         _number("position", "place among the claim's edits, from 1"),
         _text("kind", "delete the claim, replace or delete words", EditKind),
-        _number("start", "where the words begin in the claim's text, in code points from 0"),
-        _number("end", "where they end, exclusive"),
-        _text("replacement", "what stands there instead"),
+        _number("start", "start offset in the claim's text, in code points from 0"),
+        _number("end", "end offset, exclusive"),
+        _text("replacement", "the replacement text"),
     ),
 )
 

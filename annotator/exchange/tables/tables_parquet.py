@@ -110,7 +110,7 @@ def rows(path: Path, table: ExportTable) -> Iterator[tuple[int, dict[str, Any]]]
     from pyarrow import parquet
 
     if not path.is_file():
-        raise FileError(f"{path.name} is missing: all five tables belong together, as CSV or as Parquet.")
+        raise FileError(f"{path.name} is missing: all five tables are required, as CSV or as Parquet.")
     try:
         with parquet.ParquetFile(path) as file:
             if not file.schema_arrow.equals(schema_of(table)):
@@ -121,4 +121,4 @@ def rows(path: Path, table: ExportTable) -> Iterator[tuple[int, dict[str, Any]]]
                     number += 1
                     yield number, row
     except pa.ArrowException as error:
-        raise FileError(f"{path.name} is no Parquet file that can be read ({error}).") from None
+        raise FileError(f"{path.name} isn’t a readable Parquet file ({error}).") from None

@@ -72,11 +72,11 @@ def _csv_rows(path: Path, table: ExportTable) -> Iterator[Placed]:
                 yield f"line {line}", _values(table, cells, for_spreadsheets, f"{path.name}, line {line}")
                 line = reader.line_num + 1
     except FileNotFoundError:
-        raise FileError(f"{path.name} is missing: all five tables belong together.") from None
+        raise FileError(f"{path.name} is missing. All five tables are required.") from None
     except UnicodeDecodeError:
-        raise FileError(f"{path.name} is not in UTF-8: save it as CSV in UTF-8.") from None
+        raise FileError(f"{path.name} is not UTF-8. Save it as CSV in UTF-8.") from None
     except csv.Error as error:
-        raise FileError(f"{path.name} is no CSV that can be read ({error}).") from None
+        raise FileError(f"{path.name} isn’t readable CSV ({error}).") from None
 
 
 def _values(table: ExportTable, cells: list[str], for_spreadsheets: bool, where: str) -> Cells:
@@ -103,11 +103,11 @@ def _checked(rows: Iterator[tuple[int, Cells]], table: ExportTable, suffix: str)
 
 
 _EXPECTED = {
-    ColumnKind.TEXT: "one of its words",
+    ColumnKind.TEXT: "one of its labels",
     ColumnKind.INTEGER: "a whole number",
     ColumnKind.BOOLEAN: "true or false",
     ColumnKind.DATE: "a date such as 2026-01-31",
-    ColumnKind.TIME: "a time with its zone, such as 2026-01-31T12:00:00Z",
+    ColumnKind.TIME: "a time with a time zone, such as 2026-01-31T12:00:00Z",
     ColumnKind.JSON: "a JSON object",
 }
 
@@ -187,7 +187,7 @@ def _documents(tables: list[Iterator[Placed]], suffix: str) -> Iterator[GoldDocu
     for place, cells in rows:
         public_id = cells["document_id"]
         if public_id in seen:
-            raise FileError(f"documents{suffix}, {place}: document {public_id} stands there twice.")
+            raise FileError(f"documents{suffix}, {place}: document {public_id} appears twice.")
         seen.add(public_id)
         yield _document(cells, children)
     for each in children:
@@ -289,7 +289,7 @@ def _add_evidence(rows: list[Placed], claims: dict[str, GoldClaim], name: str) -
 
 def _once(known: dict[str, Row], public_id: str, row: Row, where: str) -> Row:
     if public_id in known:
-        raise FileError(f"{where}: {public_id} stands there twice.")
+        raise FileError(f"{where}: {public_id} appears twice.")
     known[public_id] = row
     return row
 

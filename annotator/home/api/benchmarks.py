@@ -101,14 +101,16 @@ class BenchmarksView(ApiView):
         rows = listed(reached(request, benchmarks_of(self.person), "pk"))
         return Response(BenchmarkRowSerializer(rows, many=True).data)
 
-    @operation("benchmark_create", "Make a benchmark", TAG, body=BenchmarkInput, answer=BenchmarkSerializer, status=201)
+    @operation(
+        "benchmark_create", "Create a benchmark", TAG, body=BenchmarkInput, answer=BenchmarkSerializer, status=201
+    )
     def post(self, request: Request) -> Response:
         """For staff; you own what you make. Next come the documents."""
         rules.check_create_benchmark(self.person)
         given = self.body(BenchmarkInput)
         slug = slugify(given["name"])[:80]
         if not slug:
-            raise BadValueError("Use at least one Latin letter or figure in the name: the address is made of it.")
+            raise BadValueError("The name needs at least one Latin letter or digit, because the URL is built from it.")
         if given["strategy"]:
             _check_strategy(given["strategy"])
         corpus = get_object_or_404(Corpus, slug=given["corpus"]) if given["corpus"] else None
@@ -122,7 +124,7 @@ class BenchmarksView(ApiView):
                 overlap=given["overlap"],
             )
         except IntegrityError:
-            raise ConflictError(f"There is a benchmark “{slug}” already. Choose another name.") from None
+            raise ConflictError(f"A benchmark “{slug}” already exists. Choose another name.") from None
         return Response(BenchmarkSerializer(benchmark, context={"person": self.person}).data, status=201)
 
 
@@ -144,7 +146,7 @@ class BenchmarkView(ApiView):
 class ProtocolView(ApiView):
     scope = {"PATCH": Scope.MANAGE}
 
-    @operation("protocol_change", "Change how it works", TAG, body=ProtocolInput, answer=BenchmarkSerializer)
+    @operation("protocol_change", "Change the settings", TAG, body=ProtocolInput, answer=BenchmarkSerializer)
     def patch(self, request: Request, slug: str) -> Response:
         """People per document (until somebody begins), the third rater at verify, practice. For owners."""
         benchmark = self.benchmark(slug)
@@ -192,7 +194,7 @@ class StrategySerializer(serializers.Serializer):
 
 
 class StrategiesView(ApiView):
-    @operation("strategies_list", "Strategies to choose from", TAG, answer=StrategySerializer(many=True))
+    @operation("strategies_list", "Available strategies", TAG, answer=StrategySerializer(many=True))
     def get(self, request: Request) -> Response:
         """The strategies that this installation knows, whether their services are set up or not."""
         from pipeline.catalogue import choices
@@ -222,7 +224,7 @@ class CorpusSerializer(serializers.Serializer):
 class CorporaView(ApiView):
     unbound = ("GET",)
 
-    @operation("corpora_list", "Corpora to choose from", TAG, answer=CorpusSerializer(many=True))
+    @operation("corpora_list", "Available corpora", TAG, answer=CorpusSerializer(many=True))
     def get(self, request: Request) -> Response:
         """For those who can make a benchmark."""
         rules.check_create_benchmark(self.person)

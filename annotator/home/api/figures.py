@@ -74,12 +74,12 @@ class OverviewSerializer(serializers.Serializer):
     flagged = serializers.IntegerField()
     stages = StageBarSerializer(many=True)
     burn_up = DaySerializer(many=True)
-    missing = serializers.ListField(child=serializers.CharField(), help_text="What the team lacks.")
+    missing = serializers.ListField(child=serializers.CharField(), help_text="What the team is missing.")
     as_of = serializers.DateTimeField()
 
 
 class OverviewView(ApiView):
-    @operation("overview_read", "How far it is", TAG, answer=OverviewSerializer)
+    @operation("overview_read", "Progress", TAG, answer=OverviewSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Documents by stage and day by day. Of a large benchmark as they were counted at most a minute ago."""
         benchmark = self.benchmark(slug)
@@ -131,7 +131,7 @@ class FiguresSerializer(serializers.Serializer):
 
 
 class AgreementView(ApiView):
-    @operation("agreement_read", "How well people agree", TAG, query=AgreementQuery, answer=FiguresSerializer)
+    @operation("agreement_read", "Inter-annotator agreement", TAG, query=AgreementQuery, answer=FiguresSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """For owners, admins and researchers. What was settled, and how, is for owners and admins."""
         benchmark = self.benchmark(slug)
@@ -175,7 +175,7 @@ def _settled(settled: Settled, people: dict[int, str]) -> dict[str, Any]:
 
 
 class OwnAgreementView(ApiView):
-    @operation("own_agreement_read", "Your own agreement", TAG, answer=FiguresSerializer)
+    @operation("own_agreement_read", "Your own inter-annotator agreement", TAG, answer=FiguresSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """With your partners, who stay without names."""
         benchmark = self.benchmark(slug)
@@ -195,7 +195,7 @@ class StatisticsQuery(Input):
 
 
 class StatisticsView(ApiView):
-    @operation("statistics_read", "What the gold holds", TAG, query=StatisticsQuery, answer=FiguresSerializer)
+    @operation("statistics_read", "Statistics of the gold", TAG, query=StatisticsQuery, answer=FiguresSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Every figure of Factcheck-Bench, section 3.3. For owners, admins and researchers."""
         benchmark, asked = self.benchmark(slug), self.asked(StatisticsQuery)
@@ -211,7 +211,7 @@ class StatisticsView(ApiView):
 
 
 class SuggestionQualityView(ApiView):
-    @operation("suggestion_quality_read", "How good suggestions are", TAG, answer=FiguresSerializer)
+    @operation("suggestion_quality_read", "Suggestion quality", TAG, answer=FiguresSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Strategies side by side against the newest gold, and what people did with what was suggested."""
         benchmark = self.benchmark(slug)
@@ -225,7 +225,7 @@ class SuggestionQualityView(ApiView):
 
 
 class AutomationView(ApiView):
-    @operation("automation_read", "What automation did", TAG, answer=FiguresSerializer)
+    @operation("automation_read", "Effect of automation", TAG, answer=FiguresSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """What became of suggestions, whether they moved labels, where automatic evidence sufficed."""
         benchmark = self.benchmark(slug)
@@ -247,7 +247,7 @@ class PracticeSerializer(serializers.Serializer):
 
 
 class PracticeView(ApiView):
-    @operation("practice_read", "How practice went", TAG, answer=PracticeSerializer(many=True))
+    @operation("practice_read", "Practice results", TAG, answer=PracticeSerializer(many=True))
     def get(self, request: Request, public_id: str) -> Response:
         """The submitted stages of a practice document, the latest first."""
         document = self.document(public_id)
@@ -290,7 +290,7 @@ class PractisingPeopleSerializer(serializers.Serializer):
 
 
 class PractisingView(ApiView):
-    @operation("practising_read", "How people do against gold", TAG, answer=PractisingPeopleSerializer)
+    @operation("practising_read", "Annotator accuracy", TAG, answer=PractisingPeopleSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """For owners and admins."""
         benchmark = self.managed(slug)

@@ -77,7 +77,7 @@ class WorkSerializer(serializers.Serializer):
     waiting = WaitingSerializer(many=True)
     done = DoneSerializer(many=True)
     done_count = serializers.IntegerField()
-    prefilling = serializers.IntegerField(help_text="Documents that get suggestions now.")
+    prefilling = serializers.IntegerField(help_text="Documents whose suggestions are being generated.")
 
 
 class NextSerializer(serializers.Serializer):
@@ -103,7 +103,7 @@ class NextView(ApiView):
     scope = Scope.ANNOTATE
     unbound = ("POST",)
 
-    @operation("work_next", "Take what comes next", TAG, answer=NextSerializer)
+    @operation("work_next", "Start the next task", TAG, answer=NextSerializer)
     def post(self, request: Request) -> Response:
         """Takes a place on the next document; who comes second for a last place gets the one after."""
         return Response(NextSerializer({"task": take_next(by=self.person)}).data)

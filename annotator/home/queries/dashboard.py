@@ -1,6 +1,6 @@
 """All that the overview shows, put together. A large benchmark is counted once a minute at most: over 100,000
 documents that takes longer than a page may. Its page shows what was counted before, says as of when that is, and
-fetches newer figures when it is there."""
+fetches newer figures when it was created."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ class StageBar:
         """The bar in words, as it stands beside it."""
         parts = [
             (self.agreed, "agreed"),
-            (self.to_agree, "to be agreed"),
-            (self.in_work, "in work"),
+            (self.to_agree, "awaiting adjudication"),
+            (self.in_work, "in progress"),
             (self.waiting, "waiting"),
         ]
         return charts.in_words(parts, "none yet")

@@ -22,7 +22,7 @@ def _strategies() -> list[tuple[str, str]]:
     from pipeline.catalogue import choices  # loads what strategies need: late
 
     offered = [(each.name, f"{each.label}: {each.summary.split('. ')[0].rstrip('.')}") for each in choices()]
-    return [*offered, ("", "None: people start from the plain answer")]
+    return [*offered, ("", "None: annotators start from the unannotated response")]
 
 
 @require_GET
@@ -41,36 +41,34 @@ def index(request: HttpRequest) -> HttpResponse:
 class BenchmarkForm(forms.Form):
     """Name, people per document, strategy, corpus; the address follows from the name."""
 
-    name = forms.CharField(
-        max_length=200, label="Name", help_text="What people will read, for example “Landmarks pilot”."
-    )
+    name = forms.CharField(max_length=200, label="Name", help_text="The displayed name, for example “Landmarks pilot”.")
     overlap = forms.IntegerField(
         min_value=1,
         max_value=MAX_PEOPLE,
         initial=2,
         label="People per document",
-        help_text="Two label it independently and then agree, which makes gold worth trusting. "
-        "With 1, submitting a stage agrees it. It can be changed until somebody begins.",
+        help_text="Two people annotate independently and then adjudicate, which makes the gold reliable. "
+        "With 1, submitting a stage completes it. You can change this until someone starts.",
     )
     strategy = forms.ChoiceField(
         choices=_strategies,
         initial="offline",
         required=False,
         label="Suggestions",
-        help_text="Fill documents in before people see them.",
+        help_text="Prefill documents before annotators see them.",
     )
     corpus = forms.ModelChoiceField(
         Corpus.objects.order_by("name"),
         required=False,
         empty_label="None yet",
         label="Corpus",
-        help_text="Where evidence is looked for. A corpus is imported with “manage.py import_corpus”.",
+        help_text="Where evidence is retrieved from. Import a corpus with “manage.py import_corpus”.",
     )
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()
         if not slugify(name):
-            raise forms.ValidationError("Use at least one Latin letter or figure: the address is made of it.")
+            raise forms.ValidationError("Use at least one Latin letter or digit, because the URL is built from it.")
         return name
 
 
@@ -102,7 +100,7 @@ def create(request: HttpRequest) -> HttpResponse:
                 overlap=data["overlap"],
             )
         except IntegrityError:
-            form.add_error("name", "Somebody has just made a benchmark with this name. Send it again.")
+            form.add_error("name", "Someone just created a benchmark with this name. Submit the form again.")
         else:
             return redirect("import", slug=benchmark.slug)
     context = {"form": form}

@@ -195,47 +195,49 @@ def standing_of(
         return DocumentStanding("Discarded", document.discard_reason, "Next document", "next")
     if document.is_gold and document.practice_for_id is not None:
         url = reverse("practice", args=[document.public_id])
-        return DocumentStanding("Practised", "It was for practice: nothing of it counts.", "How it went", url)
+        return DocumentStanding(
+            "Practice complete", "This was a practice document, so it doesn’t count.", "View results", url
+        )
     if document.is_gold:
         return DocumentStanding(
-            "Gold", "All three stages are agreed: this document goes into the export.", "Next document", "next"
+            "Gold", "All three stages are complete. The document is included in the export.", "Next document", "next"
         )
     before = STAGES.index(stage)
-    agreed = f"{STAGES[before - 1].label} is agreed. " if before else ""
+    agreed = f"{STAGES[before - 1].label} is complete. " if before else ""
     if phase == Phase.PREFILLING:
-        what, come = "Suggestions are on the way", "they are there"
+        what, come = "Generating suggestions", "they are ready"
         if stage == Stage.VERIFY:
-            what, come = "Evidence is being looked for", "it is there"
+            what, come = "Retrieving evidence", "it is ready"
         return DocumentStanding(
-            what, f"{agreed}{stage.label} opens by itself here when {come}; you need not wait.", waits=True
+            what, f"{agreed}{stage.label} opens here when {come}; you don’t need to wait.", waits=True
         )
     if phase == Phase.CONSOLIDATING:
-        title, text = f"{stage.label} waits to be agreed", "Everyone has submitted it."
+        title, text = f"{stage.label} is awaiting adjudication", "Everyone has submitted."
         if not stages_rules.can_consolidate(user, document, stage):
             return DocumentStanding(title, text, "Next document", "next")
         url = reverse("agree", args=[document.public_id, stage.value])
-        return DocumentStanding(title, text, f"Agree on {stage.label.lower()}", url)
+        return DocumentStanding(title, text, f"Adjudicate {stage.label.lower()}", url)
     if any(flag.by_id == user.pk for flag in flags):
         return DocumentStanding(
-            "Passed on", "You have passed this document on. An admin will look at it.", "Next document", "next"
+            "Flagged", "You flagged this document. An admin will review it.", "Next document", "next"
         )
     own, url = _own(annotations, stage, user), reverse(stage.value, args=[document.public_id])
     if own is not None and own.state == AnnotationState.SUBMITTED:
         return DocumentStanding(
-            f"You have submitted {stage.label.lower()}", "Others have not yet.", "Next document", "next"
+            f"You submitted {stage.label.lower()}", "Other annotators haven’t yet.", "Next document", "next"
         )
     if own is not None and own.only_sent_back:
         number = sum(1 for row in sent_back if row.settled_at is None)
-        came = "A claim came back" if number == 1 else f"{number} claims came back"
-        return DocumentStanding(came, "Repair the sentence it belongs to and submit again.", "Repair", url)
+        came = "A claim was sent back" if number == 1 else f"{number} claims were sent back"
+        return DocumentStanding(came, "Correct the sentence it belongs to and submit again.", "Correct", url)
     if own is not None:
-        return DocumentStanding(f"{stage.label} is begun", f"{agreed}Go on where you left off.", "Continue", url)
+        return DocumentStanding(f"{stage.label} in progress", f"{agreed}Continue where you left off.", "Continue", url)
     refusal = _cannot_start(document, annotations, user)
     if refusal:
-        return DocumentStanding(f"{stage.label} is in work", f"{agreed}{refusal}", "Next document", "next")
+        return DocumentStanding(f"{stage.label} in progress", f"{agreed}{refusal}", "Next document", "next")
     title = f"Next: {stage.label.lower()}" if before else f"Ready to {stage.label.lower()}"
     begun = seats_at(annotations, stage)
-    free = "Somebody else is at work on it, and a place is free." if begun else "Nobody has begun it yet."
+    free = "Someone else is working on it, and another annotator is needed." if begun else "Nobody has started it yet."
     return DocumentStanding(title, f"{agreed}{free}", "Start", url, starts=True)
 
 
@@ -259,9 +261,9 @@ def stage_rows(
         elif position == here:
             state = Phase(document.phase).label
             if document.phase == Phase.INDEPENDENT and not any(row.stage == stage for row in annotations):
-                state = "Not begun"
+                state = "Not started"
         else:
-            state = f"Opens when {STAGES[position - 1].label.lower()} is agreed" if position > here else "Open again"
+            state = f"Opens when {STAGES[position - 1].label.lower()} is complete" if position > here else "Reopened"
         agree_url = ""
         people = [
             row for row in annotations if row.stage == stage and row.state == AnnotationState.SUBMITTED and row.seat
@@ -271,7 +273,7 @@ def stage_rows(
         if position == here and standing.url == url:
             rows.append(StageRow(position + 1, stage, state, main=True))  # its button is the one above
         elif own is not None:
-            rows.append(StageRow(position + 1, stage, state, "Look", url, agree_url=agree_url))
+            rows.append(StageRow(position + 1, stage, state, "View", url, agree_url=agree_url))
         else:
             rows.append(StageRow(position + 1, stage, state, agree_url=agree_url))
     return rows
@@ -289,22 +291,22 @@ def change(request: HttpRequest, public_id: str, what: str) -> HttpResponse:
     if what == "reopen":
         stage = _stage(request)
         actions.reopen(document, stage, reason, by=user)
-        messages.success(request, f"{stage.label} is open again.")
+        messages.success(request, f"{stage.label} was reopened.")
     elif what == "discard":
         actions.discard(document, reason, by=user)
-        messages.success(request, "The document is discarded. It can be brought back here.")
+        messages.success(request, "The document was discarded. You can restore it here.")
     elif what == "bring-back":
         actions.bring_back(document, by=user)
-        messages.success(request, "The document is back where its work left it.")
+        messages.success(request, "The document was restored with its work.")
     elif what == "flag":
         actions.flag(document, reason, by=user, note=request.POST.get("note", "")[:REASON_LENGTH])
-        messages.success(request, f"{document} is passed on and has left your queue.")
+        messages.success(request, f"{document} was flagged and removed from your queue.")
         return redirect("home")
     elif what == "clear-flag":
         key = request.POST.get("flag", "")
         row = get_object_or_404(document.flags, pk=int(key) if key.isdecimal() and len(key) < 19 else 0)
         actions.clear_flag(row, by=user)
-        messages.success(request, f"The flag is cleared: the document is back in the queue of {row.by}.")
+        messages.success(request, f"The flag was cleared. The document is back in {row.by}’s queue.")
     elif what in ("take-back", "reopen-annotation"):
         work = get_object_or_404(
             document.annotations.select_related("person", "document__benchmark"),
@@ -313,18 +315,18 @@ def change(request: HttpRequest, public_id: str, what: str) -> HttpResponse:
         )
         if what == "take-back":
             take_back(work, by=user, reason=reason)
-            messages.success(request, f"The work of {work.person} is taken back. What they did is kept.")
+            messages.success(request, f"{work.person} was unassigned. The work done so far is kept.")
         else:
             reopen_annotation(work, reason, by=user)
-            messages.success(request, f"{work.get_stage_display()} is open again for {work.person}.")
+            messages.success(request, f"{work.get_stage_display()} was reopened for {work.person}.")
     elif what == "close-places":
         close_extra_places(document, by=user)
-        messages.success(request, "The document goes on with the people it has.")
+        messages.success(request, "The document continues with its current annotators.")
     elif what == "move":
         chosen = request.POST.get("batch", "")
         batch = get_object_or_404(document.benchmark.batches, public_id=chosen) if chosen else None
         move_documents([document], batch, by=user)
-        messages.success(request, f"The document is in {batch} now." if batch else "The document is in no batch now.")
+        messages.success(request, f"The document is in {batch} now." if batch else "The document isn’t in a batch now.")
     else:
         raise Http404(f"A document cannot “{what}”.")
     return redirect("document", public_id=document.public_id)
@@ -334,4 +336,4 @@ def _stage(request: HttpRequest) -> Stage:
     try:
         return Stage(request.POST.get("stage", ""))
     except ValueError:
-        raise BadValueError("Choose which stage is reopened: decompose, verify or revise.") from None
+        raise BadValueError("Choose a stage to reopen: decompose, verify or revise.") from None

@@ -23,13 +23,13 @@ from annotator.team.queries.work import MyWork, WorkItem, my_work, next_task
 TEMPLATE = "home/work.html"
 
 WHY = {
-    "continue": "You have begun it.",
-    "repair": "A claim of yours came back to be repaired.",
-    "consolidate": "Everyone has submitted it.",
-    "practice": "It is for practice: afterwards you see how you did.",
+    "continue": "You have started it.",
+    "repair": "One of your claims was sent back for correction.",
+    "consolidate": "Everyone has submitted.",
+    "practice": "This is a practice document. You’ll see your results afterward.",
     "follow": "You decomposed it.",
-    "new": "Nobody has begun it yet.",
-    "join": "Somebody else is at work on it, and a place is free.",
+    "new": "Nobody has started it yet.",
+    "join": "Someone else is working on it, and another annotator is needed.",
 }
 VERBS = {"continue": "Continue", "repair": "Repair", "consolidate": "Agree", "practice": "Practise"}  # else: Start
 
@@ -83,52 +83,53 @@ def nothing_to_do(user: User, work: MyWork) -> Nothing:
     if first is None and rules.can_create_benchmark(user):
         return Nothing(
             "No benchmark yet",
-            "A benchmark holds answers of language models and those who check them. Make one, then import answers.",
+            "A benchmark holds language model responses and the people who fact-check them. "
+            "Create one, then import responses.",
             reverse("benchmark-new"),
             "Create a benchmark",
         )
     if first is None:
         return Nothing(
-            "You are in no benchmark yet",
-            f"Whoever runs the benchmark can add you: tell them your user name, {user.username}.",
+            "You aren't in a benchmark yet",
+            f"The benchmark's owner can add you. Your username is {user.username}.",
         )
     overview = reverse("benchmark", args=[first.slug])
     if work.prefilling:
-        number = "One document gets" if work.prefilling == 1 else f"{work.prefilling:,} documents get"
+        number = "one document" if work.prefilling == 1 else f"{work.prefilling:,} documents"
         return Nothing(
-            "Suggestions are on the way",
-            f"{number} suggestions now. This page looks again by itself.",
+            "Generating suggestions",
+            f"Generating suggestions for {number}. This page updates automatically.",
             overview,
-            "Look at the overview",
+            "Go to the overview",
         )
     if not mine.filter(documents__isnull=False).exists():
         if rules.can_manage(user, first):
             return Nothing(
                 "No documents yet",
-                f"Import answers of a language model into {first}, and they can be labelled.",
+                f"Import language model responses into {first} to start annotating.",
                 reverse("import", args=[first.slug]),
                 "Import documents",
             )
-        return Nothing("No documents yet", f"The owner of {first} has not imported any. Come back later.")
+        return Nothing("No documents yet", f"The owner of {first} hasn’t imported any. Check back later.")
     if not benchmarks_of(user, rules.LABEL_ROLES).exists():
         if benchmarks_of(user, [Role.THIRD_RATER]).exists():
             return Nothing(
-                "Nothing waits for you",
-                "You are asked where two annotators cannot agree; nothing waits for you now.",
+                "You’re all caught up",
+                "You adjudicate when two annotators can’t agree. Nothing needs you right now.",
                 overview,
-                "Look at the overview",
+                "Go to the overview",
             )
         return Nothing(
-            "Nothing to label for you",
-            "Your role reads gold and statistics. The owner can change it.",
+            "Nothing to annotate",
+            "Your role can view gold and statistics. The owner can change your role.",
             overview,
-            "Look at the overview",
+            "Go to the overview",
         )
     return Nothing(
-        "All done",
-        "There is no free document for you now: what is left is taken, waits for others, or was passed on by you.",
+        "You’re all caught up",
+        "No documents are available. The rest are assigned to others, waiting for others, or flagged by you.",
         overview,
-        "Look at the overview",
+        "Go to the overview",
     )
 
 
@@ -138,7 +139,7 @@ def next_document(request: HttpRequest) -> HttpResponse:
     """Take a place on the next document and go to its screen; who comes second for a last place gets the one after."""
     task = take_next(by=person(request))
     if task is None:
-        messages.info(request, "Nothing is free for you at the moment.")
+        messages.info(request, "No documents are available right now.")
         return redirect("home")
     if task.why == "consolidate":
         return redirect("agree", task.document.public_id, task.stage.value)

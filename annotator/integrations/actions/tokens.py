@@ -45,7 +45,7 @@ class TokenRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """A token just made, and all of it as the person copies it: the only time that it is there."""
+    """A token just made, and all of it as the person copies it: the only time that it was created."""
 
     token: ApiToken
     whole: str
@@ -69,21 +69,21 @@ def create_token(
     """
     name = clean_text(name, 100).strip()
     if not name:
-        raise BadValueError("Give the token a name that tells you later which program has it.")
+        raise BadValueError("Give the token a name that identifies the program using it.")
     unknown = sorted(set(scopes) - set(Scope))
     if unknown:
-        raise BadValueError(f"“{unknown[0]}” is no scope. The scopes are: {', '.join(Scope)}.")
+        raise BadValueError(f"“{unknown[0]}” isn’t a valid scope; choose from {', '.join(Scope)}.")
     if not scopes:
-        raise BadValueError("Choose at least one thing that the token may do.")
+        raise BadValueError("Choose at least one scope.")
     if not 1 <= days <= MAX_DAYS:
-        raise BadValueError(f"A token holds between 1 and {MAX_DAYS} days.")
+        raise BadValueError(f"A token is valid for between 1 and {MAX_DAYS} days.")
     with transaction.atomic():
         if benchmark is not None:
             rules.check_see_benchmark(by, benchmark)
         now = timezone.now()
         in_use = ApiToken.objects.filter(user=by, revoked_at__isnull=True, expires_at__gt=now)
         if in_use.count() >= MAX_TOKENS:
-            raise BadValueError(f"You have {MAX_TOKENS} tokens in use. Revoke those that no program needs any more.")
+            raise BadValueError(f"You have {MAX_TOKENS} active tokens. Revoke the ones you no longer need.")
         secret = secrets.token_urlsafe(32)
         token = ApiToken.objects.create(
             user=by,
@@ -105,7 +105,7 @@ def revoke_token(token: ApiToken, *, by: User) -> None:
     """
     with transaction.atomic():
         if token.user_id != by.pk:
-            raise rules.NotAllowedError("This is somebody else's token: only they can revoke it.")
+            raise rules.NotAllowedError("This token belongs to someone else. Only they can revoke it.")
         token = ApiToken.objects.select_for_update(of=("self",)).select_related("benchmark").get(pk=token.pk)
         if token.revoked_at is None:
             token.revoked_at = timezone.now()
@@ -130,14 +130,14 @@ def token_for(whole: str) -> ApiToken:
         token = ApiToken.objects.select_related("user", "benchmark").filter(prefix=prefix).first()
     is_right = hmac.compare_digest(_digest(secret), token.digest if token else _NO_DIGEST)
     if token is None or not is_right:
-        raise TokenRefusedError("This token is not known here. Was all of it copied? It begins with “ts_”.")
+        raise TokenRefusedError("Unknown token. Make sure you copied all of it, starting with “ts_”.")
     if not token.user.is_active:
-        raise TokenRefusedError("The account of this token is not active any more.")
+        raise TokenRefusedError("The account this token belongs to is no longer active.")
     if token.revoked_at is not None:
-        raise TokenRefusedError(f"This token was revoked on {_day(token.revoked_at)}. Make another one.")
+        raise TokenRefusedError(f"This token was revoked on {_day(token.revoked_at)}. Create a new one.")
     now = timezone.now()
     if token.expires_at <= now:
-        raise TokenRefusedError(f"This token expired on {_day(token.expires_at)}. Make another one.")
+        raise TokenRefusedError(f"This token expired on {_day(token.expires_at)}. Create a new one.")
     _note_use(token, now)
     return token
 

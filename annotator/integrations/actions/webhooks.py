@@ -48,13 +48,13 @@ def add_webhook(benchmark: Benchmark, *, by: User, url: str, events: Collection[
     url = checked_url(url)
     unknown = sorted(set(events) - set(CHOOSABLE))
     if unknown:
-        raise BadValueError(f"“{unknown[0]}” is no event. The events are: {', '.join(CHOOSABLE)}.")
+        raise BadValueError(f"“{unknown[0]}” isn’t a valid event; choose from {', '.join(CHOOSABLE)}.")
     if not events:
         raise BadValueError("Choose at least one event.")
     with transaction.atomic():
         rules.check_manage(by, benchmark)
         if benchmark.webhooks.count() >= MAX_WEBHOOKS:
-            raise BadValueError(f"A benchmark has at most {MAX_WEBHOOKS} webhooks. Remove one that nobody needs.")
+            raise BadValueError(f"A benchmark can have at most {MAX_WEBHOOKS} webhooks. Remove one you no longer need.")
         webhook = Webhook.objects.create(
             benchmark=benchmark,
             url=url,
@@ -72,13 +72,15 @@ def checked_url(url: str) -> str:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
-        raise BadValueError("This is no web address: write one that begins with https://.") from None
+        raise BadValueError("That isn’t a web address. Enter one that starts with https://.") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or any(sign.isspace() for sign in url):
-        raise BadValueError("This is no web address: write one that begins with https://.")
+        raise BadValueError("That isn’t a web address. Enter one that starts with https://.")
     if parts.username is not None or parts.password is not None:
-        raise BadValueError("Leave name and password out of the address: the signature says that it is Touchstone.")
+        raise BadValueError(
+            "Remove the username and password from the address. The signature already identifies Touchstone."
+        )
     if parts.fragment:
-        raise BadValueError("Leave out what follows the “#”: it is never sent.")
+        raise BadValueError("Remove everything from the “#” on. It is never sent.")
     return url
 
 
@@ -127,7 +129,7 @@ def _switch_off(webhook: Webhook, reason: str) -> None:
     webhook.active, webhook.disabled_reason = False, reason[:300]
     webhook.save(update_fields=["active", "disabled_reason"])
     waiting = webhook.deliveries.filter(state=DeliveryState.WAITING)
-    waiting.filter(problem="").update(problem="The webhook was switched off.")
+    waiting.filter(problem="").update(problem="The webhook was disabled.")
     waiting.update(state=DeliveryState.GIVEN_UP)
 
 
@@ -170,7 +172,7 @@ def redeliver(delivery: WebhookDelivery, *, by: User) -> None:
 
 def _check_on(webhook: Webhook) -> None:
     if not webhook.active:
-        raise BadValueError("This webhook is switched off. Switch it on first.")
+        raise BadValueError("This webhook is disabled. Enable it first.")
 
 
 # --- sending, as pipeline.runs.webhooks does it --------------------------------------------------------
@@ -230,13 +232,13 @@ def note_failed(delivery: WebhookDelivery, problem: str, *, status: int | None =
             return
         webhook.failing_since = webhook.failing_since or now
         if webhook.active and webhook.failing_since <= now - OFF_AFTER:
-            reason = f"Nothing has come through since {webhook.failing_since:%Y-%m-%d}: {problem}"
+            reason = f"No successful delivery since {webhook.failing_since:%Y-%m-%d}: {problem}"
             _switch_off(webhook, reason)
             _note("switch-webhook-off", webhook, None, f"{_place(webhook.url)}: {reason}")
-            _tell(webhook, f"The webhook {_place(webhook.url)} was switched off. {reason}")
+            _tell(webhook, f"The webhook {_place(webhook.url)} was disabled. {reason}")
         elif is_last and webhook.told_at is None:
             webhook.told_at = now
-            _tell(webhook, f"The webhook {_place(webhook.url)} cannot be reached: {problem}")
+            _tell(webhook, f"The webhook {_place(webhook.url)} can’t be reached: {problem}")
         webhook.save(update_fields=["failing_since", "told_at"])
 
 

@@ -31,7 +31,7 @@ class TokenAuthentication(BaseAuthentication):
         if scheme.lower() != SCHEME.lower():
             return None
         if not whole.strip():
-            raise AuthenticationFailed("The Authorization header names no token: write “Bearer ts_…”.")
+            raise AuthenticationFailed("The Authorization header has no token. Use “Bearer ts_…”.")
         try:
             token = token_for(whole.strip())
         except TokenRefusedError as refusal:

@@ -87,7 +87,7 @@ register_converter(KindConverter, "kind")
 # --- bodies ---------------------------------------------------------------------------------------
 
 
-_TOO_DEEP = f"The body cannot be read: {lines.TOO_DEEP}"
+_TOO_DEEP = f"The body can’t be parsed: {lines.TOO_DEEP}"
 
 
 class Json(JSONParser):
@@ -106,7 +106,9 @@ class Json(JSONParser):
         try:
             json.dumps(found, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise ParseError("The body holds half of a surrogate pair (such as \\ud800), which is no text.") from None
+            raise ParseError(
+                "The body contains an unpaired surrogate (such as \\ud800), which isn’t valid text."
+            ) from None
         return found
 
 
@@ -202,7 +204,7 @@ class ApiView(APIView):
             raise VersionMissingError
         found = re.fullmatch(r'(?:W/)?"?([0-9]{1,9})"?', raw)
         if found is None:
-            raise ParseError('If-Match holds no version of ours: send the ETag that you were given, such as "3".')
+            raise ParseError('If-Match isn’t a valid version. Send the ETag you received, such as "3".')
         return int(found[1])
 
 

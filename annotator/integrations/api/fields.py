@@ -77,7 +77,7 @@ class Input(serializers.Serializer):
                 wrong.append((name, f"This should be {' or '.join(each.__name__ for each in expected)} in JSON."))
             elif isinstance(field, serializers.CharField) and len(str(value)) > (field.max_length or len(str(value))):
                 # As the description says it: outer space counts, though it is not kept.
-                wrong.append((name, f"This has more than {field.max_length} characters."))
+                wrong.append((name, f"Enter at most {field.max_length} characters."))
         return wrong
 
 

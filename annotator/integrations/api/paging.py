@@ -21,16 +21,18 @@ class PageInput(Input):
     """Which page, and how long."""
 
     cursor = serializers.CharField(
-        allow_blank=True, default="", max_length=500, help_text="From next or previous of another page."
+        allow_blank=True, default="", max_length=500, help_text="The cursor from another page’s next or previous link."
     )
-    size = serializers.IntegerField(required=False, min_value=1, max_value=MOST, help_text=f"Rows a page; {SIZE}.")
+    size = serializers.IntegerField(
+        required=False, min_value=1, max_value=MOST, help_text=f"Rows per page; default {SIZE}."
+    )
 
 
 class CursorPages(CursorPagination):
     """Pages of a query set in the order of one column."""
 
     page_size, max_page_size, page_size_query_param, cursor_query_param = SIZE, MOST, "size", "cursor"
-    invalid_cursor_message = "This cursor leads nowhere: begin without one."
+    invalid_cursor_message = "Invalid cursor. Start again without one."
 
     def cut(self, rows: Any, request: Request, view: Any, *, order: str = "-pk") -> list[Any]:
         """One page of the rows. Raises NotFound for a cursor that is none of ours."""

@@ -29,9 +29,9 @@ from annotator.core.record_keys import RecordGoneError
 logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
-NOT_HERE = "There is nothing at this address, or it is not for you. Addresses end with a slash."
-NOBODY = "Nobody is signed in: send a token in the header, “Authorization: Bearer ts_…”."
-WRONG_METHOD = "This address does not take this method: the header Allow names those that it takes."
+NOT_HERE = "Not found, or you don’t have access to it. Addresses end with a slash."
+NOBODY = "Authentication is required. Send a token in the “Authorization: Bearer ts_…” header."
+WRONG_METHOD = "This method isn’t allowed here. The Allow header lists the allowed methods."
 
 # Our words for kinds of refusals; other statuses are told by their number alone (RFC 9457, "about:blank").
 KINDS: dict[int, str] = {
@@ -61,7 +61,7 @@ class VersionMissingError(exceptions.APIException):
     """428: a write that needs If-Match came without it."""
 
     status_code = status.HTTP_428_PRECONDITION_REQUIRED
-    default_detail = 'Say which version you saw: send its ETag in If-Match, for example If-Match: "3".'
+    default_detail = 'A version is required. Send the ETag you read in If-Match, for example If-Match: "3".'
 
 
 class ConflictError(exceptions.APIException):
@@ -109,14 +109,19 @@ def _told(error: Exception) -> tuple[int, str, dict[str, Any], dict[str, str]]:
     if isinstance(error, NothingToUndoError):
         return status.HTTP_409_CONFLICT, str(error), {}, {}
     if isinstance(error, IntegrityError):
-        return status.HTTP_409_CONFLICT, "Somebody did the same at this moment. Look again, then send it again.", {}, {}
+        return (
+            status.HTTP_409_CONFLICT,
+            "Someone else made the same change at the same time. Reload, then send the request again.",
+            {},
+            {},
+        )
     if isinstance(error, RecordGoneError):
         return status.HTTP_404_NOT_FOUND, str(error), {}, {}
     if isinstance(error, RequestDataTooBig):
-        return status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, "The body is too large: send it as a file upload.", {}, {}
+        return status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, "The body is too large. Send it as a file upload.", {}, {}
     if isinstance(error, SuspiciousOperation):
-        return status.HTTP_400_BAD_REQUEST, "The request could not be read.", {}, {}
-    sentence = "Something went wrong here, not with you. It was written down; try again later."
+        return status.HTTP_400_BAD_REQUEST, "The request couldn’t be parsed.", {}, {}
+    sentence = "Something went wrong on the server. The error was logged; try again later."
     return status.HTTP_500_INTERNAL_SERVER_ERROR, sentence, {}, {}
 
 
@@ -131,7 +136,7 @@ def _of_framework(error: exceptions.APIException) -> tuple[int, str, dict[str, A
     extra = dict(getattr(error, "extra", {}))
     if isinstance(error, exceptions.ValidationError):
         fields = by_field(error.detail)
-        return error.status_code, "Some fields cannot be taken as they are: see errors.", {"errors": fields}, headers
+        return error.status_code, "Some fields are invalid; see errors.", {"errors": fields}, headers
     if isinstance(error, exceptions.NotAuthenticated):
         return error.status_code, NOBODY, extra, headers
     if isinstance(error, exceptions.MethodNotAllowed):

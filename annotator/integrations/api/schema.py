@@ -21,47 +21,47 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # For refusals, in the words of who gets them.
 REFUSALS: dict[int, str] = {
-    400: "The request could not be read, or some fields cannot be taken as they are (errors).",
-    401: "Nobody is signed in, or the token does not hold.",
-    403: "You may not do this; the detail says why and who can help.",
-    404: "There is nothing at this address, or it is not for you.",
-    406: "The answer comes in another form than Accept asks for.",
-    409: "It does not fit the state of things: done already, or at the same moment by somebody else.",
-    412: "Somebody was faster: current is what stands now, yours is what you sent. Nothing was written.",
+    400: "The request couldn’t be parsed, or some fields are invalid (see errors).",
+    401: "Authentication is missing, or the token is invalid.",
+    403: "You don’t have permission; detail says why and who can help.",
+    404: "Not found, or you don’t have access to it.",
+    406: "The response isn’t available in a format that Accept allows.",
+    409: "The request conflicts with the current state: already done, or done by someone else at the same time.",
+    412: "Edit conflict: current is the saved value, yours is the value you sent. Nothing was saved.",
     413: "The body is too large.",
-    415: "The body comes in a form that is not read here.",
-    422: "A value that is well formed and cannot be taken; the detail says why.",
-    428: "If-Match is missing: say which version you saw.",
-    429: "Too many requests; Retry-After says when to go on.",
+    415: "The body’s media type isn’t supported.",
+    422: "A value is well formed but invalid; detail says why.",
+    428: "If-Match is missing. Send the version you read.",
+    429: "Too many requests; Retry-After says when to retry.",
 }
 
 PROBLEM: dict[str, Any] = {
     "type": "object",
-    "description": "A refusal (RFC 9457).",
+    "description": "An error (RFC 9457).",
     "required": ["type", "title", "status", "detail", "instance"],
     "properties": {
-        "type": {"type": "string", "description": "The kind of refusal."},
+        "type": {"type": "string", "description": "The type of error."},
         "title": {"type": "string"},
         "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "The sentence that a person reads."},
-        "instance": {"type": "string", "description": "The address that was asked."},
+        "detail": {"type": "string", "description": "A human-readable explanation."},
+        "instance": {"type": "string", "description": "The requested address."},
         "errors": {
             "type": "object",
-            "description": "By field, what is wrong with it.",
+            "description": "Error messages by field.",
             "additionalProperties": {"type": "array", "items": {"type": "string"}},
         },
         "missing": {
             "type": "array",
-            "description": "What must be answered before a stage is submitted, and the row where it is asked.",
+            "description": "Required answers that are missing, each with the row it belongs to.",
             "items": {
                 "type": "object",
                 "required": ["text", "row"],
                 "properties": {"text": {"type": "string"}, "row": {"type": "string"}},
             },
         },
-        "current": {"description": "412: the value that stands now."},
+        "current": {"description": "412: the saved value."},
         "yours": {"description": "412: the value that you sent."},
-        "version": {"type": "integer", "description": "412: the version that stands now."},
+        "version": {"type": "integer", "description": "412: the saved version."},
     },
 }
 
@@ -72,7 +72,7 @@ IF_MATCH = OpenApiParameter(
     {"type": "string", "pattern": '^"[0-9]{1,9}"$'},
     OpenApiParameter.HEADER,
     required=True,
-    description="The version that you saw: the ETag of what you read, or its version in quotation marks.",
+    description="The version you read: its ETag, or its version in quotation marks.",
 )
 
 
@@ -107,7 +107,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
-        return {"type": "http", "scheme": "bearer", "description": "A token of yours, with the scopes that it needs."}
+        return {"type": "http", "scheme": "bearer", "description": "One of your tokens, with the required scopes."}
 
 
 class SessionScheme(_SessionScheme):

@@ -46,7 +46,7 @@ class ScopeMissingError(PermissionDenied):
 
     def __init__(self, needed: tuple[Scope, ...]) -> None:
         words = " or ".join(f"“{scope}”" for scope in needed)
-        super().__init__(f"This token may not do that: it lacks the scope {words}. Make a token that has it.")
+        super().__init__(f"This token doesn’t have the required scope {words}. Create a token that has it.")
         self.auth_header = f'{REALM}, error="insufficient_scope", scope="{needed[0]}"'
 
 
@@ -62,7 +62,8 @@ class HasScope(BasePermission):
             raise ScopeMissingError(needed)
         if request.auth.benchmark_id is not None and request.method in getattr(view, "unbound", ()):
             raise PermissionDenied(
-                "This token is bound to one benchmark, and this concerns all of yours. Make a token that is not bound."
+                "This token is limited to one benchmark, but this request covers all your benchmarks. "
+                "Create a token without that limit."
             )
         return True
 
@@ -74,7 +75,7 @@ def check_reaches(request: Request, benchmark: Benchmark) -> None:
     """For a token bound to another benchmark this one does not exist. Raises Http404."""
     token = request.auth
     if isinstance(token, ApiToken) and token.benchmark_id not in (None, benchmark.pk):
-        raise Http404("This token is bound to another benchmark.")
+        raise Http404("This token is limited to another benchmark.")
 
 
 def reached(request: Request, rows: QuerySet[M], benchmark: str = "benchmark") -> QuerySet[M]:

@@ -57,7 +57,7 @@ class WebhookInput(Input):
 
     url = serializers.CharField(max_length=actions.MAX_URL)
     events = serializers.ListField(
-        child=word(WebhookEvent), min_length=1, max_length=MAX_EVENTS, help_text="At least one; no test."
+        child=word(WebhookEvent), min_length=1, max_length=MAX_EVENTS, help_text="At least one; test can’t be chosen."
     )
 
 
@@ -91,7 +91,7 @@ class WebhooksView(WebhookAnswer):
 
 
 class WebhookView(WebhookAnswer):
-    @operation("webhook_switch", "Switch on or off", TAG, body=ActiveStateInput, answer=WebhookSerializer)
+    @operation("webhook_switch", "Enable or disable", TAG, body=ActiveStateInput, answer=WebhookSerializer)
     def patch(self, request: Request, slug: str, webhook_id: str) -> Response:
         """What waited when it is switched off is given up."""
         webhook = self.webhook(slug, webhook_id)
@@ -101,7 +101,7 @@ class WebhookView(WebhookAnswer):
 
     @operation("webhook_remove", "Remove a webhook", TAG)
     def delete(self, request: Request, slug: str, webhook_id: str) -> Response:
-        """With the list of what was delivered."""
+        """Also removes its delivery history."""
         actions.remove_webhook(self.webhook(slug, webhook_id), by=self.person)
         return Response(status=204)
 
@@ -135,7 +135,7 @@ class DeliveriesView(WebhookAnswer):
 
 
 class RedeliverView(WebhookAnswer):
-    @operation("delivery_repeat", "Send once more", TAG, answer=DeliverySerializer, status=202)
+    @operation("delivery_repeat", "Redeliver", TAG, answer=DeliverySerializer, status=202)
     def post(self, request: Request, slug: str, delivery_id: str) -> Response:
         """Under the same id."""
         rows = WebhookDelivery.objects.select_related("webhook__benchmark")

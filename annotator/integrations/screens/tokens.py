@@ -33,25 +33,25 @@ class TokenForm(forms.Form):
     name = forms.CharField(
         max_length=100,
         label="Name",
-        help_text="Which program has it, for example “Nightly import”.",
+        help_text="The program that uses it, for example “Nightly import”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     scopes = forms.MultipleChoiceField(
         choices=choices(Scope),
         initial=[Scope.READ],
-        label="What it may do",
+        label="Scopes",
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Choose at least one thing that the token may do."},
+        error_messages={"required": "Choose at least one scope."},
     )
     benchmark = forms.ModelChoiceField(
         Benchmark.objects.none(),
         required=False,
-        empty_label="All that I am in",
+        empty_label="All my benchmarks",
         label="Benchmark",
-        help_text="With one, no other benchmark exists for the token.",
+        help_text="If set, the token can’t access any other benchmark.",
     )
     days = forms.TypedChoiceField(
-        choices=[(days, f"{days} days") for days in DAYS], coerce=int, initial=actions.DAYS, label="Holds for"
+        choices=[(days, f"{days} days") for days in DAYS], coerce=int, initial=actions.DAYS, label="Valid for"
     )
 
     def __init__(self, user: User, data: Any = None) -> None:
@@ -94,7 +94,7 @@ def revoke(request: HttpRequest, token_id: str) -> HttpResponse:
     user = person(request)
     token = get_object_or_404(ApiToken, user=user, public_id=token_id)
     actions.revoke_token(token, by=user)
-    messages.success(request, f"“{token}” is revoked: whatever uses it is refused from now on.")
+    messages.success(request, f"“{token}” was revoked. Requests that use it are now rejected.")
     return redirect("tokens")
 
 

@@ -28,7 +28,7 @@ class WebhookForm(forms.Form):
     url = forms.CharField(
         max_length=actions.MAX_URL,
         label="Address",
-        help_text="Where the events are posted, for example https://hooks.example.org/touchstone.",
+        help_text="Where events are posted, for example https://hooks.example.org/touchstone.",
         widget=forms.URLInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     events = forms.MultipleChoiceField(
@@ -70,10 +70,10 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 _CHANGES: dict[str, tuple[Callable[..., object], str]] = {
-    "test": (actions.send_test, "A test event is on its way: see below whether it arrives."),
-    "off": (actions.switch_off, "It is switched off: nothing is sent there any more."),
-    "on": (actions.switch_on, "It is switched on: it is told of what happens from now on."),
-    "remove": (actions.remove_webhook, "The webhook is removed."),
+    "test": (actions.send_test, "A test event was sent. Check below whether it arrives."),
+    "off": (actions.switch_off, "The webhook was disabled. No more events will be sent."),
+    "on": (actions.switch_on, "The webhook was enabled. It receives events from now on."),
+    "remove": (actions.remove_webhook, "The webhook was removed."),
 }
 
 
@@ -101,7 +101,9 @@ def redeliver(request: HttpRequest, slug: str, delivery_id: str) -> HttpResponse
     user: User = person(request)
     rows = WebhookDelivery.objects.select_related("webhook__benchmark")
     delivery = get_object_or_404(rows, webhook__benchmark=benchmark, public_id=delivery_id)
-    return _done(request, benchmark, lambda: actions.redeliver(delivery, by=user), "It is sent again, with its id.")
+    return _done(
+        request, benchmark, lambda: actions.redeliver(delivery, by=user), "The event was sent again with the same id."
+    )
 
 
 def _done(request: HttpRequest, benchmark: Benchmark, action: Callable[[], object], message: str) -> HttpResponse:

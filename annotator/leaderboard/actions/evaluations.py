@@ -134,20 +134,20 @@ def delete(evaluation: Evaluation, *, by: User) -> None:
 
 def _check(wanted: Wanted, file: UploadedFile) -> None:
     if not wanted.system.strip():
-        raise BadValueError("Say which fact-checker made these predictions: its name stands on the leaderboard.")
+        raise BadValueError("Name the fact-checker that made these predictions. The name appears on the leaderboard.")
     if len(wanted.system.strip()) > NAME_LENGTH:
-        raise BadValueError(f"The name of the fact-checker has more than {NAME_LENGTH} characters: shorten it.")
+        raise BadValueError(f"The fact-checker’s name is longer than {NAME_LENGTH} characters. Shorten it.")
     if wanted.format not in FORMATS:
-        raise BadValueError(f"“{wanted.format[:40]}” is no format that can be read: {', '.join(FORMATS)}.")
+        raise BadValueError(f"“{wanted.format[:40]}” isn’t a supported format. Choose one of {', '.join(FORMATS)}.")
     if wanted.format != predictions.NAME and wanted.task != Task.CLAIM_FACTUALITY:
         raise BadValueError(
-            f"Files of the format {wanted.format} hold verdicts on claims: score them by "
+            f"Files in the {wanted.format} format contain verdicts on claims. Score them with the task "
             f"“{Task.CLAIM_FACTUALITY.label}”."
         )
     if (file.size or 0) > MAX_BYTES:
         raise BadValueError(
-            f"The file has {(file.size or 0) / 2**20:,.0f} MiB; {MAX_BYTES // 2**20} are scored here at most. A line "
-            "needs no more than its id and its answer: leave the texts out, or score it on the command line with "
+            f"The file is {(file.size or 0) / 2**20:,.0f} MiB; the limit here is {MAX_BYTES // 2**20} MiB. A line "
+            "needs only its id and its prediction: leave out the texts, or score the file on the command line with "
             "script/manage evaluate."
         )
 
@@ -168,7 +168,7 @@ def _score(evaluation: Evaluation) -> None:
     except FileError as error:
         raise BadValueError(f"{evaluation.filename}: {error}") from None
     except FileNotFoundError:
-        raise BadValueError("The file with these predictions is no longer there. Upload it again.") from None
+        raise BadValueError("The file with these predictions no longer exists. Upload it again.") from None
     is_scored = bool(joined.scored) and (evaluation.partial or not joined.problem_count)
     evaluation.scored_at = timezone.now()
     evaluation.rows, evaluation.scored, evaluation.faults = joined.rows, len(joined.scored), sum(joined.counts.values())
@@ -205,6 +205,6 @@ def _error(item: TaskItem, answer: str) -> dict[str, Any]:
 
 def _note(name: str, evaluation: Evaluation, by: User) -> None:
     words = f"{evaluation.system}, {evaluation.task}: " + (
-        f"{evaluation.scored:,} items" if evaluation.result is not None else "nothing scored, the file has faults"
+        f"{evaluation.scored:,} items" if evaluation.result is not None else "nothing scored, the file has errors"
     )
     Action(name=name, by=by, benchmark=evaluation.benchmark, reason=words).write()

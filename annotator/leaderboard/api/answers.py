@@ -36,7 +36,9 @@ class AnswersQuery(ScoreInput):
     """By whose labels."""
 
     run = serializers.CharField(
-        max_length=32, required=False, help_text="A run whose verdicts stand for the labels; the gold without."
+        max_length=32,
+        required=False,
+        help_text="A run whose verdicts are used as labels. If omitted, the gold is used.",
     )
 
 
@@ -45,7 +47,7 @@ class AnswersInput(ScoreInput):
 
     file = Upload()
     partial = serializers.BooleanField(  # type: ignore[assignment]
-        default=False, help_text="Score what is right in the file, even if it has faults."
+        default=False, help_text="Score the valid rows of a file with errors."
     )
 
 
@@ -55,13 +57,13 @@ class AnswerScoresSerializer(serializers.Serializer):
 
     scores = serializers.DictField()
     faults = serializers.IntegerField()
-    problems = ProblemRowSerializer(many=True, help_text="The first ones.")
+    problems = ProblemRowSerializer(many=True, help_text="The first problems.")
 
 
 class AnswersView(ScoringView):
     parser_classes = (MultiPartParser,)
 
-    @operation("answers_ranking", "Rank the models", TAG, query=AnswersQuery, answer=AnswerScoresSerializer)
+    @operation("answers_ranking", "Rank models", TAG, query=AnswersQuery, answer=AnswerScoresSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """The models that wrote the answers of this benchmark."""
         benchmark, asked = self.scored(slug), self.asked(AnswersQuery)
@@ -70,7 +72,7 @@ class AnswersView(ScoringView):
             rows = list(run_answers(run) if run else gold_answers(benchmark))
         return _told(_scores(rows, asked), [], 0)
 
-    @operation("answers_score", "Score a file of answers", TAG, body=AnswersInput, answer=AnswerScoresSerializer)
+    @operation("answers_score", "Score a file of responses", TAG, body=AnswersInput, answer=AnswerScoresSerializer)
     def post(self, request: Request, slug: str) -> Response:
         """Scored and forgotten. Bad lines are named; with them nothing is scored unless ``partial``."""
         self.scored(slug)

@@ -59,7 +59,7 @@ class EvaluationRowSerializer(serializers.Serializer):
 class EvaluationSerializer(EvaluationRowSerializer):
     """An upload with its scores: what manage.py evaluate gives. They are empty where nothing was scored."""
 
-    problems = ProblemRowSerializer(many=True, help_text="The first ones.")
+    problems = ProblemRowSerializer(many=True, help_text="The first problems.")
     result = serializers.DictField(source="report")
 
 
@@ -119,8 +119,12 @@ class WrongsSerializer(serializers.Serializer):
 class WrongsQuery(Input):
     """Which wrong answers."""
 
-    gold = serializers.CharField(max_length=60, allow_blank=True, default="", help_text="With this gold label.")
-    predicted = serializers.CharField(max_length=60, allow_blank=True, default="", help_text="With this answer.")
+    gold = serializers.CharField(
+        max_length=60, allow_blank=True, default="", help_text="Only items with this gold label."
+    )
+    predicted = serializers.CharField(
+        max_length=60, allow_blank=True, default="", help_text="Only items with this prediction."
+    )
     start = serializers.IntegerField(min_value=0, max_value=10**9, default=0)
     size = serializers.IntegerField(min_value=1, max_value=200, default=50)
 
@@ -134,8 +138,8 @@ class RankedSerializer(serializers.Serializer):
     interval = serializers.ListField(child=serializers.FloatField(), allow_null=True)
     figures = serializers.DictField(child=serializers.FloatField(allow_null=True))
     evaluation = serializers.CharField(source="evaluation.public_id", allow_null=True, default=None)
-    is_old = serializers.BooleanField(help_text="Scored against gold that has changed since.")
-    is_partial = serializers.BooleanField(help_text="Scored without the rows that had faults.")
+    is_old = serializers.BooleanField(help_text="The gold has changed since this was scored.")
+    is_partial = serializers.BooleanField(help_text="Rows with errors were excluded from the score.")
 
 
 class BoardOfTaskSerializer(serializers.Serializer):
@@ -241,7 +245,7 @@ class AgainView(ScoringView):
 
 
 class WrongView(ScoringView):
-    @operation("evaluation_errors", "Wrong answers", TAG, query=WrongsQuery, answer=WrongsSerializer)
+    @operation("evaluation_errors", "Incorrect predictions", TAG, query=WrongsQuery, answer=WrongsSerializer)
     def get(self, request: Request, slug: str, evaluation_id: str) -> Response:
         """In the order of the gold."""
         found, asked = self.evaluation(slug, evaluation_id), self.asked(WrongsQuery)
@@ -266,7 +270,7 @@ class ComparisonSerializer(serializers.Serializer):
 
 
 class ComparisonView(ScoringView):
-    @operation("evaluation_compare", "Compare two", TAG, query=ComparisonQuery, answer=ComparisonSerializer)
+    @operation("evaluation_compare", "Compare two systems", TAG, query=ComparisonQuery, answer=ComparisonSerializer)
     def get(self, request: Request, slug: str, evaluation_id: str) -> Response:
         """409 unless both are scored on the same task with the same options, against the gold of today."""
         found, against = self.evaluation(slug, evaluation_id), self.asked(ComparisonQuery)["against"]
@@ -275,13 +279,13 @@ class ComparisonView(ScoringView):
         other = next((each for each in others if each.public_id == against), None)
         if other is None:
             raise ConflictError(
-                "These two cannot be compared: both have to be scored on the same task with the same options against "
-                "the gold of today. Score them again first."
+                "You can compare only systems scored on the same task, with the same options, against the current "
+                "gold. Score them again first."
             )
         try:
             result = paired_of(found, other)
         except FileNotFoundError:
-            raise ConflictError("The file behind one of the two is no longer there.") from None
+            raise ConflictError("The file behind one of the two scores no longer exists.") from None
         told = {"evaluation": found.public_id, "against": other.public_id, "result": result}
         return Response(ComparisonSerializer(told).data)
 
@@ -296,7 +300,7 @@ class LeaderboardView(ScoringView):
 class TemplateView(ScoringView):
     content_negotiation_class = AnyForm
 
-    @file_operation("predictions_template", "A file to be filled in", TAG, forms=(JSONL,), query=TemplateQuery)
+    @file_operation("predictions_template", "Download a prediction template", TAG, forms=(JSONL,), query=TemplateQuery)
     def get(self, request: Request, slug: str) -> StreamingHttpResponse:
         """Every key of a task, with its answers left blank."""
         benchmark, asked = self.scored(slug), self.asked(TemplateQuery)

@@ -47,12 +47,12 @@ def parse(row: Mapping[str, Any], line: int) -> PredictionRow:
     """One line. Raises ``RowError`` where it does not say what it is about."""
     key, document = _name(row, "id"), _name(row, "document")
     if not key and not document:
-        raise RowError(("id", 'it is missing: name the row by "id", or by "document" and "position".'))
+        raise RowError(("id", 'required: identify the row by "id", or by "document" and "position".'))
     position = row.get("position")
     if isinstance(position, int) and not isinstance(position, bool):
         position = str(position)
     if position is not None and not isinstance(position, str):
-        raise RowError(("position", f'a text like "2.1" is needed, here stands {kind_of(position)}.'))
+        raise RowError(("position", f'a text like "2.1" is needed, found {kind_of(position)}.'))
     task = row.get("task")
     return PredictionRow(
         line,
@@ -69,7 +69,7 @@ def _name(row: Mapping[str, Any], name: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise RowError((name, f"a text is needed, here stands {kind_of(value)}."))
+        raise RowError((name, f"expected a text, found {kind_of(value)}."))
     return str(value).strip()
 
 

@@ -36,7 +36,7 @@ def openfactcheck(stream: BinaryIO) -> Rows:
             cells = next(csv.reader([line.text()], strict=True))
         except (RowError, csv.Error) as error:
             number += head is not None
-            yield bad_row(line.number, f"not CSV that can be read: {error}.")
+            yield bad_row(line.number, f"invalid CSV: {error}.")
             continue
         if head is None:
             head = [cell.strip().casefold() for cell in cells]
@@ -61,7 +61,7 @@ def _fire(row: Mapping[str, Any], line: int) -> Rows:
     result = row.get("result")
     answer = result.get("answer") if isinstance(result, dict) else row.get("answer")
     if answer is None:
-        raise RowError(("result", "it holds no answer: FIRE writes True or False into result.answer."))
+        raise RowError(("result", "no prediction: FIRE writes True or False to result.answer."))
     yield PredictionRow(line, {"label": answer}, text=_text(row, "claim"))
 
 
@@ -74,12 +74,12 @@ def factscore(stream: BinaryIO) -> Rows:
 def _factscore(row: Mapping[str, Any], line: int) -> Rows:
     decisions = row.get("decisions")
     if not isinstance(decisions, list):
-        raise RowError(("decisions", f"a list is needed, here stands {kind_of(decisions)}."))
+        raise RowError(("decisions", f"expected a list, found {kind_of(decisions)}."))
     # One response's decisions are a flat list, a whole file's a list of such lists; null: the model abstained.
     for group in decisions if all(isinstance(each, list | None) for each in decisions) else [decisions]:
         for each in group or ():
             if not isinstance(each, dict):
-                yield bad_row(line, f"an object with atom and is_supported is needed, here stands {kind_of(each)}.")
+                yield bad_row(line, f"expected an object with atom and is_supported, found {kind_of(each)}.")
                 continue
             try:
                 yield PredictionRow(line, {"label": each.get("is_supported")}, text=_text(each, "atom"))
@@ -115,17 +115,17 @@ def _whole(stream: BinaryIO, first: FileLine) -> FileLine | None:
     stream.seek(0)
     raw = stream.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
-        raise FileError("The file is one JSON object of more than 64 MiB: write one object a line instead.")
+        raise FileError("The file is one JSON object larger than 64 MiB. Write one object per line instead.")
     return FileLine(1, 0, raw)
 
 
 def _loki(row: Mapping[str, Any], line: int) -> Rows:
     details = row.get("claim_detail")
     if not isinstance(details, list):
-        raise RowError(("claim_detail", f"a list is needed, here stands {kind_of(details)}."))
+        raise RowError(("claim_detail", f"expected a list, found {kind_of(details)}."))
     for each in details:
         if not isinstance(each, dict):
-            yield bad_row(line, f"an object with claim and factuality is needed, here stands {kind_of(each)}.")
+            yield bad_row(line, f"expected an object with claim and factuality, found {kind_of(each)}.")
             continue
         said = each.get("factuality")
         if said == "Nothing to check.":
@@ -140,14 +140,14 @@ def _loki_label(said: Any) -> str:
     if isinstance(said, str):
         return "not_enough_evidence"
     if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said <= 1:
-        raise RowError(("factuality", f"a number from 0 to 1 or a text is needed, here stands {kind_of(said)}."))
+        raise RowError(("factuality", f"expected a number from 0 to 1 or a text, found {kind_of(said)}."))
     return "true" if said == 1 else "false"
 
 
 def _text(row: Mapping[str, Any], name: str) -> str:
     value = row.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise RowError((name, "it is missing: the claim is found by its words."))
+        raise RowError((name, "required: the claim is matched by its text."))
     return value
 
 

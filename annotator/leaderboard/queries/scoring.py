@@ -45,7 +45,8 @@ def scorer_of(
         gold = Gold.of(gold_items(benchmark, task, options, texts=texts or format in _BY_WORDS))
     if not gold.scored:
         raise NoGoldError(
-            f"“{benchmark.slug}” has no gold for {task.value} yet: a document is gold when it is agreed at all three "
+            f"“{benchmark.slug}” has no gold for {task.value} yet: a document becomes gold when it is "
+            f"adjudicated at all three "
             "stages."
         )
     return Scorer(task, options, gold, resamples=resamples, seed=seed)
@@ -69,7 +70,7 @@ def _name_unknown(benchmark: Benchmark, joined: Joined) -> None:
         Problem(
             each.line,
             each.field,
-            f"{each.reason[:-1]}: it is the id of {instead[each.line]}, so the file may be for another task.",
+            f"{each.reason[:-1]}: it is the id of {instead[each.line]}, so this file may be for another task.",
         )
         if each.line in instead and each.reason.endswith(NOT_FOUND)
         else each

@@ -46,7 +46,7 @@ def score_answers(
     given = list(rows)
     kept = [row for row in given if not (row.abstained and metric == Metric.FACTSCORE)]
     if not kept:
-        raise ScoreError("There is no answer to score.")
+        raise ScoreError("There are no responses to score.")
     by_domain: dict[str, list[AnswerRow]] = defaultdict(list)
     for row in kept:
         by_domain[row.domain or UNNAMED].append(row)
@@ -85,8 +85,8 @@ def _score_of(metric: Metric, ks: Mapping[str, float], gamma: float) -> Callable
     def fastfact(row: AnswerRow) -> float:
         if row.valid is None:
             raise ScoreError(
-                f"Line {row.line} does not say how many claims people found in the answer: fastfact needs it as "
-                "k_prime."
+                f"Line {row.line} has no k_prime, the number of claims people found in the response; fastfact requires "
+                "it."
             )
         return f1_at_k_prime(_counts(row), row.valid, gamma)
 

@@ -50,16 +50,16 @@ class Joined:
 
 # What can be wrong with a file, in the order in which it is told.
 KINDS = {
-    "bad": "rows that cannot be read or whose answer is not allowed",
+    "bad": "rows that cannot be read or have an invalid prediction",
     "wrong_task": "rows made for another task",
-    "unknown": "rows that name nothing of this task's gold",
-    "duplicate": "rows for something that was answered before",
-    "unanswered": "rows whose answer is blank",
-    "missing": "items of the gold without a row",
+    "unknown": "rows that match no gold item of this task",
+    "duplicate": "duplicate rows",
+    "unanswered": "rows with a blank prediction",
+    "missing": "gold items without a row",
 }
 
 
-NOT_FOUND = "is not in the gold of this task."
+NOT_FOUND = "is not in the gold for this task."
 _PLACES = ("a sentence", "a claim", "a passage")
 
 
@@ -79,7 +79,7 @@ def join(gold: Gold, measure: TaskMeasure, rows: Iterable[PredictionRow | BadRow
             found.complain("bad", *row.problems)
             continue
         if row.task and task and row.task != task:
-            reason = f"made for the task {row.task[:60]}, and this is {task}: choose the task of the file."
+            reason = f"made for the task {row.task[:60]}, but this is {task}. Choose the file’s task."
             found.complain("wrong_task", Problem(row.line, "task", reason))
             continue
         keys = _find(gold, row)
@@ -90,7 +90,7 @@ def join(gold: Gold, measure: TaskMeasure, rows: Iterable[PredictionRow | BadRow
             answer = measure.read(row.values)
         except Unanswered:
             blank.update(keys)
-            found.complain("unanswered", Problem(row.line, "", f"the answer for {row.named} is blank: fill it in."))
+            found.complain("unanswered", Problem(row.line, "", f"the prediction for {row.named} is blank. Fill it in."))
             continue
         except RowError as error:
             lines.update((key, row.line) for key in keys if key not in lines)
@@ -107,7 +107,7 @@ def join(gold: Gold, measure: TaskMeasure, rows: Iterable[PredictionRow | BadRow
                 same_words = bool(row.text) and (item.gold is None or found.scored.get(key) == numbers)
                 if not same_words:
                     twice.add(key)
-                    reason = f"{row.named} was answered before, in line {lines[key]}: leave one of the two."
+                    reason = f"{row.named} already has a prediction on line {lines[key]}. Keep only one."
                     found.complain("duplicate", Problem(row.line, "", reason))
                 continue
             lines[key] = row.line
@@ -140,7 +140,7 @@ def _not_found(found: Joined, gold: Gold, row: PredictionRow) -> None:
     reason = f"{row.named} {NOT_FOUND}"
     asked, given = (_kind_of_place(each) for each in (next(iter(gold.items.values())).position, row.position))
     if row.position and asked != given:
-        reason += f" Such a position is that of {given}, and the task asks about {asked}."
+        reason += f" This position belongs to {given}; the task is about {asked}."
     found.complain("unknown", Problem(row.line, "", reason))
 
 

@@ -58,7 +58,7 @@ class Labels:
 
     def read(self, row: Mapping[str, Any]) -> ScoredAnswer:
         if FIELD not in row:
-            raise RowError((FIELD, f"it is missing: write one of {self._listed()}."))
+            raise RowError((FIELD, f"required: write one of {self._listed()}."))
         return self.read_label(row[FIELD])
 
     def read_label(self, value: Any) -> ScoredAnswer:
@@ -68,7 +68,7 @@ class Labels:
         if isinstance(value, bool):
             value = TRUE if value else FALSE
         if not isinstance(value, str):
-            raise RowError((FIELD, f"a label is needed, here stands {kind_of(value)}: write one of {self._listed()}."))
+            raise RowError((FIELD, f"expected a label, found {kind_of(value)}: write one of {self._listed()}."))
         label = self._spellings.get(plain(value))
         if label is None:
             raise RowError((FIELD, self._unknown(value)))
@@ -80,7 +80,8 @@ class Labels:
 
     def _unknown(self, value: str) -> str:
         meant = " or ".join(f"“{label}”" for label in self._near(plain(value[:60])))
-        return f"“{value[:60]}” is none of {self._listed()}." + (f" Is {meant} meant?" if meant else "")
+        hint = f" Did you mean {meant}?" if meant else ""
+        return f"“{value[:60]}” isn’t a valid label; choose one of {self._listed()}.{hint}"
 
     def _near(self, word: str) -> list[str]:
         """Labels that may have been meant: those spelled alike, else those of which one word is."""

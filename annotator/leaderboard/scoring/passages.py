@@ -50,31 +50,29 @@ class EvidenceMeasure:
 
     def read(self, row: Mapping[str, Any]) -> ScoredAnswer:
         if "evidence" not in row:
-            raise RowError(("evidence", "it is missing: write a list of passages, [] where none was found."))
+            raise RowError(("evidence", "required: write a list of passages, or [] if none were found."))
         value = row["evidence"]
         if value is None:
             raise Unanswered
         if not isinstance(value, list):
-            raise RowError(("evidence", f"a list of passages is needed, here stands {kind_of(value)}."))
+            raise RowError(("evidence", f"expected a list of passages, found {kind_of(value)}."))
         if len(value) > MOST:
-            raise RowError(("evidence", f"{len(value)} passages in one row, more than the {MOST} that are compared."))
+            raise RowError(("evidence", f"{len(value)} passages in one row; the limit is {MOST}."))
         return ScoredAnswer([self._passage(each, number) for number, each in enumerate(value, start=1)])
 
     def _passage(self, value: Any, number: int) -> PassageMatches:
         given = {"text": value} if isinstance(value, str) else value
         if not isinstance(given, dict):
-            raise RowError(
-                ("evidence", f"a text or an object is needed as item {number}, here stands {kind_of(value)}.")
-            )
+            raise RowError(("evidence", f"expected a text or an object as item {number}, found {kind_of(value)}."))
         key, text, url = (given.get(name) or "" for name in ("id", "text", "url"))
         if not all(isinstance(each, str) for each in (key, text, url)):
-            raise RowError(("evidence", f"id, text and url of item {number} are to be texts."))
+            raise RowError(("evidence", f"id, text, and url of item {number} must be texts."))
         if not (key or fingerprint(text) or url.strip()):
-            raise RowError(("evidence", f"item {number} holds nothing: give its id, its text or its url."))
+            raise RowError(("evidence", f"item {number} is empty: add an id, text, or url."))
         if self.by_address and not (key or url.strip()):
-            raise RowError(("evidence", f"item {number} has no url, and passages are compared by it here."))
+            raise RowError(("evidence", f"item {number} has no url, which is required to compare passages by URL."))
         if not self.by_address and not (key or fingerprint(text)):
-            raise RowError(("evidence", f"item {number} has no text: give it, or compare by url."))
+            raise RowError(("evidence", f"item {number} has no text: add it, or compare by URL."))
         return PassageMatches(key, fingerprint(text), address_of(url))
 
     def numbers(self, item: TaskItem, answer: Any) -> Numbers:

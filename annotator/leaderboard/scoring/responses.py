@@ -44,7 +44,7 @@ class EndToEnd:
 
     def read(self, row: Mapping[str, Any]) -> ScoredAnswer:
         if FIELD not in row and "claims" not in row:
-            raise RowError((FIELD, "it is missing: write true or false, or a list of claims with their labels."))
+            raise RowError((FIELD, "required: write true or false, or a list of claims with their labels."))
         claims = None if row.get("claims") is None else self._claims(row["claims"])
         try:
             label = self.labels.read_label(row.get(FIELD))
@@ -53,7 +53,7 @@ class EndToEnd:
                 raise
             if not claims:
                 raise RowError(
-                    (FIELD, "it is blank, and without a claim it follows from nothing: write true or false.")
+                    (FIELD, "blank, and there are no claims to derive it from: write true or false.")
                 ) from None
             # As the paper counts responses: false when one claim is false or undecided.
             label = ScoredAnswer(TRUE if all(said == TRUE for _, said in claims) else FALSE)
@@ -61,15 +61,15 @@ class EndToEnd:
 
     def _claims(self, value: Any) -> tuple[tuple[str, str], ...]:
         if not isinstance(value, list):
-            raise RowError(("claims", f"a list of claims is needed, here stands {kind_of(value)}."))
+            raise RowError(("claims", f"expected a list of claims, found {kind_of(value)}."))
         if len(value) > MOST:
-            raise RowError(("claims", f"{len(value)} claims in one row, more than the {MOST} that are compared."))
+            raise RowError(("claims", f"{len(value)} claims in one row; the limit is {MOST}."))
         return tuple(self._claim(each, number) for number, each in enumerate(value, start=1))
 
     def _claim(self, value: Any, number: int) -> tuple[str, str]:
         text = value.get("text") if isinstance(value, dict) else None
         if not isinstance(text, str) or not text.strip():
-            raise RowError(("claims", f'item {number} is to be an object with "text" and "label".'))
+            raise RowError(("claims", f'item {number} must be an object with "text" and "label".'))
         try:
             return text, self.claim_labels.read_label(value.get(FIELD)).value
         except Unanswered:

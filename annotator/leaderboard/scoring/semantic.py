@@ -30,9 +30,10 @@ def semantic_scores(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
             missing.append(package)
     if missing:
         raise SemanticError(
-            f"--semantic needs {' and '.join(missing)}, and model weights that they fetch the first time: "
-            f"pip install {' '.join(missing)} in Touchstone's environment, then run this again. Without --semantic, "
-            "edit distance and word overlap are counted."
+            f"--semantic needs {' and '.join(missing)} and model weights, which are downloaded on first use: "
+            f"pip install {' '.join(missing)} in Touchstone's environment, then run the command again. Without "
+            f"--semantic, "
+            "edit distance and word overlap are computed."
         )
     predicted, gold = [one for one, _ in pairs], [two for _, two in pairs]
     try:

@@ -28,12 +28,12 @@ class Revision:
 
     def read(self, row: Mapping[str, Any]) -> ScoredAnswer:
         if "revised" not in row:
-            raise RowError(("revised", "it is missing: write the revised response as a text."))
+            raise RowError(("revised", "required: write the revised response as text."))
         value = row["revised"]
         if value is None:
             raise Unanswered
         if not isinstance(value, str):
-            raise RowError(("revised", f"a text is needed, here stands {kind_of(value)}."))
+            raise RowError(("revised", f"expected a text, found {kind_of(value)}."))
         return ScoredAnswer(value)
 
     def numbers(self, item: TaskItem, answer: Any) -> Numbers:
@@ -51,7 +51,7 @@ class Revision:
         return {}
 
     def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
-        """The response left as it is, and with every word kept or dropped by a coin."""
+        """Response unchanged, and with every word kept or dropped by a coin."""
         asked = {key: item.text for key, item in gold.items.items() if item.gold is not None}
         return [
             Baseline("unchanged", asked.items()),
@@ -80,7 +80,7 @@ class DecompositionMeasure:
 
     def read(self, row: Mapping[str, Any]) -> ScoredAnswer:
         if "claims" not in row:
-            raise RowError(("claims", "it is missing: write a list of texts, [] where there is no claim."))
+            raise RowError(("claims", "required: write a list of texts, or [] if there are no claims."))
         value = row["claims"]
         if value is None:
             raise Unanswered
@@ -132,13 +132,13 @@ class DecompositionMeasure:
 def read_texts(value: Any, name: str) -> list[str]:
     """A list of texts, blank ones refused. Raises ``RowError``."""
     if not isinstance(value, list):
-        raise RowError((name, f"a list of texts is needed, here stands {kind_of(value)}."))
+        raise RowError((name, f"expected a list of texts, found {kind_of(value)}."))
     if len(value) > MOST:
-        raise RowError((name, f"{len(value)} claims in one row, more than the {MOST} that are compared: split it."))
+        raise RowError((name, f"{len(value)} claims in one row; the limit is {MOST}. Split the row."))
     for number, each in enumerate(value, start=1):
         if not isinstance(each, str) or not each.strip():
             shown = "a blank text" if isinstance(each, str) else kind_of(each)
-            raise RowError((name, f"a text is needed as item {number}, here stands {shown}."))
+            raise RowError((name, f"expected a text as item {number}, found {shown}."))
     return value
 
 

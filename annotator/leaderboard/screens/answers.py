@@ -39,10 +39,11 @@ METRICS = {
     Metric.FASTFACT: "FastFact: F1@K′",
 }
 READING = {
-    Metric.FACTSCORE: "Supported claims by all claims of an answer. A short answer can score high.",
-    Metric.VERISCORE: "F1 of precision and of recall min(S / K, 1), S the number of supported claims; 0 where none is.",
-    Metric.FASTFACT: "F1 of precision and of a recall that falls off on either side of K′, the number of claims that "
-    "people found in that very answer (γ = 0.1).",
+    Metric.FACTSCORE: "Supported claims divided by all claims in a response. Short responses can score high.",
+    Metric.VERISCORE: "F1 of precision and recall, where recall is min(S / K, 1) and S is the number of "
+    "supported claims; 0 if there are none.",
+    Metric.FASTFACT: "F1 of precision and a recall that decreases on either side of K′, the number of claims people "
+    "found in that response (γ = 0.1).",
 }
 
 
@@ -55,7 +56,7 @@ class AnswersForm(forms.Form):
     )
     # Left out: the median number of claims of each source's answers.
     k = forms.FloatField(
-        label="K of VeriScore",
+        label="VeriScore K",
         required=False,
         min_value=0.01,
         widget=forms.NumberInput(attrs={"placeholder": "median", "step": "any"}),
@@ -64,7 +65,7 @@ class AnswersForm(forms.Form):
     def __init__(self, data: Any, runs: Sequence[PipelineRun]) -> None:
         super().__init__(data)
         words = [(f"run:{run.public_id}", f"{strategy_label(run.strategy)}, {run.created_at:%d %b %Y}") for run in runs]
-        self.fields["labels"].choices = [(GOLD, "Gold: what people agreed on"), *words]  # type: ignore[attr-defined]
+        self.fields["labels"].choices = [(GOLD, "Gold: adjudicated labels"), *words]  # type: ignore[attr-defined]
 
 
 class FileForm(forms.Form):
@@ -75,13 +76,13 @@ class FileForm(forms.Form):
     file = forms.FileField(
         label="Answers", error_messages={"required": "Choose a file first.", "empty": "The file is empty."}
     )
-    partial = forms.BooleanField(label="Score what is right in the file, even if it has faults", required=False)
+    partial = forms.BooleanField(label="Score valid rows only if the file has errors", required=False)
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file.size > MAX_BYTES:
             raise forms.ValidationError(
-                f"The file has {file.size / 2**20:,.0f} MiB; {MAX_BYTES // 2**20} are scored here at most. Score it "
+                f"The file is {file.size / 2**20:,.0f} MiB; the limit here is {MAX_BYTES // 2**20} MiB. Score it "
                 "on the command line: script/manage score."
             )
         return file

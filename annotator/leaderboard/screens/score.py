@@ -124,7 +124,7 @@ def _compared(request: HttpRequest, evaluation: Evaluation, others: list[Evaluat
     try:
         paired = paired_of(evaluation, other)
     except FileNotFoundError:
-        messages.error(request, "The file behind one of the two is no longer there, so they cannot be compared.")
+        messages.error(request, "The file behind one of the two scores no longer exists, so they cannot be compared.")
         return {"others": others, "other": None}
     return {
         "others": others,
@@ -227,7 +227,7 @@ def download(request: HttpRequest, slug: str, evaluation_id: str) -> HttpRespons
         response["Content-Disposition"] = f'attachment; filename="{name}-errors.csv"'
         return cast(HttpResponse, response)  # no subclass of it, yet just as good for every middleware
     if part != "result":
-        raise Http404(f"There is no part “{part[:60]}”.")
+        raise Http404(f"Unknown part “{part[:60]}”.")
     report = evaluation.report or {"rows": evaluation.counts, "problems": evaluation.problems}
     content = json.dumps({"system": evaluation.system, **report}, indent=2, ensure_ascii=False)
     answer = HttpResponse(content, content_type="application/json; charset=utf-8")
@@ -247,15 +247,15 @@ def change(request: HttpRequest, slug: str, evaluation_id: str, what: str) -> Ht
     if what in ("again", "partial"):
         actions.score_again(evaluation, by=user, partial=True if what == "partial" else None)
         if evaluation.result is None:
-            messages.warning(request, "The file has faults against today’s gold, so nothing was scored.")
+            messages.warning(request, "The file has errors against the current gold, so nothing was scored.")
         else:
-            messages.success(request, f"{evaluation.system} is scored against today’s gold.")
+            messages.success(request, f"{evaluation.system} was scored against the current gold.")
     elif what in ("hide", "show"):
         actions.hide(evaluation, by=user, hidden=what == "hide")
     elif what == "delete":
         actions.delete(evaluation, by=user)
-        messages.success(request, f"The scores of {evaluation.system} are deleted, and the file with them.")
+        messages.success(request, f"The scores and the file of {evaluation.system} were deleted.")
         return redirect("scores", slug)
     else:
-        raise Http404(f"There is nothing called “{what[:40]}” to do with scores.")
+        raise Http404(f"Unknown action “{what[:40]}”.")
     return redirect("score", slug, evaluation.public_id)

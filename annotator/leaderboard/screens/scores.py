@@ -44,7 +44,7 @@ NEW = "leaderboard/new.html"
 class Format(Labelled):
     """What reads a file of verdicts on claims (``annotator.leaderboard.queries.scoring.FORMATS``)."""
 
-    TOUCHSTONE = "touchstone", "Touchstone’s own rows (the template)"
+    TOUCHSTONE = "touchstone", "Touchstone template"
     OPENFACTCHECK = "openfactcheck", "OpenFactCheck, CSV"
     FIRE = "fire", "FIRE"
     LOKI = "loki", "Loki"
@@ -52,9 +52,9 @@ class Format(Labelled):
 
 
 UNDETERMINED = {
-    Undetermined.LEFT_OUT: "are not scored",
+    Undetermined.LEFT_OUT: "are excluded",
     Undetermined.FALSE: "count as false",
-    Undetermined.OWN_LABEL: "are a label of their own",
+    Undetermined.OWN_LABEL: "are a separate label",
 }
 # Which of the form's options each task listens to.
 LISTENS = {
@@ -73,32 +73,32 @@ class ScoreForm(forms.Form):
     task = forms.ChoiceField(label="Task", choices=[(each.value, each.label) for each in Task])
     labels = forms.TypedChoiceField(
         label="Labels",
-        choices=[("4", "Four: support is complete or partial"), ("3", "Three: support as one label")],
+        choices=[("4", "Four: complete and partial support"), ("3", "Three: one support label")],
         coerce=int,
         empty_value=None,
         required=False,
     )
     undetermined = forms.ChoiceField(
-        label="Claims for which the gold has not enough evidence",
+        label="Gold claims without enough evidence",
         choices=[(each.value, words) for each, words in UNDETERMINED.items()],
         required=False,
     )
     format = forms.ChoiceField(
-        label="The file is from", choices=[(each.value, each.label) for each in Format], required=False
+        label="File format", choices=[(each.value, each.label) for each in Format], required=False
     )
     level = forms.ChoiceField(
-        label="A row is", choices=[(each.value, each.label.lower()) for each in Level], required=False
+        label="Each row is", choices=[(each.value, each.label.lower()) for each in Level], required=False
     )
     threshold = forms.FloatField(
-        label="Claims are the same from a token F1 of", min_value=0.01, max_value=1, initial=SAME_CLAIM, required=False
+        label="Minimum token F1 for matching claims", min_value=0.01, max_value=1, initial=SAME_CLAIM, required=False
     )
-    by_address = forms.BooleanField(label="Passages are the same by their address", required=False)
-    all_responses = forms.BooleanField(label="Ask for true responses too, not for false ones alone", required=False)
+    by_address = forms.BooleanField(label="Match passages by URL", required=False)
+    all_responses = forms.BooleanField(label="Include true responses", required=False)
     system = forms.CharField(
         label="Fact-checker",
         max_length=NAME_LENGTH,
-        help_text="Its name on the leaderboard, with what tells it apart: a version, a model.",
-        error_messages={"required": "Say which fact-checker made these predictions."},
+        help_text="The name shown on the leaderboard. Include a version or model to tell it apart.",
+        error_messages={"required": "Name the fact-checker that made these predictions."},
     )
     note = forms.CharField(label="Note", required=False, max_length=2000, widget=forms.Textarea(attrs={"rows": 2}))
     file = forms.FileField(
@@ -106,7 +106,7 @@ class ScoreForm(forms.Form):
         max_length=255,
         error_messages={"required": "Choose a file first.", "empty": "The file is empty."},
     )
-    partial = forms.BooleanField(label="Score what is right in the file, even if it has faults", required=False)
+    partial = forms.BooleanField(label="Score valid rows only if the file has errors", required=False)
 
     def chosen(self) -> Options:
         """The options, once the form is valid."""
@@ -247,7 +247,7 @@ def template(request: HttpRequest, slug: str) -> HttpResponse:
     rules.check_score(person(request), benchmark)
     asked = request.GET.get("task", Task.CLAIM_FACTUALITY)
     if asked not in set(Task):
-        raise Http404(f"There is no task “{asked[:60]}”.")
+        raise Http404(f"Unknown task “{asked[:60]}”.")
     task = Task(asked)
     level = request.GET.get("level", "")
     options = options_of({"level": level if level in set(Level) else ""})

@@ -22,8 +22,8 @@ FIGURES = {
     "f1": "F1",
     "edit_distance": "Edit distance",
     "word_overlap": "Word overlap",
-    "exact_match": "Exactly the gold’s",
-    "same_number": "As many claims",
+    "exact_match": "Exact match",
+    "same_number": "Same number of claims",
     "claim_precision": "Claims, precision",
     "claim_recall": "Claims, recall",
     "claim_f1": "Claims, F1",
@@ -32,40 +32,45 @@ FIGURES = {
 # What a person should know to read the figures of a task.
 READING = {
     Task.REVISION: "Against the gold’s revised response. Edit distance: 0 for equal texts; word overlap: 1.",
-    Task.DECOMPOSITION: "Claims are matched one to one by the words that they share. Edit distance and word overlap "
-    "compare those sentences that have as many claims as in the gold.",
-    Task.EVIDENCE: "Recall: which of the gold’s passages were found. Precision: how much of what was found is gold.",
-    Task.END_TO_END: "Accuracy to F1 are over responses; the rest over the claims of responses whose row has them.",
+    Task.DECOMPOSITION: "Claims are matched one to one by shared words. Edit distance and word overlap compare "
+    "sentences with the same number of claims as the gold.",
+    Task.EVIDENCE: "Recall: the share of gold passages found. Precision: the share of found passages that are gold.",
+    Task.END_TO_END: "Accuracy through F1 are computed over responses, the rest over the claims of responses "
+    "whose rows list them.",
 }
-LABELS_READING = "Precision, recall and F1 are means over the labels that occur in the gold or in the predictions."
+LABELS_READING = "Precision, recall, and F1 are macro-averages over the labels in the gold or the predictions."
 ANSWERS = {
     Task.SENTENCE_CHECKWORTHINESS: ("a sentence", "label: yes, no"),
     Task.CLAIM_CHECKWORTHINESS: ("a claim", "label: factual, opinion, not_a_claim, other"),
     Task.STANCE: (
-        "a passage for a checked claim",
-        "label: completely-support, partially-support, refute, irrelevant; of three labels support, refute, irrelevant",
+        "a passage for a check-worthy claim",
+        "label: completely-support, partially-support, refute, irrelevant; with three labels: support, refute, "
+        "irrelevant",
     ),
-    Task.CLAIM_FACTUALITY: ("a checked claim", "label: true, false, not_enough_evidence"),
-    Task.REVISION: ("a response, of which the false ones are scored", "revised: the mended response"),
+    Task.CLAIM_FACTUALITY: ("a check-worthy claim", "label: true, false, not_enough_evidence"),
+    Task.REVISION: ("a response; only false responses are scored", "revised: the corrected response"),
     Task.DECOMPOSITION: ("a sentence, or a response", "claims: a list of texts"),
-    Task.EVIDENCE: ("a checked claim", "evidence: a list of passages, as texts or as objects with id, text or url"),
+    Task.EVIDENCE: (
+        "a check-worthy claim",
+        "evidence: a list of passages, as texts or as objects with id, text or url",
+    ),
     Task.END_TO_END: (
         "a response",
-        "label: true, false; and, or instead, claims: a list of objects with text and label",
+        "label: true, false; and/or claims: a list of objects with text and label",
     ),
 }
 _BASELINES = {
     "always_true": "Always “true”",
     "always_false": "Always “false”",
-    "unchanged": "The response left as it is",
+    "unchanged": "Response unchanged",
     "sentence_as_claim": "Each sentence as one claim",
     "all_retrieved": "All retrieved passages",
     "first_retrieved": "The first retrieved passage",
 }
 _UNDETERMINED = {
-    "left_out": "undetermined claims left out",
-    "false": "undetermined claims count as false",
-    "own_label": "undetermined claims as a third label",
+    "left_out": "claims without enough evidence excluded",
+    "false": "claims without enough evidence count as false",
+    "own_label": "not enough evidence as a third label",
 }
 
 
@@ -88,12 +93,12 @@ def option_words(options: Mapping[str, Any]) -> str:
         "stance_labels": {3: "three labels", 4: "four labels"},
         "undetermined": _UNDETERMINED,
         "level": {"sentence": "by sentence", "document": "by response"},
-        "by_address": {True: "passages the same by address", False: "passages the same by their words"},
+        "by_address": {True: "passages matched by URL", False: "passages matched by text"},
         "all_responses": {True: "true and false responses", False: "false responses"},
     }
     words = [said[name][value] for name, value in options.items() if name in said]
     if "threshold" in options:
-        words.append(f"claims the same from a token F1 of {options['threshold']:g}")
+        words.append(f"claims matched at token F1 {options['threshold']:g}")
     return ", ".join(words)
 
 

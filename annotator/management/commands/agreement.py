@@ -119,7 +119,7 @@ _ROW = "  {:<30}{:>7}{:>7}{:>9}{:>9}{:>9}{:>24}{:>9}"
 
 def _lines(report: AgreementReport) -> list[str]:
     if not report.documents:
-        return ["Nothing to compare yet: figures come when all who label a document have submitted a stage of it."]
+        return ["No figures yet. They appear when all annotators of a document have submitted a stage."]
     lines = [f"{report.documents:,} documents that several people labelled independently."]
     for stage in report.stages:
         lines += ["", stage.stage.label, _ROW.format("", "n", "docs", "same", "Cohen", "Fleiss", "alpha (95%)", "AC1")]

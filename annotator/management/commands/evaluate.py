@@ -243,7 +243,7 @@ def _refused(paths: Sequence[Path], systems: Sequence[Joined], why: str = "Nothi
             lines += [f"{path}: {_counted(joined)}.", *(f"  {each}" for each in joined.problems[:TOLD])]
             if joined.problem_count > TOLD:
                 lines.append(f"  … and {joined.problem_count - min(TOLD, len(joined.problems)):,} more.")
-    return "\n".join([*lines, f"{why} Mend the file, or score what is right in it with --partial."])
+    return "\n".join([*lines, f"{why} Correct the file, or score what is right in it with --partial."])
 
 
 def _said(path: Path, joined: Joined) -> list[str]:

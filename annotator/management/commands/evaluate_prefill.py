@@ -71,7 +71,7 @@ def _check(benchmark: Benchmark, runs: list[str], strategy: str) -> None:
 
 def _lines(report: QualityReport) -> list[str]:
     if not report.documents:
-        return ["Nothing to compare with yet: a document is gold when all three stages are agreed."]
+        return ["No gold yet. A document is gold when all three stages are complete."]
     if not report.columns:
         return [f"{report.documents:,} gold documents, but nothing was suggested for any of them."]
     blind = f", {report.blind_first:,} of them blind first" if report.blind_first else ""

@@ -47,7 +47,7 @@ class Command(BaseCommand):
         except (NotAllowedError, BadValueError) as refusal:
             raise CommandError(str(refusal)) from None
         if not runs:
-            self.stdout.write("Nothing to do: every document that could be helped has what it needs.")
+            self.stdout.write("Nothing to do: no documents need suggestions.")
             return
         documents = sum(run.items.count() for run in runs)
         if not options["wait"]:

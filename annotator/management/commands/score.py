@@ -104,7 +104,7 @@ class _Faults:
     def check(self) -> None:
         if self.number and not self.partial:
             lines = [*self.lines()[:-1], f"{self.number:,} rows have faults. Nothing was scored."]
-            raise CommandError("\n".join([*lines, "Mend the file, or score what is right in it with --partial."]))
+            raise CommandError("\n".join([*lines, "Correct the file, or score what is right in it with --partial."]))
 
 
 def _read(paths: Iterable[Path], read: Callable[[BinaryIO], Iterator[Row | BadRow]], faults: _Faults) -> Iterator[Row]:

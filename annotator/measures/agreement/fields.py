@@ -52,9 +52,9 @@ TEXT_FIELDS: tuple[AgreementField, ...] = tuple(_measured(each) for each in _MEA
 
 # Rows of a comparison that are settled but are no label: whole versions, whether a claim is taken in.
 OTHER_ROWS: dict[str, str] = {
-    "cut.whole": "How the answer is cut into sentences",
-    "split.whole": "One claim or several",
-    "claim.take": "Whether there is such a claim",
+    "cut.whole": "Sentence segmentation",
+    "split.whole": "Claim splitting",
+    "claim.take": "Claim present",
 }
 
 FIELD_WORDS: dict[str, str] = {each.name: each.label for each in (*LABEL_FIELDS, *TEXT_FIELDS)} | OTHER_ROWS

@@ -31,8 +31,8 @@ class Reference:
 REFERENCES: tuple[Reference, ...] = (
     Reference(
         Stage.DECOMPOSE, "", "fleiss", 0.7662, "VeriScore", "section 3.1",
-        "three raters chose which of two lists of claims had less that cannot be verified, 120 times; 99 times all "
-        "three chose the same. A preference, not a label of a claim.",
+        "three annotators chose which of two claim lists had less unverifiable content, 120 times; all three "
+        "made the same choice 99 times. A preference, not a claim label.",
     ),
     Reference(
         Stage.DECOMPOSE, "", "percent", 0.936, "FastFact", "appendix F.2",
@@ -41,8 +41,8 @@ REFERENCES: tuple[Reference, ...] = (
     ),
     Reference(
         Stage.VERIFY, "verdict.factuality", "fleiss", 0.7316, "VeriScore", "section 3.3",
-        "three raters labelled 50 claims as supported, contradicted or inconclusive from given search results; all "
-        "three said the same of 82%.",
+        "three annotators labeled 50 claims as supported, contradicted, or inconclusive based on given search "
+        "results; all three agreed on 82%.",
     ),
     Reference(
         Stage.VERIFY, "verdict.factuality", "percent", 0.950, "FastFact", "appendix F.2",

@@ -15,7 +15,7 @@ Names = Mapping[int, str]
 # What can be had as a table, each with the words on its link.
 TABLES = {
     "fields": "Figures",
-    "confusion": "Who said what",
+    "confusion": "Confusion matrices",
     "time": "Over time",
     "pairs": "Pairs",
     "batches": "Batches",

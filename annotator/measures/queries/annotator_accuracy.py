@@ -206,7 +206,7 @@ def _revision(rows: _ScoredRows, gold: int, theirs: int) -> Score:
     score = Score(Stage.REVISE)
     revisions = {row.sentence_id: row for row in (*rows.revisions[gold], *rows.revisions[theirs])}
     versions = [[row.sentence for row in rows.revisions[each]] for each in (gold, theirs)]
-    counted = FieldScore("Revised sentence, word for word")
+    counted = FieldScore("Revised sentence (exact match)")
     for first, second in aligned_sentences(versions):
         if len(first) != 1 or len(second) != 1:
             continue

@@ -61,10 +61,10 @@ class BurnUp:
         """The chart for those who do not see it."""
         first = self.days[0]
         ends = ", ".join(f"{NAMES[stage].lower()} {self.agreed[stage][-1]:,}" for stage in STAGES)
-        return f"Documents agreed since {charts.day_words(first)} {first.year}, of {self.total:,}: {ends}."
+        return f"Documents adjudicated since {charts.day_words(first)} {first.year}, of {self.total:,}: {ends}."
 
 
-NAMES = {Stage.DECOMPOSE: "Decompose agreed", Stage.VERIFY: "Verify agreed", Stage.REVISE: "Gold"}
+NAMES = {Stage.DECOMPOSE: "Decompose adjudicated", Stage.VERIFY: "Verify adjudicated", Stage.REVISE: "Gold"}
 
 
 def burn_up(benchmark: Benchmark, total: int) -> BurnUp:
@@ -145,7 +145,7 @@ class Strip:
     @property
     def words(self) -> str:
         number = len(self.seconds)
-        one, more = ("document", "documents") if self.is_document else ("piece of work", "pieces of work")
+        one, more = ("document", "documents") if self.is_document else ("annotation", "annotations")
         words = f"{self.name}: {number:,} {one if number == 1 else more}, median {self.middle}"
         low, high = PAPER_MINUTES
         return f"{words}; {self.in_band}% took {low} to {high} min" if self.is_document else words
@@ -293,7 +293,7 @@ class OwnPace:
     def words(self) -> str:
         """The columns for those who do not see them."""
         done = [f"{charts.day_words(day)} {number}" for day, number in self.days if number]
-        return f"Stages submitted a day, the last {len(self.days)} days: {', '.join(done) or 'none'}."
+        return f"Stages submitted per day, last {len(self.days)} days: {', '.join(done) or 'none'}."
 
     @property
     def times(self) -> list[tuple[Stage, str]]:
@@ -305,7 +305,7 @@ class OwnPace:
         if len(self.medians) < len(STAGES):
             return ""
         seconds = sum(self.medians.values())
-        return f"{duration(seconds)} together, {against_paper(seconds)}"
+        return f"{duration(seconds)} in total, {against_paper(seconds)}"
 
 
 def _own(user: User) -> QuerySet[Annotation]:

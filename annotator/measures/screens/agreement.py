@@ -37,7 +37,7 @@ from annotator.measures.queries.agreement import (
 )
 
 COEFFICIENTS = {
-    "percent": "The same label",
+    "percent": "Agreement",
     "alpha": "Krippendorff’s alpha",
     "ac1": "Gwet’s AC1",
     "fleiss": "Fleiss’ kappa",
@@ -78,7 +78,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
             for (one, other), parts in report.pairs.items()
         ),
         "batches": _by_stage(
-            (_name(choices.batches, batch, "In no batch"), parts) for batch, parts in report.batches.items()
+            (_name(choices.batches, batch, "No batch"), parts) for batch, parts in report.batches.items()
         )
         if len(report.batches) > 1
         else [],
@@ -96,7 +96,7 @@ def download(request: HttpRequest, slug: str) -> HttpResponse:
     rules.check_see_agreement(person(request), benchmark)
     part = request.GET.get("part", "fields")
     if part not in TABLES:
-        raise Http404(f"There is no table “{part}”.")
+        raise Http404(f"Unknown table “{part}”.")
     choices = _choices(benchmark)
     report = agreement_of(benchmark, _filter(request, choices))
     names = {key: str(each) for key, each in people_in(report).items()}
@@ -157,7 +157,7 @@ def _word(answer: bool | None) -> str:
     return {True: "yes", False: "no", None: ""}[answer]
 
 
-def _name(names: Mapping[int, Any], key: int | None, otherwise: str = "Somebody") -> str:
+def _name(names: Mapping[int, Any], key: int | None, otherwise: str = "An annotator") -> str:
     return str(names[key]) if key is not None and key in names else otherwise
 
 
@@ -211,7 +211,7 @@ def _field(each: LabelFigures, people: Mapping[int, User]) -> AgreementFieldView
     references = [one for one in REFERENCES if one.field == each.field.name]
     values = {name: tuple(one.value for one in references if one.coefficient == name) for name in ("percent", "fleiss")}
     figures = [
-        DotFigure("The same", "dot", each.figures.percent, True, values["percent"]),
+        DotFigure("Agreement", "dot", each.figures.percent, True, values["percent"]),
         DotFigure("Alpha", "diamond", each.figures.alpha),
         DotFigure("AC1", "ring", each.figures.ac1),
     ]
@@ -233,9 +233,9 @@ def _field(each: LabelFigures, people: Mapping[int, User]) -> AgreementFieldView
 
 
 def _words(each: LabelFigures) -> str:
-    """The field in one sentence: "92% the same, alpha 0.81 (0.74 to 0.87), 240 sentences of 40 documents"."""
+    """The field in one sentence: "92% agreement, alpha 0.81 (0.74 to 0.87), 240 sentences of 40 documents"."""
     found = each.figures
-    same = "" if found.percent is None else f"{percent(found.percent.value)} the same, "
+    same = "" if found.percent is None else f"{percent(found.percent.value)} agreement, "
     documents = "one document" if found.clusters == 1 else f"{found.clusters:,} documents"
     return f"{same}{interval(found.alpha, 'alpha')}, {_counted(found.items, each.field.thing)} of {documents}"
 
@@ -248,8 +248,8 @@ def _claims_words(figures: StageFigures) -> str:
     found = figures.claims
     if found is None:
         return ""
-    alike = "" if found.similarity is None else f"; matched claims are alike by {interval(found.similarity)}"
-    return f"{interval(found.f1, 'F1')}: {2 * found.matched:,} of {found.claims:,} claims have their match{alike}"
+    alike = "" if found.similarity is None else f"; similarity of matched claims: {interval(found.similarity)}"
+    return f"{interval(found.f1, 'F1')}: {2 * found.matched:,} of {found.claims:,} claims matched{alike}"
 
 
 def _trends(periods: Mapping[dt.date, Sequence[Part]]) -> list[Trend]:
@@ -257,7 +257,7 @@ def _trends(periods: Mapping[dt.date, Sequence[Part]]) -> list[Trend]:
     series: dict[str, list[Period]] = {}
     for day, parts in periods.items():
         for part in parts:
-            words = f"{percent(part.percent)} the same"
+            words = f"{percent(part.percent)} agreement"
             if part.alpha is not None:
                 words += f", alpha {number(part.alpha)}"
             period = Period(day, part.percent, part.alpha, words, f"{part.items:,} {part.field.thing}")
@@ -339,7 +339,7 @@ def _settled(settled: Settled, people: Mapping[int, User]) -> dict[str, Any]:
 def _reasons(counted: Mapping[str, int]) -> list[tuple[str, int]]:
     """Reasons in words, the most frequent first."""
     rows = sorted(counted.items(), key=lambda pair: -pair[1])
-    return [(DisagreementReason(reason).label if reason else "Not said", times) for reason, times in rows]
+    return [(DisagreementReason(reason).label if reason else "Not specified", times) for reason, times in rows]
 
 
 # --- one's own page -------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     asked = request.GET.get("table", "")
     if asked:
         if asked not in TABLES or (asked == "people" and not sees_people):
-            raise Http404(f"There is no table “{asked}”.")
+            raise Http404(f"Unknown table “{asked}”.")
         return csv_of(rows_of(found, asked, names), f"{slug}-automation-{asked}")
     context = {
         "found": found,
@@ -143,8 +143,8 @@ def _sufficed(found: Automation) -> list[tuple[str, str, Stack]]:
                 "Evidence",
                 bars(
                     [
-                        (StackLook("Enough", "agreed"), each.enough),
-                        (StackLook("Not enough", "neutral"), each.asked - each.enough),
+                        (StackLook("Sufficient", "agreed"), each.enough),
+                        (StackLook("Insufficient", "neutral"), each.asked - each.enough),
                     ]
                 ),
             ),
@@ -164,7 +164,7 @@ def rows_of(found: Automation, table: str, names: dict[int, str]) -> Iterator[li
         ]
         everyone = [(name_of(maker), each) for maker, each in found.handled.items()]
         if table == "handled":
-            everyone.append(("blind first, beside all", found.blind_first))
+            everyone.append(("blind first vs. all", found.blind_first))
         else:
             everyone = sorted((names[pk], each) for pk, each in found.people.items() if pk in names)
         for who, handled in everyone:

@@ -37,7 +37,7 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
     """How the newcomer did at the stages of a practice document that they have submitted, the latest first."""
     document = document_for(request, public_id)
     if document.practice_for_id is None:
-        raise Http404("This document is no practice.")
+        raise Http404("This document is not a practice document.")
     submitted = document.annotations.filter(
         kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.SUBMITTED, person=document.practice_for_id
     )
@@ -73,12 +73,10 @@ def _explained(each: LabelDifference) -> dict[str, Any]:
 class MixInForm(forms.Form):
     """How many gold documents are mixed into which batch."""
 
-    batch = forms.ModelChoiceField(
-        Batch.objects.none(), to_field_name="public_id", empty_label=None, label="Into the batch"
-    )
-    number = forms.IntegerField(min_value=1, max_value=MAX_MIXED, initial=3, label="How many")
+    batch = forms.ModelChoiceField(Batch.objects.none(), to_field_name="public_id", empty_label=None, label="Batch")
+    number = forms.IntegerField(min_value=1, max_value=MAX_MIXED, initial=3, label="Number of items")
     seed = forms.IntegerField(
-        min_value=0, max_value=MAX_SEED, label="Seed", help_text="The same number draws the same documents again."
+        min_value=0, max_value=MAX_SEED, label="Seed", help_text="The same seed always selects the same documents."
     )
 
     def __init__(self, benchmark: Benchmark, data: Any = None) -> None:
@@ -141,7 +139,7 @@ def excuse(request: HttpRequest, slug: str) -> HttpResponse:
 
     def action() -> str:
         actions.excuse_from_practice(benchmark, membership.user, by=person(request))
-        return f"{membership.user} is excused and can begin real work."
+        return f"{membership.user} is excused from practice and can start real work."
 
     return _done(request, benchmark, action)
 
@@ -158,7 +156,7 @@ def mix_in(request: HttpRequest, slug: str) -> HttpResponse:
 
     def action() -> str:
         made = actions.mix_in(data["batch"], number=data["number"], seed=data["seed"], by=person(request))
-        documents = "1 gold document is" if len(made) == 1 else f"{len(made):,} gold documents are"
-        return f"{documents} mixed into {data['batch']}."
+        documents = "1 hidden gold item was" if len(made) == 1 else f"{len(made):,} hidden gold items were"
+        return f"{documents} added to {data['batch']}."
 
     return _done(request, benchmark, action, form)

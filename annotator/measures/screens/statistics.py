@@ -58,7 +58,7 @@ def download(request: HttpRequest, slug: str) -> HttpResponse:
     rules.check_see_statistics(person(request), benchmark)
     part = request.GET.get("part", "sizes")
     if part not in TABLES:
-        raise Http404(f"There is no table “{part}”.")
+        raise Http404(f"Unknown table “{part}”.")
     asked = _asked(request, benchmark)
     return csv_of(table_of(asked.report, part), f"{benchmark.slug}-statistics-{part}")
 
@@ -113,7 +113,7 @@ def _table2(report: StatisticsReport, rule: Rule) -> list[dict[str, Any]]:
     rows = []
     for source, collected, gold, *false in table_of(report, "sources")[1:]:
         by_rule = dict(zip(Rule, false, strict=True))
-        rows.append({"source": source or "Not said", "collected": collected, "gold": gold, "false": by_rule[rule]})
+        rows.append({"source": source or "Not specified", "collected": collected, "gold": gold, "false": by_rule[rule]})
     if len(rows) > 1:
         together = {name: sum(row[name] for row in rows) for name in ("collected", "gold", "false")}
         rows.append({"source": "All", **together})
@@ -125,10 +125,10 @@ def _settled(figures: GoldFigures) -> str:
     enough, not_enough = figures.sufficient[True], figures.sufficient[False]
     asked = enough + not_enough
     if not asked:
-        return "Nobody has answered yet whether automatic evidence was enough."
+        return "No one has recorded yet whether automatic evidence was sufficient."
     return (
-        f"Automatic evidence was enough for {enough:,} of {asked:,} claims ({percent(enough / asked)}); "
-        f"for {not_enough:,} people had to search further."
+        f"Automatic evidence was sufficient for {enough:,} of {asked:,} claims ({percent(enough / asked)}); "
+        f"annotators searched further for {not_enough:,}."
     )
 
 
@@ -181,7 +181,7 @@ _VERDICT = {
 _TRUTH = {
     "false": StackLook("False", "refute", "✕"),
     "true": StackLook("True", "support", "✓"),
-    NOT_APPLICABLE: StackLook("Without a label", "neutral", "–"),
+    NOT_APPLICABLE: StackLook("No label", "neutral", "–"),
 }
 # By table: what its bars count together, and how its labels are shown.
 _BARS: dict[str, tuple[str, Mapping[str, StackLook]]] = {
@@ -193,16 +193,16 @@ _BARS: dict[str, tuple[str, Mapping[str, StackLook]]] = {
         "claims",
         {
             "yes": StackLook("Yes"),
-            "no": StackLook("No: people searched further"),
-            NOT_APPLICABLE: StackLook("Not asked: the claim is not checked", "waiting"),
+            "no": StackLook("No: annotators searched further"),
+            NOT_APPLICABLE: StackLook("Not asked: not check-worthy", "waiting"),
         },
     ),
     "stances": ("passages", _STANCE),
-    "needs-edit": ("claims", _VERDICT | {NOT_APPLICABLE: StackLook("Not asked: the claim is not checked", "waiting")}),
+    "needs-edit": ("claims", _VERDICT | {NOT_APPLICABLE: StackLook("Not asked: not check-worthy", "waiting")}),
     "unsettled": (
         "claims",
         {
-            NEEDS_EDIT[Factuality.TRUE]: StackLook("True after a search by hand", "support", "✓"),
+            NEEDS_EDIT[Factuality.TRUE]: StackLook("True after manual search", "support", "✓"),
             NEEDS_EDIT[Factuality.FALSE]: StackLook("False", "refute", "✕"),
             NEEDS_EDIT[Factuality.NOT_ENOUGH_EVIDENCE]: StackLook("Still not enough evidence", "partial", "◐"),
         },
@@ -239,7 +239,7 @@ def truth_stacks(report: StatisticsReport) -> dict[str, Stack]:
 def stance_stacks(report: StatisticsReport) -> list[Stack]:
     """Stances where automatic evidence decided the claim, and where it did not (Figure 6)."""
     rows = table_of(report, "stances-by-evidence")[1:]
-    titles = {"yes": "Automatic evidence was enough", "no": "Automatic evidence was not enough"}
+    titles = {"yes": "Automatic evidence was sufficient", "no": "Automatic evidence was insufficient"}
     stacks = [
         Stack(title, _bars(((label, number) for each, label, number, _ in rows if each == answer), _STANCE))
         for answer, title in titles.items()

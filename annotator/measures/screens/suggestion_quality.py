@@ -89,7 +89,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         "report": report,
         "tables": [
             (heading, [names[id(each)] for each in columns], _steps(columns, names))
-            for heading, columns in (("Strategies", report.columns), ("Learned from this gold", report.learned))
+            for heading, columns in (("Strategies", report.columns), ("Trained on this gold", report.learned))
             if columns
         ],
         "charts": _charts(every, names),

@@ -37,16 +37,16 @@ class HandledSuggestions(Labelled):
 # What is counted, with the words for it; in the order of the steps.
 THINGS: dict[str, str] = {
     "sentences": "Sentences",
-    "decontext": "Stand-alone sentences",
-    "sentence_type": "Types of sentences",
-    "sentence_importance": "Importance of sentences",
+    "decontext": "Decontextualized sentences",
+    "sentence_type": "Sentence types",
+    "sentence_importance": "Sentence importance",
     "claims": "Claims",
-    "claim_type": "Types of claims",
-    "claim_importance": "Importance of claims",
+    "claim_type": "Claim types",
+    "claim_importance": "Claim importance",
     "evidence": "Passages",
     "stance": "Stances",
     "correction": "Corrections",
-    "revision": "Revised answers",
+    "revision": "Revised responses",
 }
 
 

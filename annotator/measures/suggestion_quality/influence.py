@@ -122,10 +122,10 @@ def _share(estimate: Estimate | None, rows: Sequence[tuple[int, tuple[float, ...
 class Fate(Labelled):
     """What became of a first label when the suggestion was shown beside it."""
 
-    SAME = "same", "Was the suggestion"
-    KEPT = "kept", "Differed, stayed"
-    ADOPTED = "adopted", "Differed, became the suggestion"
-    OTHER = "other", "Changed otherwise"
+    SAME = "same", "Matched the suggestion"
+    KEPT = "kept", "Differed, kept"
+    ADOPTED = "adopted", "Differed, changed to the suggestion"
+    OTHER = "other", "Changed to another label"
 
 
 def fates(labels: Iterable[FirstLabel]) -> dict[str, dict[Fate, int]]:

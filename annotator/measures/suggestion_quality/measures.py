@@ -49,19 +49,19 @@ STEPS: tuple[Step, ...] = (
         "sentences",
         "Sentences",
         (
-            QualityMeasure("cut_precision", "Cut at the same places: precision", "suggested sentences", is_detail=True),
-            QualityMeasure("cut_recall", "Cut at the same places: recall", "gold sentences", is_detail=True),
-            QualityMeasure("cut_f1", "Cut at the same places: F1", "gold sentences", is_main=True),
+            QualityMeasure("cut_precision", "Sentence boundaries: precision", "suggested sentences", is_detail=True),
+            QualityMeasure("cut_recall", "Sentence boundaries: recall", "gold sentences", is_detail=True),
+            QualityMeasure("cut_f1", "Sentence boundaries: F1", "gold sentences", is_main=True),
         ),
     ),
     Step(
         "decompose",
         "Claims",
         (
-            QualityMeasure("claim_precision", "The same claims: precision", "suggested claims"),
-            QualityMeasure("claim_recall", "The same claims: recall", "gold claims"),
-            QualityMeasure("claim_f1", "The same claims: F1", "gold claims", is_main=True),
-            QualityMeasure("same_number", "As many claims as the gold", "sentences", 211 / 277),
+            QualityMeasure("claim_precision", "Matching claims: precision", "suggested claims"),
+            QualityMeasure("claim_recall", "Matching claims: recall", "gold claims"),
+            QualityMeasure("claim_f1", "Matching claims: F1", "gold claims", is_main=True),
+            QualityMeasure("same_number", "Same number of claims as the gold", "sentences", 211 / 277),
             QualityMeasure("more_claims", "More claims than the gold", "sentences", 48 / 277, is_distance=True),
             QualityMeasure("claim_edit_distance", "Edit distance", "claims", 0.11, is_distance=True),
             QualityMeasure("claim_word_overlap", "Word overlap", "claims", 0.88),
@@ -69,7 +69,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "decontextualise",
-        "Stand-alone sentences",
+        "Decontextualized sentences",
         (
             QualityMeasure("decontext_edit_distance", "Edit distance", "sentences", is_distance=True),
             QualityMeasure("decontext_word_overlap", "Word overlap", "sentences", is_main=True),
@@ -77,14 +77,14 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "checkworthiness",
-        "Checkworthiness",
+        "Check-worthiness",
         (
             *_labels(
-                "sentence_checkworthy", "Sentence, yes or no", "sentences", (0.814, 0.637, 0.740, 0.660), is_main=True
+                "sentence_checkworthy", "Sentence (yes/no)", "sentences", (0.814, 0.637, 0.740, 0.660), is_main=True
             ),
-            *_labels("sentence_type", "Sentence, four types", "sentences"),
-            *_labels("claim_type", "Claim, four types", "claims", (0.932, 0.314, 0.534, 0.319)),
-            *_labels("claim_checked", "Claim, checked or not", "claims"),
+            *_labels("sentence_type", "Sentence (four types)", "sentences"),
+            *_labels("claim_type", "Claim (four types)", "claims", (0.932, 0.314, 0.534, 0.319)),
+            *_labels("claim_checked", "Claim (check-worthy or not)", "claims"),
         ),
     ),
     Step(
@@ -99,9 +99,9 @@ STEPS: tuple[Step, ...] = (
         "evidence",
         "Evidence",
         (
-            QualityMeasure("evidence_kept", "Passages that are not irrelevant", "passages", is_main=True),
-            QualityMeasure("evidence_helps", "Claims with such a passage", "claims"),
-            QualityMeasure("evidence_sufficed", "Claims that automatic evidence sufficed for", "claims"),
+            QualityMeasure("evidence_kept", "Relevant passages", "passages", is_main=True),
+            QualityMeasure("evidence_helps", "Claims with a relevant passage", "claims"),
+            QualityMeasure("evidence_sufficed", "Claims with sufficient automatic evidence", "claims"),
         ),
     ),
     Step(
@@ -130,18 +130,16 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "revision",
-        "Revised answer",
+        "Revised response",
         (
             QualityMeasure("revision_edit_distance", "Edit distance", "answers", is_distance=True),
             QualityMeasure("revision_word_overlap", "Word overlap", "answers", is_main=True),
             QualityMeasure(
-                "blind_revision_edit_distance", "Without the question: edit distance", "answers", is_distance=True
+                "blind_revision_edit_distance", "Without the prompt: edit distance", "answers", is_distance=True
             ),
-            QualityMeasure("blind_revision_word_overlap", "Without the question: word overlap", "answers"),
-            QualityMeasure(
-                "untouched_edit_distance", "The answer left as it was: edit distance", "answers", is_distance=True
-            ),
-            QualityMeasure("untouched_word_overlap", "The answer left as it was: word overlap", "answers"),
+            QualityMeasure("blind_revision_word_overlap", "Without the prompt: word overlap", "answers"),
+            QualityMeasure("untouched_edit_distance", "Unchanged response: edit distance", "answers", is_distance=True),
+            QualityMeasure("untouched_word_overlap", "Unchanged response: word overlap", "answers"),
         ),
     ),
 )

@@ -74,7 +74,7 @@ def _ask_about_ties(board: AdjudicationBoard, by: User) -> None:
         Question(annotation=board.version, key=row.key, by=by, text="No majority.") for row in tied
     )
     _tell_third_raters(
-        board, f"There is no majority in {board.stage.label.lower()} of {board.document}: it waits for you.", by
+        board, f"No majority in {board.stage.label.lower()} of {board.document}: it is waiting for you.", by
     )
 
 
@@ -112,17 +112,17 @@ def decide(
         chosen, settled = _read(row, choice, value)
         item = board.comparison.item_of(key)
         if row.name == "edit" and item is not None and settled == same_text(item.heading):
-            raise BadValueError("This leaves the claim as it is, and the claim is false. Say what is changed in it.")
+            raise BadValueError("This leaves the claim unchanged, but the claim is false. Enter its correction.")
         why = _reason_word(reason)
         is_third = any(rater.pk == by.pk for rater in board.third_raters)
         decision = board.decisions.get(key)
         if decision is not None and decision.version != seen and decision.by_id != by.pk:
-            raise ChangedMeanwhileError("This row was settled differently meanwhile. Look at it and decide again.")
+            raise ChangedMeanwhileError("This row was just decided differently. Review it and decide again.")
         if decision is not None and decision.is_final and row.is_decided and not is_third:
-            raise rules.NotAllowedError("The third rater has settled this. Ask them if you think it is wrong.")
+            raise rules.NotAllowedError("The adjudicator has decided this. If you think it is wrong, ask them.")
         if row.tied and not is_third:
             raise rules.NotAllowedError(
-                "No majority: the third rater settles this one. Say in a comment what you think."
+                "No majority: the adjudicator decides this one. Explain your view in a comment."
             )
         if decision is None:
             assert board.version is not None  # _begin has made it
@@ -155,7 +155,7 @@ def take_decision_back(document: Document, stage: Stage, key: str, *, by: User) 
         decision = board.decisions.get(key)
         is_third = any(rater.pk == by.pk for rater in board.third_raters)
         if decision is not None and decision.is_final and not is_third:
-            raise rules.NotAllowedError("The third rater has settled this. Ask them if you think it is wrong.")
+            raise rules.NotAllowedError("The adjudicator has decided this. If you think it is wrong, ask them.")
         if decision is not None and action.set(decision, is_settled=False, is_final=False, by_id=by.pk):
             action.reason = "taken back"
             _take_signatures_away(board)
@@ -166,9 +166,9 @@ def take_decision_back(document: Document, stage: Stage, key: str, *, by: User) 
 def _row(board: AdjudicationBoard, key: str) -> FieldRow:
     row = board.comparison.find(key)
     if row is None:
-        raise BadValueError("This row is not part of the comparison any more. Load the page again.")
+        raise BadValueError("This row is no longer part of the comparison. Reload the page.")
     if not row.differs:
-        raise BadValueError("There is nothing to settle here: you agree.")
+        raise BadValueError("There is nothing to adjudicate here: all annotators agree.")
     return row
 
 
@@ -176,32 +176,34 @@ def _read(row: FieldRow, choice: int | None, value: Any) -> tuple[int | None, An
     """The choice and the value as they are stored."""
     if choice is not None:
         if not 0 <= choice < len(row.values) or row.values[choice] is ABSENT:
-            raise BadValueError("There is no such version to take over.")
+            raise BadValueError("There is no such version to choose.")
         return choice, row.values[choice]
     if value is ABSENT:
-        raise BadValueError("Choose one of the versions, or give a new one.")
+        raise BadValueError("Choose one of the versions, or enter a new one.")
     if row.kind in ("label", "take"):
         known = next((option for option in row.options if option.value == value), None)
         if known is None:
-            raise BadValueError(f"“{value}” is no label here.")
+            raise BadValueError(
+                f"“{value}” isn't a valid label; choose one of {', '.join(str(each.value) for each in row.options)}."
+            )
         return known.choice, known.value
     if row.kind == "whole":
         lines = [same_text(line) for line in clean_text(str(value)).split("\n")]
         texts = [line for line in lines if line]
         if not texts or row.name != "split":
-            raise BadValueError("Write one claim a line, or take one of the versions.")
+            raise BadValueError("Write one claim per line, or choose one of the versions.")
         return None, texts
     text = clean_text(str(value)).strip()
     known = next((option for option in row.options if option.value == text), None)
     if not text and known is None:
-        raise BadValueError("Write the text that you agree on.")
+        raise BadValueError("Enter the adjudicated text.")
     return (known.choice, known.value) if known else (None, text)
 
 
 def _reason_word(reason: str) -> str:
     if reason and reason not in {word.value for word in DisagreementReason}:
         known = ", ".join(word.label.lower() for word in DisagreementReason)
-        raise BadValueError(f"Choose why you differed: {known}.")
+        raise BadValueError(f"Choose a reason for the disagreement: {known}.")
     return reason
 
 
@@ -209,16 +211,16 @@ def comment(document: Document, stage: Stage, key: str, text: str, *, by: User) 
     """Add a line to the thread of a row (or, with a blank key, of the stage). The others are told."""
     text = clean_text(text, LONGEST_COMMENT).strip()
     if not text:
-        raise BadValueError("Write what you want to say.")
+        raise BadValueError("Write a comment first.")
     with transaction.atomic():
         board, action = _begin(document, stage, by, "comment")
         if key and board.comparison.item_of(key) is None:
-            raise BadValueError("This row is not part of the comparison any more. Load the page again.")
+            raise BadValueError("This row is no longer part of the comparison. Reload the page.")
         assert board.version is not None
         row = Comment.objects.create(annotation=board.version, key=key, by=by, text=text)
         action.changes.append({"record": f"comment:{row.public_id}", "field": "text", "before": "", "after": text})
         action.write()
-        _tell_others(board, NoticeKind.COMMENT, f"{by} wrote about {stage.label.lower()} of {board.document}.", by)
+        _tell_others(board, NoticeKind.COMMENT, f"{by} commented on {stage.label.lower()} of {board.document}.", by)
         return board_of(board.document, stage)
 
 
@@ -227,11 +229,11 @@ def ask_third_rater(document: Document, stage: Stage, key: str, text: str, *, by
     with transaction.atomic():
         board, action = _begin(document, stage, by, "ask")
         if not board.third_raters:
-            raise BadValueError("There is nobody to ask: this benchmark has no third rater, owner or admin left.")
+            raise BadValueError("There is nobody to ask: this benchmark has no adjudicator, owner or admin left.")
         if any(rater.pk == by.pk for rater in board.third_raters):
-            raise BadValueError("You are the third rater: settle it.")
+            raise BadValueError("You are the adjudicator: decide it yourself.")
         if key and board.comparison.find(key) is None:
-            raise BadValueError("This row is not part of the comparison any more. Load the page again.")
+            raise BadValueError("This row is no longer part of the comparison. Reload the page.")
         if any(question.key == key and question.answered_at is None for question in board.questions):
             return board
         assert board.version is not None
@@ -274,7 +276,7 @@ def answer(document: Document, stage: Stage, question: Question, text: str, *, b
         comment(document, stage, question.key, text, by=by)
         board, action = _begin(document, stage, by, "answer")
         if not any(rater.pk == by.pk for rater in board.third_raters):
-            raise rules.NotAllowedError("Only the third rater answers questions.")
+            raise rules.NotAllowedError("Only the adjudicator answers questions.")
         _answer(board, [each for each in board.open_questions if each.pk == question.pk], by)
         action.reason = "answered"
         action.write()
@@ -295,10 +297,13 @@ def sign(document: Document, stage: Stage, *, by: User) -> Document:
             board.questions = list(board.version.questions.all()) if board.version else []
         if board.comparison.open:
             number = board.comparison.open
-            left = "One difference is open" if number == 1 else f"{number} differences are open"
-            raise BadValueError(f"{left}. Settle it before you sign." if number == 1 else f"{left}. Settle them first.")
+            raise BadValueError(
+                "One difference is open. Resolve it before you sign off."
+                if number == 1
+                else f"{number} differences are open. Resolve them first."
+            )
         if board.open_questions:
-            raise BadValueError("The third rater has been asked and has not answered yet.")
+            raise BadValueError("The adjudicator has been asked and has not answered yet.")
         _check_has_claims(board)
         assert board.version is not None
         if not board.signed(by.pk):
@@ -315,8 +320,8 @@ def _check_has_claims(board: AdjudicationBoard) -> None:
     empty = board.comparison.without_claims if isinstance(board.comparison, Decompositions) else []
     if empty:
         raise BadValueError(
-            f"“{shorten(empty[0].base.text, 60, placeholder='…')}” needs checking, and all its claims are left out. "
-            "Take one in, or ask an admin to reopen somebody’s work if the sentence needs no checking."
+            f"“{shorten(empty[0].base.text, 60, placeholder='…')}” is check-worthy, but all its claims are excluded. "
+            "Include one, or ask an admin to reopen an annotator’s work if the sentence isn’t check-worthy."
         )
 
 
@@ -324,7 +329,7 @@ def _tell_third_rater_to_sign(board: AdjudicationBoard, by: User) -> None:
     """Partners have all signed, and the protocol asks the third rater too."""
     if not board.third_rater_signs or board.was_asked or board.waits_for != board.third_raters[:1]:
         return
-    _tell_third_raters(board, f"{board.stage.label} of {board.document} is settled and waits for your signature.", by)
+    _tell_third_raters(board, f"{board.stage.label} of {board.document} is resolved and waiting for your sign-off.", by)
 
 
 def close_what_waits_for_nobody(benchmark: Benchmark, *, by: User) -> None:
@@ -351,7 +356,7 @@ def _close(board: AdjudicationBoard, action: Action, by: User) -> None:
     update_status(document, action)
     action.flush()
     open_next_stage(document, by=by, changed_claims=changed)
-    _tell_others(board, NoticeKind.AGREED, f"{stage.label} of {document} is agreed.", by)
+    _tell_others(board, NoticeKind.AGREED, f"{stage.label} of {document} is adjudicated.", by)
 
 
 def take_signature_back(document: Document, stage: Stage, *, by: User) -> AdjudicationBoard:
@@ -373,12 +378,14 @@ def discard_together(document: Document, stage: Stage, reason: str, *, by: User)
     """The third rater gives up on a document that even three people cannot agree on (section 3.2), with the reason."""
     reason = clean_text(reason).strip()
     if not reason:
-        raise BadValueError("Say in a few words why the document is discarded: others will read it.")
+        raise BadValueError("Give a short reason for discarding the document; others will read it.")
     with transaction.atomic():
         board, action = _begin(document, stage, by, "discard")
         is_third = any(rater.pk == by.pk for rater in board.third_raters)
         if not is_third and not rules.can_manage(by, board.document.benchmark):
-            raise rules.NotAllowedError("Only the third rater, the owner or an admin can discard a document. Ask them.")
+            raise rules.NotAllowedError(
+                "Only the adjudicator, the owner or an admin can discard a document. Ask one of them."
+            )
         action.annotation = None
         action.reason = reason
         update_status(board.document, action, discarded=True)

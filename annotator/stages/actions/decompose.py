@@ -26,7 +26,7 @@ def _begin(name: str, sentence: Sentence, by: User, active_seconds: int, reason:
     annotation = type(sentence.annotation).objects.select_related("document__benchmark").get(pk=sentence.annotation_id)
     rules.check_edit_sentence(by, annotation, sentence.pk)
     if Sentence.objects.filter(pk=sentence.pk).exclude(removed="").exists():
-        raise BadValueError("This sentence was merged into another one meanwhile. Load the page again.")
+        raise BadValueError("This sentence has been merged into another one. Reload the page.")
     return for_annotation(name, annotation, by=by, reason=reason, active_seconds=active_seconds)
 
 
@@ -34,7 +34,7 @@ def _present(claim: Claim) -> Claim:
     """The claim as it stands now. Raises BadValueError where it was removed meanwhile, in another tab for instance."""
     claim = Claim.objects.select_related("sentence__annotation", "suggestion").get(pk=claim.pk)
     if claim.removed:
-        raise BadValueError("This claim was removed meanwhile. Load the page again; there it can be restored.")
+        raise BadValueError("This claim has been removed. Reload the page to restore it.")
     return claim
 
 
@@ -109,7 +109,7 @@ def remove_claim(claim: Claim, reason: str, *, by: User, note: str = "", active_
     """Remove a claim with a reason; it stays visible, struck out, and can be restored."""
     if reason not in REMOVAL_REASONS:
         known = ", ".join(word.label.lower() for word in REMOVAL_REASONS)
-        raise BadValueError(f"Say why the claim goes: {known}.")
+        raise BadValueError(f"Choose why the claim is removed: {known}.")
     with transaction.atomic():
         action = _begin("remove-claim", claim.sentence, by, active_seconds)
         action.set(_present(claim), removed=Removal(reason).value, removed_note=clean_text(note))
@@ -216,7 +216,7 @@ def merge_sentence_with_next(sentence: Sentence, *, by: User, active_seconds: in
             sentence.annotation.sentences.filter(removed="", order__gt=sentence.order).order_by("order", "id").first()
         )
         if following is None:
-            raise BadValueError("This is the last sentence: there is no next one to merge with.")
+            raise BadValueError("This is the last sentence, so there is no next one to merge with.")
         rules.check_edit_sentence(by, action.annotation, following.pk)  # type: ignore[arg-type]
         placed = sentence.end is not None and following.start is not None and sentence.end <= following.start
         response = sentence.annotation.document.response
@@ -241,7 +241,7 @@ def merge_sentence_with_next(sentence: Sentence, *, by: User, active_seconds: in
 def move_claim_to_sentence(claim: Claim, sentence: Sentence, *, by: User, active_seconds: int = 0) -> None:
     """Put a claim under another sentence of the same annotation, at its end."""
     if sentence.annotation_id != claim.sentence.annotation_id or sentence.removed:
-        raise BadValueError("That sentence is not part of this document's work any more. Choose another one.")
+        raise BadValueError("That sentence is no longer part of this document. Choose another one.")
     with transaction.atomic():
         action = _begin("move-claim", claim.sentence, by, active_seconds)
         rules.check_edit_sentence(by, action.annotation, sentence.pk)  # type: ignore[arg-type]
@@ -260,7 +260,7 @@ def _labels(record: Sentence | Claim) -> dict[str, Any]:
 def _halves(text: str, at: int, what: str) -> tuple[str, str]:
     first, second = text[:at].rstrip(), text[at:].lstrip()
     if not 0 < at < len(text) or not first or not second:
-        raise BadValueError(f"Put the cut between two words of the {what}.")
+        raise BadValueError(f"Split the {what} between two words.")
     return first, second
 
 

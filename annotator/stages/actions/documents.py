@@ -22,7 +22,7 @@ def said_reason(text: str, for_what: str) -> str:
     """The reason that somebody has given, tidied. Raises BadValueError without one."""
     reason = clean_text(text).strip()
     if not reason:
-        raise BadValueError(f"Say in a few words why {for_what}: others will read it.")
+        raise BadValueError(f"Give a short reason why {for_what}; others will read it.")
     return reason
 
 
@@ -49,7 +49,7 @@ def bring_back(document: Document, *, by: User) -> None:
         action.set(document, discard_reason="")
         update_status(document, action, discarded=False)
         action.write()
-        text = f"{document} was discarded and has been brought back: its work goes on."
+        text = f"{document} was discarded and has been brought back. Work on it continues."
         tell(workers_on(document, STAGES), NoticeKind.RETURNED, text, document=document, by=by)
 
 
@@ -62,13 +62,13 @@ def reopen(document: Document, stage: Stage, reason: str, *, by: User) -> None:
         if document.phase == Phase.DISCARDED:
             raise rules.NotAllowedError("This document was discarded. Bring it back first.")
         if agreed(document, stage) is None:
-            raise BadValueError(f"{stage.label} is not agreed yet: there is nothing to reopen.")
+            raise BadValueError(f"{stage.label} has not been adjudicated yet, so there is nothing to reopen.")
         later = STAGES[STAGES.index(stage) + 1 :]
         _open_again(document, (stage, *later), only_sent_back=False)
         action = Action(name="reopen", by=by, document=document, reason=f"{stage.label}: {reason}")
         update_status(document, action)
         action.write()
-        text = f"{stage.label} of {document} is open again: {reason}"
+        text = f"{stage.label} of {document} was reopened: {reason}"
         at_stage = workers_on(document, [stage])
         tell(at_stage, NoticeKind.RETURNED, text, document=document, stage=stage, by=by)
         # Who worked on later stages alone has nothing to do here: their notice leads to the document.
@@ -88,26 +88,27 @@ def send_back(claim: Claim, reason: str, *, by: User) -> None:
 
     The verify work stays as it is; judgements on a claim whose text changes are asked again.
     """
-    reason = said_reason(reason, "the claim goes back")
+    reason = said_reason(reason, "the claim is sent back")
     with transaction.atomic():
         document = lock_document(claim.sentence.annotation.document_id)
         stages_rules.check_start(by, document, Stage.VERIFY)
         if document.annotations.filter(stage=Stage.VERIFY, person=by, state=AnnotationState.TAKEN_BACK).exists():
             raise rules.NotAllowedError(
-                "This work was taken back from you, so you cannot send a claim back. Ask an admin."
+                "You were unassigned from this document, so you can’t send a claim back. Ask an admin."
             )
         if not document.annotations.filter(stage=Stage.DECOMPOSE, kind=AnnotationKind.INDIVIDUAL).exists():
             raise rules.NotAllowedError(
-                "This decomposition was imported as agreed: nobody here can repair it. The owner can reopen the stage."
+                "This decomposition was imported as adjudicated, so no annotator can correct it. "
+                "The owner can reopen the stage."
             )
         if SentBack.objects.filter(claim=claim, settled_at__isnull=True).exists():
-            raise BadValueError("This claim was sent back already.")
+            raise BadValueError("This claim has already been sent back.")
         SentBack.objects.create(document=document, claim=claim, by=by, reason=reason)
         _open_again(document, (Stage.DECOMPOSE,), only_sent_back=True)
         action = Action(name="send-back", by=by, document=document, reason=f"“{claim.text}”: {reason}")
         update_status(document, action)
         action.write()
-        text = f"A claim of {document} came back from verify to be repaired: {reason}"
+        text = f"A claim in {document} was sent back from verify for correction: {reason}"
         at_stage = workers_on(document, [Stage.DECOMPOSE])
         tell(at_stage, NoticeKind.RETURNED, text, document=document, stage=Stage.DECOMPOSE, by=by)
 
@@ -118,7 +119,7 @@ def flag(document: Document, reason: str, *, by: User, note: str = "") -> None:
         word = FlagReason(reason)
     except ValueError:
         known = ", ".join(each.label.lower() for each in FlagReason)
-        raise BadValueError(f"Choose why you pass it on: {known}.") from None
+        raise BadValueError(f"Choose why you skip it: {known}.") from None
     with transaction.atomic():
         document = lock_document(document.pk)
         rules.check_see_benchmark(by, document.benchmark)
@@ -146,5 +147,5 @@ def clear_flag(row: Flag, *, by: User) -> None:
         if not Flag.objects.filter(pk=row.pk, cleared_at__isnull=True).update(cleared_at=timezone.now()):
             return
         Action(name="clear-flag", by=by, document=row.document, reason=str(row)).write()
-        text = f"{row.document}, which you had passed on, is back with you."
+        text = f"{row.document}, which you flagged, is back in your queue."
         tell([row.by], NoticeKind.RETURNED, text, document=row.document, by=by)

@@ -29,7 +29,7 @@ def order_page(evidence: Evidence) -> None:
 def keep_page(evidence: Evidence, snapshot: PageSnapshot) -> None:
     """The page is there: the evidence, and what was agreed from it meanwhile, names its snapshot. A title that nobody
     has typed is the page's."""
-    _write(evidence, f"kept {snapshot.url}", snapshot=snapshot, content_hash=snapshot.content_hash, page_problem="")
+    _write(evidence, f"saved {snapshot.url}", snapshot=snapshot, content_hash=snapshot.content_hash, page_problem="")
     for name in ("title", "site"):
         found = getattr(snapshot, name)
         if found:
@@ -40,7 +40,7 @@ def keep_page(evidence: Evidence, snapshot: PageSnapshot) -> None:
 
 def note_no_page(evidence: Evidence, reason: str) -> None:
     """The page could not be had: the evidence says so, quietly; what the person typed stands."""
-    _write(evidence, f"not kept, {reason}", page_problem=reason[:200])
+    _write(evidence, f"not saved, {reason}", page_problem=reason[:200])
 
 
 def _write(evidence: Evidence, what: str, **values: object) -> None:

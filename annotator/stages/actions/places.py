@@ -41,7 +41,7 @@ def take_back(annotation: Annotation, *, by: User, reason: str) -> None:
     annotation.refresh_from_db()
     if annotation.state != AnnotationState.TAKEN_BACK:
         raise rules.NotAllowedError(
-            "This has been submitted meanwhile: finished work is never taken back. It can be reopened, with a reason."
+            "This has been submitted, and submitted work is never taken back. It can be reopened with a reason."
         )
 
 
@@ -68,12 +68,12 @@ def take_back_idle(benchmark: Benchmark, *, days: int, by: User, person: User | 
     Raises NotAllowedError by the rules, BadValueError for days that are no number of days.
     """
     if not 1 <= days <= MAX_DAYS:
-        raise BadValueError(f"Say after how many days without work it is taken back: 1 to {MAX_DAYS:,}.")
+        raise BadValueError(f"Enter the number of idle days after which work is taken back: 1 to {MAX_DAYS:,}.")
     rules.check_manage(by, benchmark)
     idle = idle_work(benchmark, since=timezone.now() - dt.timedelta(days=days))
     if person is not None:
         idle = idle.filter(person=person)
-    reason = "Nothing was done for a day." if days == 1 else f"Nothing was done for {days} days."
+    reason = "No activity for 1 day." if days == 1 else f"No activity for {days} days."
     return len(take_back_each(idle, by=by, reason=reason))
 
 
@@ -117,7 +117,7 @@ def _tell(taken: Sequence[Annotation], *, by: User, reason: str) -> None:
         tell(
             [person],
             NoticeKind.TAKEN_BACK,
-            f"{what} taken back. What you did is kept. Reason: {reason}",
+            f"{what} taken back. Your work is kept. Reason: {reason}",
             benchmark=document.benchmark,
             document=document if len(rows) == 1 else None,
             stage=stage if len(rows) == 1 else "",
@@ -161,9 +161,9 @@ def reopen_annotation(annotation: Annotation, reason: str, *, by: User) -> None:
         if document.phase == Phase.DISCARDED:
             raise rules.NotAllowedError("This document was discarded. Bring it back first.")
         if annotation.kind != AnnotationKind.INDIVIDUAL or annotation.state != AnnotationState.SUBMITTED:
-            raise BadValueError("Only work that somebody has submitted can be reopened.")
+            raise BadValueError("Only submitted work can be reopened.")
         if agreed(document, stage) is not None:
-            raise rules.NotAllowedError(f"{stage.label} is agreed already: reopen the stage as a whole instead.")
+            raise rules.NotAllowedError(f"{stage.label} is already adjudicated: reopen the whole stage instead.")
         action = for_annotation("reopen-annotation", annotation, by=by, reason=reason)
         if _could_see_others(document, stage):
             action.set(annotation, independent=False)
@@ -175,7 +175,7 @@ def reopen_annotation(annotation: Annotation, reason: str, *, by: User) -> None:
         tell(
             [annotation.person] if annotation.person else [],
             NoticeKind.RETURNED,
-            f"{stage.label} of {document} is open again for you. Reason: {reason}",
+            f"{stage.label} of {document} was reopened for you. Reason: {reason}",
             benchmark=document.benchmark,
             document=document,
             stage=stage,
@@ -194,7 +194,7 @@ def close_extra_places(document: Document, *, by: User) -> None:
         overlap, stage = document.benchmark.overlap, Stage(document.stage)
         taken = document.annotations.filter(stage=stage, seat__gt=overlap).count()
         if document.practice_for_id or taken >= document.extra_people:
-            raise BadValueError("No extra place of this document is free: there is none to give up.")
+            raise BadValueError("This document has no free extra place to give up.")
         action = Action(name="close-places", by=by, document=document, reason=f"{document.extra_people} to {taken}")
         action.set(document, extra_people=taken)
         action.flush()

@@ -67,9 +67,9 @@ def take_answer(
         action = _begin("take-answer", annotation, by, active_seconds)
         text = suggestion.with_prompt if with_prompt else suggestion.without_prompt
         if not may_see_revisions(annotation):
-            raise rules.NotAllowedError("Hand your answer in first: then you see what the machine writes.")
+            raise rules.NotAllowedError("Submit your response first; then you see the model’s revision.")
         if suggestion.document_id != annotation.document_id or not text.strip():
-            raise BadValueError("There is no answer to start from.")
+            raise BadValueError("There is no response to start from.")
         response = ResponseRevision.objects.get(annotation=annotation)
         problem = start_problem(response, statements_of(annotation))
         if problem:
@@ -87,5 +87,5 @@ def take_answer(
 def keep_response(annotation: Annotation, *, by: User, active_seconds: int = 0) -> None:
     """Say that the response stays as it was edited, though its statements have changed since. Nothing else changes."""
     with transaction.atomic():
-        reason = "The edited answer stays, though statements changed."
+        reason = "The edited response is kept although statements changed."
         _begin("keep-response", annotation, by, active_seconds, reason).write()

@@ -37,7 +37,7 @@ class StaleSaveError(Exception):
     """The same field was changed since the sender saw it. Both values are here; nothing was written."""
 
     def __init__(self, record: Record, field: str, *, mine: Any, theirs: Any, activity: Activity | None) -> None:
-        super().__init__("This was changed elsewhere meanwhile. Compare both and choose.")
+        super().__init__("This was changed elsewhere. Compare both versions and choose one.")
         self.record = record
         self.field = field
         self.mine = mine
@@ -62,7 +62,7 @@ def check_edit_record(user: User, annotation: Annotation, record: Record) -> Non
     else:
         stages_rules.check_edit(user, annotation)
     if isinstance(record, Evidence) and record.run_id is not None:
-        raise rules.NotAllowedError("A passage that was found stays as it was found. Add your own beside it.")
+        raise rules.NotAllowedError("A retrieved passage can’t be edited. Add your own passage instead.")
 
 
 def _reload(record: Record) -> Record:
@@ -219,7 +219,7 @@ def _reverse_last(annotation: Annotation, name: str, *, by: User) -> Activity:
         to_undo, to_redo = undo_stacks(annotation, by)
         stack = to_undo if name == "undo" else to_redo
         if not stack:
-            raise NothingToUndoError(f"There is nothing left to {name} in this document.")
+            raise NothingToUndoError(f"There is nothing to {name} in this document.")
         last = Activity.objects.get(pk=stack[-1])
         action = for_annotation(name, annotation, by=by)
         action.undoes = last
@@ -231,7 +231,7 @@ def _reverse_last(annotation: Annotation, name: str, *, by: User) -> Activity:
                 check_edit_record(by, annotation, record)
             if read_field(record, change["field"]) != change["after"]:
                 raise NothingToUndoError(
-                    f"The last change cannot be taken back: its {change['field']} was changed again since. "
+                    f"The last change can’t be undone: its {change['field']} has been changed since. "
                     "The history shows every version."
                 )
             action.set(record, **{change["field"]: change["before"]})

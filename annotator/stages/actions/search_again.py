@@ -25,7 +25,7 @@ def search_again(annotation: Annotation, claim: Claim, query: str, *, by: User) 
     """
     query = " ".join(clean_text(query).split())
     if not query:
-        raise BadValueError("Say in a few words what to search for.")
+        raise BadValueError("Enter a search query.")
     with transaction.atomic():
         lock_document(annotation.document_id)
         annotation = Annotation.objects.select_related("document__benchmark").get(pk=annotation.pk)
@@ -33,14 +33,14 @@ def search_again(annotation: Annotation, claim: Claim, query: str, *, by: User) 
         benchmark = annotation.document.benchmark
         choice = choice_of(benchmark)
         if choice is None or not can_search(has_corpus=benchmark.corpus_id is not None):
-            raise BadValueError("This benchmark has no corpus to search in: add what you find elsewhere by hand.")
+            raise BadValueError("This benchmark has no corpus to search. Add passages by hand instead.")
         own = {"claims": [claim.pk], "query": query, "again": True, "annotation": annotation.pk}
         plan = frozen_plan(benchmark, choice, RunRequest(extra=own))
         under_way = PipelineRun.objects.filter(
             items__document=annotation.document_id, plan__annotation=annotation.pk, state__in=OPEN_STATES
         )
         if any(run.plan["claims"] == [claim.pk] for run in under_way):
-            raise BadValueError("A search for this claim is under way: its passages come in a moment.")
+            raise BadValueError("A search for this claim is already running. Its passages will appear shortly.")
         run = PipelineRun.objects.create(
             benchmark=benchmark,
             stage=Stage.VERIFY,

@@ -98,10 +98,10 @@ def _tell_partners(document: Document, stage: Stage, by: User) -> None:
     Neither says who, how much or how fast (design: Blindness).
     """
     if document.phase == Phase.CONSOLIDATING:
-        people, text = workers_on(document, [stage]), f"{stage.label} of {document} can be agreed now."
+        people, text = workers_on(document, [stage]), f"{stage.label} of {document} is ready for adjudication."
     elif document.stage == stage:
         people = waited_for(document, stage)
-        text = f"Your partner has finished {stage.label.lower()} of {document}: it waits for you."
+        text = f"Your partner has finished {stage.label.lower()} of {document}: it is waiting for you."
     else:
         return
     tell(people, NoticeKind.PARTNER_FINISHED, text, document=document, stage=stage, by=by)

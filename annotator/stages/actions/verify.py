@@ -60,9 +60,9 @@ def add_evidence(
     """
     url, passage = clean_text(url).strip(), clean_text(passage).strip()
     if not url and not passage:
-        raise BadValueError("Give the passage, or at least the address of the page that it stands on.")
+        raise BadValueError("Enter the passage, or at least the address of its page.")
     if url and not url.lower().startswith(("http://", "https://")):
-        raise BadValueError("The address should begin with http:// or https://.")
+        raise BadValueError("The address must start with http:// or https://.")
     with transaction.atomic():
         action = _begin("add-evidence", annotation, by, active_seconds)
         last = claim.evidence.order_by("-order").first()
@@ -87,7 +87,7 @@ def remove_evidence(evidence: Evidence, *, by: User, active_seconds: int = 0) ->
     """Take one's own passage away again (undo brings it back). It no longer carries a verdict."""
     annotation = evidence.annotation
     if annotation is None:
-        raise rules.NotAllowedError("Retrieved evidence is shared by all: mark it irrelevant instead.")
+        raise rules.NotAllowedError("Retrieved evidence is shared by all annotators. Mark it irrelevant instead.")
     with transaction.atomic():
         action = _begin("remove-evidence", annotation, by, active_seconds)
         action.set(Evidence.objects.get(pk=evidence.pk), removed=Removal.OTHER.value)
@@ -183,18 +183,18 @@ def take_correction(verdict: Verdict, suggestion: VerdictSuggestion, *, by: User
         action = _begin("take-correction", verdict.annotation, by, active_seconds)
         verdict = _locked(verdict)
         if not may_see_verdicts(verdict, verdict.annotation.document):
-            raise rules.NotAllowedError("Decide the claim and its passages first: then you see what the machine holds.")
+            raise rules.NotAllowedError("Label the claim and its passages first; then you see the model verdict.")
         is_private = suggestion.run.plan.get("annotation") not in (None, verdict.annotation_id)
         if suggestion.claim_id != verdict.claim_id or suggestion.correction is None or is_private:
-            raise BadValueError("There is no correction of this claim to take over.")
+            raise BadValueError("There is no correction of this claim to accept.")
         if verdict.operations.exists():
-            raise BadValueError("The claim has an edit already. Remove it, then take this one over.")
+            raise BadValueError("The claim already has an edit. Remove it, then accept this one.")
         operations = [
             {"id": "", "kind": op.kind.value, "start": op.start, "end": op.end, "replacement": op.replacement}
             for op in edits.from_texts(verdict.claim.text, suggestion.correction)
         ]
         if not operations:
-            raise BadValueError("The correction says the same as the claim: there is nothing to take over.")
+            raise BadValueError("The correction is the same as the claim, so there is nothing to accept.")
         action.set(verdict, operations=operations, suggestion_id=suggestion.pk, **_is_false(verdict))
         action.write()
 

@@ -1,4 +1,4 @@
-"""What several people settle together: everybody's version side by side, decided, discussed, signed."""
+"""Adjudication: all versions side by side, decisions, comments and sign-offs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TAG = "consolidation"
 
 
 class DecisionSerializer(serializers.Serializer):
-    """How a difference was settled. A choice of null: the value is new."""
+    """How a difference was resolved. A null choice means that the value is new."""
 
     version = serializers.IntegerField()
     choice = serializers.IntegerField(allow_null=True)
@@ -35,11 +35,11 @@ class DecisionSerializer(serializers.Serializer):
     reason = word(DisagreementReason, may_be_blank=True)
     by = PersonSerializer()
     is_settled = serializers.BooleanField()
-    is_final = serializers.BooleanField(help_text="A third rater settled it.")
+    is_final = serializers.BooleanField(help_text="The adjudicator decided it.")
 
 
 class OptionSerializer(serializers.Serializer):
-    """A value that can be chosen, and whose it is."""
+    """A value that can be chosen, and the people who gave it."""
 
     value = AnyValue()
     label = serializers.CharField()  # type: ignore[assignment]
@@ -47,7 +47,7 @@ class OptionSerializer(serializers.Serializer):
 
 
 class DifferenceSerializer(serializers.Serializer):
-    """A field of an item: what each person has there, in the order of people; null: nothing."""
+    """A field of an item, with each person's value in the order of ``people``; null for none."""
 
     key = serializers.CharField()
     name = serializers.CharField()
@@ -60,12 +60,12 @@ class DifferenceSerializer(serializers.Serializer):
     is_open = serializers.BooleanField()
     is_active = serializers.BooleanField()
     settled = AnyValue()
-    version = serializers.IntegerField(help_text="For If-Match; 0 before anybody decided.")
+    version = serializers.IntegerField(help_text="For If-Match; 0 before the first decision.")
     decision = DecisionSerializer(allow_null=True)
 
 
 class ItemSerializer(serializers.Serializer):
-    """One thing that people looked at: a sentence, claim, passage or rewrite, with each person's text."""
+    """A compared item (sentence, claim, passage or rewrite) with each person's text."""
 
     key = serializers.CharField()
     kind = serializers.CharField()
@@ -75,7 +75,7 @@ class ItemSerializer(serializers.Serializer):
 
 
 class CommentSerializer(serializers.Serializer):
-    """A line of a thread; a blank key: of the whole stage."""
+    """A comment in a thread. A blank key means the whole stage."""
 
     key = serializers.CharField()
     by = PersonSerializer()
@@ -84,7 +84,7 @@ class CommentSerializer(serializers.Serializer):
 
 
 class QuestionSerializer(serializers.Serializer):
-    """A question to the third rater; a blank key: about the whole stage."""
+    """A question to the adjudicator. A blank key means the whole stage."""
 
     id = serializers.IntegerField(source="pk")
     key = serializers.CharField()
@@ -94,7 +94,7 @@ class QuestionSerializer(serializers.Serializer):
 
 
 class BoardSerializer(serializers.Serializer):
-    """The consolidation of a stage as it stands. ``people`` are numbered from 0: a choice names one of them."""
+    """The current adjudication of a stage. ``people`` are numbered from 0; a choice names one of them."""
 
     document = serializers.CharField()
     stage = word(Stage)
@@ -113,7 +113,7 @@ class BoardSerializer(serializers.Serializer):
 
 
 class DecisionInput(Input):
-    """Take person ``choice`` (from 0), or set a new ``value``: one of the two."""
+    """Either the number of a person (``choice``, from 0) or a new ``value``."""
 
     choice = serializers.IntegerField(min_value=0, max_value=50, required=False)
     value = AnyValue(required=False)
@@ -121,20 +121,20 @@ class DecisionInput(Input):
 
 
 class CommentInput(Input):
-    """A line. ``key``: of a difference; blank: the whole stage."""
+    """A comment. ``key`` names a difference; blank means the whole stage."""
 
     key = serializers.CharField(max_length=120, allow_blank=True, default="")
     text = text(most=actions.LONGEST_COMMENT)
 
 
 class QuestionInput(CommentInput):
-    """A question to the third rater. With a blank key: settle the whole stage."""
+    """A question to the adjudicator. A blank key asks for the whole stage to be adjudicated."""
 
     text = text(most=actions.LONGEST_COMMENT, allow_blank=True)
 
 
 class AnswerInput(Input):
-    """The third rater's words."""
+    """The adjudicator's reply."""
 
     text = text(most=actions.LONGEST_COMMENT)
 
@@ -195,7 +195,7 @@ def _by(rows: Sequence[Any]) -> list[Any]:
 class ConsolidationView(BoardAnswer):
     @operation("consolidation_read", "Side by side", TAG, answer=BoardSerializer)
     def get(self, request: Request, public_id: str, stage: str) -> Response:
-        """For those who settle the stage; once it is agreed also for owners and admins, to look back."""
+        """For those who adjudicate the stage; afterward also for owners and admins."""
         document, chosen = self.document(public_id), Stage(stage)
         is_later = STAGES.index(Stage(document.stage)) > STAGES.index(chosen) or document.is_gold
         if is_later and document.phase != Phase.DISCARDED:
@@ -207,14 +207,14 @@ class ConsolidationView(BoardAnswer):
 
 class DecisionView(BoardAnswer):
     @operation(
-        "difference_decide", "Settle a difference", TAG, body=DecisionInput, answer=BoardSerializer, needs_version=True
+        "difference_decide", "Resolve a difference", TAG, body=DecisionInput, answer=BoardSerializer, needs_version=True
     )
     def put(self, request: Request, public_id: str, stage: str, key: str) -> Response:
-        """If-Match names the version of the decision that you saw, "0" for none. All signatures are taken away."""
+        """If-Match is the version of the decision you saw, "0" for none. All sign-offs are withdrawn."""
         document, chosen = self.settled(public_id, stage)
         seen, given = self.seen_version(), self.body(DecisionInput)
         if ("choice" in given) == ("value" in given):
-            raise BadValueError("Give either a choice, the number of a person, or a new value.")
+            raise BadValueError("Give either a choice (the number of a person) or a new value.")
         try:
             board = actions.decide(
                 document,
@@ -237,9 +237,9 @@ class DecisionView(BoardAnswer):
             ) from None
         return self.shown(board)
 
-    @operation("difference_open", "Open a difference again", TAG)
+    @operation("difference_open", "Reopen a difference", TAG)
     def delete(self, request: Request, public_id: str, stage: str, key: str) -> Response:
-        """Takes the decision back; signatures go with it."""
+        """Removes the decision and all sign-offs."""
         document, chosen = self.settled(public_id, stage)
         actions.take_decision_back(document, chosen, key, by=self.person)
         return Response(status=204)
@@ -248,16 +248,16 @@ class DecisionView(BoardAnswer):
 class CommentsView(BoardAnswer):
     @operation("comment_add", "Comment", TAG, body=CommentInput, answer=BoardSerializer, status=201)
     def post(self, request: Request, public_id: str, stage: str) -> Response:
-        """The others are told."""
+        """The others are notified."""
         document, chosen = self.settled(public_id, stage)
         given = self.body(CommentInput)
         return self.shown(actions.comment(document, chosen, given["key"], given["text"], by=self.person), 201)
 
 
 class QuestionsView(BoardAnswer):
-    @operation("question_ask", "Ask the third rater", TAG, body=QuestionInput, answer=BoardSerializer, status=201)
+    @operation("question_ask", "Ask the adjudicator", TAG, body=QuestionInput, answer=BoardSerializer, status=201)
     def post(self, request: Request, public_id: str, stage: str) -> Response:
-        """Asking twice is harmless."""
+        """Asking twice has no further effect."""
         document, chosen = self.settled(public_id, stage)
         given = self.body(QuestionInput)
         return self.shown(actions.ask_third_rater(document, chosen, given["key"], given["text"], by=self.person), 201)
@@ -266,7 +266,7 @@ class QuestionsView(BoardAnswer):
 class AnswerView(BoardAnswer):
     @operation("question_answer", "Answer a question", TAG, body=AnswerInput, answer=BoardSerializer)
     def post(self, request: Request, public_id: str, stage: str, question_id: str) -> Response:
-        """For the third rater, where words are all that is needed."""
+        """For the adjudicator, when a written reply is enough."""
         document, chosen = self.settled(public_id, stage)
         question = get_object_or_404(
             Question, annotation__document=document, annotation__stage=chosen, pk=int(question_id)
@@ -277,23 +277,23 @@ class AnswerView(BoardAnswer):
 class SignatureView(DocumentAnswer):
     scope = Scope.ANNOTATE
 
-    @operation("stage_sign", "Sign", TAG, answer=DocumentSerializer)
+    @operation("stage_sign", "Sign off", TAG, answer=DocumentSerializer)
     def post(self, request: Request, public_id: str, stage: str) -> Response:
-        """You agree with the stage as it stands. The signature that was waited for closes it."""
+        """Approves the stage as it is. The last required sign-off closes it."""
         actions.sign(self.document(public_id), Stage(stage), by=self.person)
         return self.shown(public_id)
 
-    @operation("stage_unsign", "Take your signature back", TAG)
+    @operation("stage_unsign", "Withdraw your sign-off", TAG)
     def delete(self, request: Request, public_id: str, stage: str) -> Response:
-        """Before the stage is closed."""
+        """Only before the stage is closed."""
         actions.take_signature_back(self.document(public_id), Stage(stage), by=self.person)
         return Response(status=204)
 
 
 class DiscardTogetherView(BoardAnswer):
-    @operation("stage_give_up", "Give a document up", TAG, body=ReasonInput)
+    @operation("stage_give_up", "Discard a document that can't be adjudicated", TAG, body=ReasonInput)
     def post(self, request: Request, public_id: str, stage: str) -> Response:
-        """The third rater, where even three people cannot agree. The document is discarded with the reason."""
+        """For the adjudicator. The document is discarded with the reason."""
         reason = self.body(ReasonInput)["reason"]
         actions.discard_together(self.document(public_id), Stage(stage), reason, by=self.person)
         return Response(status=204)

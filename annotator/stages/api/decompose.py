@@ -1,4 +1,4 @@
-"""Steps 1 to 3: sentences and claims, as one annotation has them."""
+"""Steps 1 to 3: the sentences and claims of one annotation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ClaimSuggestionSerializer(declared("claim", suggested=True)):  # type: ign
 
 
 class ClaimSerializer(RecordBaseSerializer, declared("claim")):  # type: ignore[misc]
-    """An atomic statement. Removed ones stay, with the reason."""
+    """An atomic statement. Removed claims stay, with the reason."""
 
     removed = word(Removal, may_be_blank=True)
     removed_note = serializers.CharField()
@@ -51,7 +51,7 @@ class PlacedSerializer(RecordBaseSerializer):
 
 
 class SentenceSerializer(PlacedSerializer, declared("sentence")):  # type: ignore[misc]
-    """A sentence of the response. Offsets count code points; null where it is no substring."""
+    """A sentence of the response. Offsets count code points; null if it is not a substring."""
 
     suggestion = SentenceSuggestionSerializer(allow_null=True)
     claims = ClaimSerializer(many=True)
@@ -67,7 +67,7 @@ class DecompositionSerializer(serializers.Serializer):
 
 
 class RemoveInput(ActiveInput):
-    """Why the claim goes."""
+    """Why the claim is removed."""
 
     reason = serializers.ChoiceField([(each.value, each.name) for each in REMOVAL_REASONS])
     note = text(most=500, allow_blank=True, default="")
@@ -83,7 +83,7 @@ class MoveClaimInput(ActiveInput):
     """Up or down within the sentence, or under another one."""
 
     to = serializers.ChoiceField([("up", "up"), ("down", "down"), ("sentence", "sentence")])
-    sentence = serializers.CharField(max_length=32, required=False, help_text="With to=sentence: its id.")
+    sentence = serializers.CharField(max_length=32, required=False, help_text="The sentence's id, if to=sentence.")
 
 
 class DecomposeAnswer(StageView):
@@ -123,7 +123,7 @@ def _with_claims(sentence: Sentence) -> dict[str, Any]:
 class DecomposeView(DecomposeAnswer):
     @operation("decompose_read", "Sentences and claims", TAG, query=AnnotationQuery, answer=DecompositionSerializer)
     def get(self, request: Request, public_id: str) -> Response:
-        """Your own, or those of an annotation that you may see."""
+        """Your own, or those of an annotation you may see."""
         return self.answer(self.annotation(public_id))
 
 
@@ -131,9 +131,9 @@ class DecomposeView(DecomposeAnswer):
 
 
 class TakeOverSentenceView(DecomposeAnswer):
-    @operation("sentence_take_over", "Take suggestions over", TAG, body=ActiveInput, answer=DecompositionSerializer)
+    @operation("sentence_take_over", "Accept suggestions", TAG, body=ActiveInput, answer=DecompositionSerializer)
     def post(self, request: Request, sentence_id: str) -> Response:
-        """All open suggestions of a sentence and its claims; without any it is kept as it stands."""
+        """Accepts all open suggestions for a sentence and its claims; without any, keeps the sentence as is."""
         sentence = self.sentence(sentence_id)
         actions.take_over_sentence(sentence, by=self.person, **self.body(ActiveInput))
         return self.fresh(sentence.annotation)
@@ -142,7 +142,7 @@ class TakeOverSentenceView(DecomposeAnswer):
 class AddClaimView(DecomposeAnswer):
     @operation("claim_add", "Add a claim", TAG, body=AddClaimInput, answer=DecompositionSerializer, status=201)
     def post(self, request: Request, sentence_id: str) -> Response:
-        """At the end of the sentence."""
+        """Adds the claim at the end of the sentence."""
         sentence = self.sentence(sentence_id)
         actions.add_claim(sentence, by=self.person, **self.body(AddClaimInput))
         return self.fresh(sentence.annotation, 201)
@@ -151,16 +151,16 @@ class AddClaimView(DecomposeAnswer):
 class SplitSentenceView(DecomposeAnswer):
     @operation("sentence_split", "Split a sentence", TAG, body=AtInput, answer=DecompositionSerializer)
     def post(self, request: Request, sentence_id: str) -> Response:
-        """At a code point of its text. Its claims stay with the first half."""
+        """Splits at a code point of its text. Its claims stay with the first half."""
         sentence, given = self.sentence(sentence_id), self.body(AtInput)
         actions.split_sentence(sentence, given["at"], by=self.person, active_seconds=given["active_seconds"])
         return self.fresh(sentence.annotation)
 
 
 class MergeSentenceView(DecomposeAnswer):
-    @operation("sentence_merge", "Join with the next", TAG, body=ActiveInput, answer=DecompositionSerializer)
+    @operation("sentence_merge", "Merge with the next sentence", TAG, body=ActiveInput, answer=DecompositionSerializer)
     def post(self, request: Request, sentence_id: str) -> Response:
-        """The next sentence's claims move over."""
+        """The next sentence's claims move to this one."""
         sentence = self.sentence(sentence_id)
         actions.merge_sentence_with_next(sentence, by=self.person, **self.body(ActiveInput))
         return self.fresh(sentence.annotation)
@@ -170,9 +170,9 @@ class MergeSentenceView(DecomposeAnswer):
 
 
 class TakeOverClaimView(DecomposeAnswer):
-    @operation("claim_take_over", "Take suggestions over", TAG, body=ActiveInput, answer=DecompositionSerializer)
+    @operation("claim_take_over", "Accept suggestions", TAG, body=ActiveInput, answer=DecompositionSerializer)
     def post(self, request: Request, claim_id: str) -> Response:
-        """All open suggestions of one claim."""
+        """Accepts all open suggestions for one claim."""
         claim = self.claim(claim_id)
         actions.take_over_claim(claim, by=self.person, **self.body(ActiveInput))
         return self.fresh(claim.sentence.annotation)
@@ -181,7 +181,7 @@ class TakeOverClaimView(DecomposeAnswer):
 class RemoveClaimView(DecomposeAnswer):
     @operation("claim_remove", "Remove a claim", TAG, body=RemoveInput, answer=DecompositionSerializer)
     def post(self, request: Request, claim_id: str) -> Response:
-        """With a reason; it can be restored."""
+        """Needs a reason. The claim can be restored."""
         claim, given = self.claim(claim_id), self.body(RemoveInput)
         actions.remove_claim(claim, by=self.person, **given)
         return self.fresh(claim.sentence.annotation)
@@ -190,7 +190,7 @@ class RemoveClaimView(DecomposeAnswer):
 class RestoreClaimView(DecomposeAnswer):
     @operation("claim_restore", "Restore a claim", TAG, body=ActiveInput, answer=DecompositionSerializer)
     def post(self, request: Request, claim_id: str) -> Response:
-        """Brings a removed claim back."""
+        """Restores a removed claim."""
         claim = self.claim(claim_id)
         actions.restore_claim(claim, by=self.person, **self.body(ActiveInput))
         return self.fresh(claim.sentence.annotation)
@@ -199,16 +199,16 @@ class RestoreClaimView(DecomposeAnswer):
 class SplitClaimView(DecomposeAnswer):
     @operation("claim_split", "Split a claim", TAG, body=AtInput, answer=DecompositionSerializer)
     def post(self, request: Request, claim_id: str) -> Response:
-        """At a code point of its text. Both halves keep the labels."""
+        """Splits at a code point of its text. Both halves keep the labels."""
         claim, given = self.claim(claim_id), self.body(AtInput)
         actions.split_claim(claim, given["at"], by=self.person, active_seconds=given["active_seconds"])
         return self.fresh(claim.sentence.annotation)
 
 
 class MergeClaimView(DecomposeAnswer):
-    @operation("claim_merge", "Join with the next claim", TAG, body=ActiveInput, answer=DecompositionSerializer)
+    @operation("claim_merge", "Merge with the next claim", TAG, body=ActiveInput, answer=DecompositionSerializer)
     def post(self, request: Request, claim_id: str) -> Response:
-        """The texts are put together, to be smoothed by you."""
+        """The texts are concatenated for you to edit."""
         claim = self.claim(claim_id)
         actions.merge_claim_with_next(claim, by=self.person, **self.body(ActiveInput))
         return self.fresh(claim.sentence.annotation)
@@ -217,7 +217,7 @@ class MergeClaimView(DecomposeAnswer):
 class MoveClaimView(DecomposeAnswer):
     @operation("claim_move", "Move a claim", TAG, body=MoveClaimInput, answer=DecompositionSerializer)
     def post(self, request: Request, claim_id: str) -> Response:
-        """Within its sentence, or to the end of another one of the same annotation."""
+        """Within its sentence, or to the end of another sentence of the same annotation."""
         claim, given = self.claim(claim_id), self.body(MoveClaimInput)
         annotation, active = claim.sentence.annotation, given["active_seconds"]
         if given["to"] == "sentence":

@@ -1,4 +1,4 @@
-"""Documents: the list of a benchmark, one document, and what happens to it as a whole."""
+"""Documents: the list of a benchmark, one document, and actions on it as a whole."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TAG = "documents"
 
 
 class DocumentRowSerializer(serializers.Serializer):
-    """A document in a list, with the first words of its texts."""
+    """A document in a list, with the beginning of its texts."""
 
     id = serializers.CharField(source="public_id")
     version = serializers.IntegerField()
@@ -41,31 +41,29 @@ class DocumentRowSerializer(serializers.Serializer):
     stage = word(Stage)
     phase = word(Phase)
     is_gold = serializers.BooleanField()
-    is_begun = serializers.BooleanField(help_text="Somebody has a place on it at its stage.")
+    is_begun = serializers.BooleanField(help_text="Whether anyone is assigned to it at its current stage.")
     is_flagged = serializers.BooleanField()
 
 
 class DocumentsQuery(PageInput):
-    """What the list is narrowed to."""
+    """Filters for the list."""
 
     stage = word(Stage, may_be_blank=True, default="")
     phase = word(Phase, may_be_blank=True, default="")
     source = serializers.CharField(max_length=200, allow_blank=True, default="")  # type: ignore[assignment]
     model = serializers.CharField(max_length=200, allow_blank=True, default="")
-    batch = serializers.CharField(
-        max_length=32, allow_blank=True, default="", help_text="For admins: the id of a batch."
-    )
+    batch = serializers.CharField(max_length=32, allow_blank=True, default="", help_text="For admins: a batch id.")
     search = serializers.CharField(
-        max_length=200, allow_blank=True, default="", help_text="Words in prompt, response or external id."
+        max_length=200, allow_blank=True, default="", help_text="Text in the prompt, response or external id."
     )
     flagged = serializers.BooleanField(default=False)
-    copies = serializers.BooleanField(default=False, help_text="For admins: the copies that measure people instead.")
+    copies = serializers.BooleanField(default=False, help_text="For admins: practice and hidden gold copies instead.")
 
 
 class DocumentsView(ApiView):
     @operation("documents_list", "Documents", TAG, query=DocumentsQuery, answer=paged(DocumentRowSerializer))
     def get(self, request: Request, slug: str) -> Response:
-        """The documents that you find in the benchmark, in the order of their import."""
+        """The documents you can see in the benchmark, in import order."""
         benchmark, asked = self.benchmark(slug), self.asked(DocumentsQuery)
         can_manage = rules.can_manage(self.person, benchmark)
         narrowed = DocumentFilter(
@@ -87,7 +85,7 @@ class DocumentsView(ApiView):
 
 
 class PrefillingSerializer(serializers.Serializer):
-    """The run that a document waits for."""
+    """The run that a document is waiting for."""
 
     done = serializers.IntegerField()
     total = serializers.IntegerField()
@@ -97,7 +95,7 @@ class PrefillingSerializer(serializers.Serializer):
 
 
 class FlagSerializer(serializers.Serializer):
-    """Somebody passed the document on."""
+    """Someone flagged the document."""
 
     id = serializers.IntegerField(source="pk")
     by = PersonSerializer()
@@ -107,7 +105,7 @@ class FlagSerializer(serializers.Serializer):
 
 
 class DocumentSerializer(serializers.Serializer):
-    """A document and where it stands."""
+    """A document and its status."""
 
     id = serializers.CharField(source="public_id")
     version = serializers.IntegerField()
@@ -124,7 +122,7 @@ class DocumentSerializer(serializers.Serializer):
     is_gold = serializers.BooleanField()
     discard_reason = serializers.CharField()
     batch = serializers.CharField(
-        source="batch.public_id", allow_null=True, default=None, help_text="For admins; for others null."
+        source="batch.public_id", allow_null=True, default=None, help_text="For admins; null for others."
     )
     people_needed = serializers.IntegerField()
     blind_first = serializers.BooleanField()
@@ -133,14 +131,14 @@ class DocumentSerializer(serializers.Serializer):
 
 
 class FlagInput(Input):
-    """Why you pass the document on."""
+    """Why you skip the document."""
 
     reason = word(FlagReason)
     note = text(most=500, allow_blank=True, default="")
 
 
 class ReopenInput(ReasonInput):
-    """Which stage; all after it open too."""
+    """The stage to reopen; later stages reopen too."""
 
     stage = word(Stage)
 
@@ -169,14 +167,14 @@ _PLAIN = (
 class DocumentView(DocumentAnswer):
     @operation("document_read", "One document", TAG, answer=DocumentSerializer)
     def get(self, request: Request, public_id: str) -> Response:
-        """The document and where it stands, nothing of anybody's work on it."""
+        """The document and its status, without anyone's work on it."""
         return self.shown(public_id)
 
 
 class DiscardView(DocumentAnswer):
     @operation("document_discard", "Discard", TAG, body=ReasonInput, answer=DocumentSerializer)
     def post(self, request: Request, public_id: str) -> Response:
-        """Takes it out of the benchmark, with the reason. Nothing is deleted."""
+        """Removes it from the benchmark with a reason. Nothing is deleted."""
         actions.discard(self.document(public_id), self.body(ReasonInput)["reason"], by=self.person)
         return self.shown(public_id)
 
@@ -192,7 +190,7 @@ class BringBackView(DocumentAnswer):
 class ReopenView(DocumentAnswer):
     @operation("document_reopen", "Reopen a stage", TAG, body=ReopenInput, answer=DocumentSerializer)
     def post(self, request: Request, public_id: str) -> Response:
-        """An agreed stage and all after it. What is done from now on counts as not independent."""
+        """Reopens an adjudicated stage and all later ones. Work from then on is marked as not independent."""
         document, given = self.document(public_id), self.body(ReopenInput)
         actions.reopen(document, Stage(given["stage"]), given["reason"], by=self.person)
         return self.shown(public_id)
@@ -201,7 +199,7 @@ class ReopenView(DocumentAnswer):
 class FlagsView(DocumentAnswer):
     scope = Scope.ANNOTATE
 
-    @operation("document_flag", "Pass on", TAG, body=FlagInput, answer=DocumentSerializer)
+    @operation("document_flag", "Skip and flag", TAG, body=FlagInput, answer=DocumentSerializer)
     def post(self, request: Request, public_id: str) -> Response:
         """The document leaves your queue until an admin clears the flag."""
         document, given = self.document(public_id), self.body(FlagInput)
@@ -212,7 +210,7 @@ class FlagsView(DocumentAnswer):
 class FlagView(DocumentAnswer):
     @operation("flag_clear", "Clear a flag", TAG)
     def delete(self, request: Request, public_id: str, flag_id: str) -> Response:
-        """The document is back in the person's queue."""
+        """The document returns to the person's queue."""
         actions.clear_flag(get_object_or_404(self.document(public_id).flags, pk=int(flag_id)), by=self.person)
         return Response(status=204)
 
@@ -221,7 +219,7 @@ class FlagView(DocumentAnswer):
 
 
 class PlaceSerializer(serializers.Serializer):
-    """Somebody's place on a document: that they have submitted, never what."""
+    """An annotator's place on a document: whether they have submitted, never what."""
 
     annotation = serializers.CharField(source="annotation.public_id")
     person = PersonSerializer(source="annotation.person")
@@ -232,7 +230,7 @@ class PlaceSerializer(serializers.Serializer):
 
 
 class PlacesView(DocumentAnswer):
-    @operation("places_list", "Who has which place", TAG, answer=PlaceSerializer(many=True))
+    @operation("places_list", "Places on a document", TAG, answer=PlaceSerializer(many=True))
     def get(self, request: Request, public_id: str) -> Response:
         """For owners and admins."""
         document = self.document(public_id)
@@ -250,9 +248,9 @@ class PlaceAnswer(DocumentAnswer):
 
 
 class PlaceTakeBackView(PlaceAnswer):
-    @operation("place_take_back", "Take open work back", TAG, body=ReasonInput)
+    @operation("place_take_back", "Take back open work", TAG, body=ReasonInput)
     def post(self, request: Request, public_id: str, annotation_id: str) -> Response:
-        """The place is free; what was done is kept."""
+        """Frees the place; the work is kept."""
         place = self.place(public_id, annotation_id)
         take_back(place, by=self.person, reason=self.body(ReasonInput)["reason"])
         return Response(status=204)
@@ -261,16 +259,16 @@ class PlaceTakeBackView(PlaceAnswer):
 class ReopenPlaceView(PlaceAnswer):
     @operation("place_reopen", "Reopen submitted work", TAG, body=ReasonInput)
     def post(self, request: Request, public_id: str, annotation_id: str) -> Response:
-        """One person gets their submitted work back to change, while the stage is not agreed."""
+        """Returns submitted work to one annotator until the stage is adjudicated."""
         place = self.place(public_id, annotation_id)
         reopen_annotation(place, self.body(ReasonInput)["reason"], by=self.person)
         return Response(status=204)
 
 
 class ClosePlacesView(DocumentAnswer):
-    @operation("places_close", "Give extra places up", TAG, answer=DocumentSerializer)
+    @operation("places_close", "Give up extra places", TAG, answer=DocumentSerializer)
     def post(self, request: Request, public_id: str) -> Response:
-        """The document goes on with the people it has."""
+        """The document continues with its current annotators."""
         close_extra_places(self.document(public_id), by=self.person)
         return self.shown(public_id)
 
@@ -292,7 +290,7 @@ class HistoryLineSerializer(serializers.Serializer):
 class HistoryView(ApiView):
     @operation("history_list", "History", TAG, query=PageInput, answer=paged(HistoryLineSerializer))
     def get(self, request: Request, public_id: str) -> Response:
-        """What happened, the newest first: to the document, by you, and by others once their work may be seen."""
+        """Newest first: changes to the document, yours, and others' once you may see their work."""
         self.asked(PageInput)
         document: Document = self.document(public_id)
         annotations = list(document.annotations.select_related("person"))

@@ -1,4 +1,4 @@
-"""Step 8: the revised sentences and the revised answer, as one annotation has them."""
+"""Step 8: the revised sentences and the revised response of one annotation."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ TAG = "revise"
 
 
 class ClaimRevisionSerializer(RecordBaseSerializer, declared("claim-revision")):  # type: ignore[misc]
-    """What happens to a claim for which there is not enough evidence."""
+    """How a claim without enough evidence is handled."""
 
 
 class StatementClaimSerializer(serializers.Serializer):
-    """An agreed claim beside its sentence, with its agreed verdict."""
+    """An adjudicated claim of the sentence, with its adjudicated verdict."""
 
     id = serializers.CharField(source="claim.public_id")
     number = serializers.CharField()
@@ -43,7 +43,7 @@ class SentenceRevisionSerializer(RecordBaseSerializer, declared("sentence-revisi
 
 
 class StatementSerializer(serializers.Serializer):
-    """A sentence, how it is revised, and what waits for a hand."""
+    """A sentence, its revision, and what still needs attention."""
 
     number = serializers.IntegerField()
     id = serializers.CharField(source="sentence.public_id")
@@ -51,23 +51,23 @@ class StatementSerializer(serializers.Serializer):
     revision = SentenceRevisionSerializer(source="row")
     claims = StatementClaimSerializer(many=True)
     open_edits = serializers.ListField(child=serializers.CharField())
-    offer = serializers.CharField(help_text="The sentence with what you chose for its claims carried in; blank: none.")
+    offer = serializers.CharField(help_text="The sentence with your choices for its claims applied; blank if none.")
 
 
 class RevisedAnswerSerializer(serializers.Serializer):
-    """The revised answer, measured against the original, from 0 to 1."""
+    """The revised response, compared with the original on a scale from 0 to 1."""
 
     id = serializers.CharField(source="row.public_id")
     version = serializers.IntegerField(source="row.version")
     text = serializers.CharField()
-    follows = serializers.BooleanField(help_text="It is what the statements give.")
-    is_behind = serializers.BooleanField(help_text="Written by hand, and the statements have changed since.")
+    follows = serializers.BooleanField(help_text="It is merged from the statements.")
+    is_behind = serializers.BooleanField(help_text="Edited by hand, and the statements have changed since.")
     edit_distance = serializers.FloatField(source="against.edit_distance")
     word_overlap = serializers.FloatField(source="against.word_overlap")
 
 
 class MachineAnswerSerializer(serializers.Serializer):
-    """An answer as a strategy would mend it, with and without knowing the prompt."""
+    """A strategy's revised response, with and without the prompt."""
 
     id = serializers.CharField()
     who = serializers.CharField()
@@ -87,13 +87,13 @@ class RevisionSerializer(serializers.Serializer):
 
 
 class DeletedInput(ActiveInput):
-    """Whether the sentence is left out."""
+    """Whether the sentence is deleted."""
 
     deleted = serializers.BooleanField()
 
 
 class TakeAnswerInput(ActiveInput):
-    """Which machine's answer, and which version of it."""
+    """Which model's response, and which version of it."""
 
     suggestion = serializers.CharField(max_length=32)
     with_prompt = serializers.BooleanField(default=True)
@@ -131,9 +131,9 @@ class ReviseAnswer(StageView):
 
 
 class ReviseView(ReviseAnswer):
-    @operation("revise_read", "Revised sentences and answer", TAG, query=AnnotationQuery, answer=RevisionSerializer)
+    @operation("revise_read", "Revised sentences and response", TAG, query=AnnotationQuery, answer=RevisionSerializer)
     def get(self, request: Request, public_id: str) -> Response:
-        """Your own, or those of an annotation that you may see."""
+        """Your own, or those of an annotation you may see."""
         return self.answer(self.annotation(public_id))
 
 
@@ -141,9 +141,9 @@ class ReviseView(ReviseAnswer):
 
 
 class DeletedView(ReviseAnswer):
-    @operation("sentence_delete", "Leave a sentence out", TAG, body=DeletedInput, answer=RevisionSerializer)
+    @operation("sentence_delete", "Delete a sentence", TAG, body=DeletedInput, answer=RevisionSerializer)
     def put(self, request: Request, row_id: str) -> Response:
-        """Or bring it back, with the text it had."""
+        """Or restores it with its text."""
         row, given = self.row(row_id), self.body(DeletedInput)
         actions.set_deleted(row, given["deleted"], by=self.person, active_seconds=given["active_seconds"])
         return self.fresh(row.annotation)
@@ -152,20 +152,20 @@ class DeletedView(ReviseAnswer):
 class ConfirmView(ReviseAnswer):
     @operation("sentence_confirm", "Confirm a sentence", TAG, body=ActiveInput, answer=RevisionSerializer)
     def post(self, request: Request, row_id: str) -> Response:
-        """It is right as it stands, though an edit of its claims found no single place in it."""
+        """Confirms that it is right as is, although an edit couldn't be placed in it."""
         row = self.row(row_id)
         actions.confirm_sentence(row, by=self.person, **self.body(ActiveInput))
         return self.fresh(row.annotation)
 
 
 class CarryView(ReviseAnswer):
-    @operation("sentence_carry", "Carry choices into a sentence", TAG, body=ActiveInput, answer=RevisionSerializer)
+    @operation("sentence_carry", "Apply choices to a sentence", TAG, body=ActiveInput, answer=RevisionSerializer)
     def post(self, request: Request, row_id: str) -> Response:
-        """Saves the sentence as its offer reads."""
+        """Saves the sentence as offered."""
         row, given = self.row(row_id), self.body(ActiveInput)
         offers = {each.row.pk: each.offer for each in statements_of(row.annotation)}
         if not offers.get(row.pk):
-            raise BadValueError("There is nothing to carry over: read the sentence again.")
+            raise BadValueError("There is nothing to apply. Read the sentence again.")
         saving.save_field(row, "text", offers[row.pk], by=self.person, version=row.version, **given)
         return self.fresh(row.annotation)
 
@@ -174,18 +174,18 @@ class CarryView(ReviseAnswer):
 
 
 class MergeAgainView(ReviseAnswer):
-    @operation("answer_merge_again", "Merge the answer again", TAG, body=ActiveInput, answer=RevisionSerializer)
+    @operation("answer_merge_again", "Merge the response again", TAG, body=ActiveInput, answer=RevisionSerializer)
     def post(self, request: Request, public_id: str) -> Response:
-        """Lets the answer follow its statements again; undo brings back what was typed."""
+        """The response follows its statements again; undo restores the typed text."""
         annotation = self.own_annotation(self.document(public_id), self.stage)
         actions.merge_again(annotation, by=self.person, **self.body(ActiveInput))
         return self.fresh(annotation)
 
 
 class KeepView(ReviseAnswer):
-    @operation("answer_keep", "Keep the answer", TAG, body=ActiveInput, answer=RevisionSerializer)
+    @operation("answer_keep", "Keep the response", TAG, body=ActiveInput, answer=RevisionSerializer)
     def post(self, request: Request, public_id: str) -> Response:
-        """It stays as you wrote it, though its statements have changed since."""
+        """Keeps it as you wrote it although its statements have changed since."""
         annotation = self.own_annotation(self.document(public_id), self.stage)
         actions.keep_response(annotation, by=self.person, **self.body(ActiveInput))
         return self.fresh(annotation)
@@ -193,10 +193,10 @@ class KeepView(ReviseAnswer):
 
 class TakeAnswerView(ReviseAnswer):
     @operation(
-        "answer_take_over", "Start from a machine's answer", TAG, body=TakeAnswerInput, answer=RevisionSerializer
+        "answer_take_over", "Start from a model's response", TAG, body=TakeAnswerInput, answer=RevisionSerializer
     )
     def post(self, request: Request, public_id: str) -> Response:
-        """Undo takes it away again, and the answer remembers whose it was."""
+        """Undo reverts it. The response records which model it came from."""
         document = self.document(public_id)
         annotation, given = self.own_annotation(document, self.stage), self.body(TakeAnswerInput)
         suggestion = get_object_or_404(RevisionSuggestion, document=document, public_id=given.pop("suggestion"))

@@ -1,4 +1,4 @@
-"""What the three stages do alike: reading annotations, saving a field, undo, history, submit."""
+"""Operations common to all three stages: annotations, saving a field, undo, history, submit."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from annotator.stages.api.documents import DocumentAnswer, DocumentSerializer
 
 TAG = "annotations"
 NO_WORK = (
-    "You have no work on this document at this stage. Name another annotation with ?annotation=; annotations/ of the "
-    "document lists those that you may see."
+    "You have no annotation of this document at this stage. Name one with ?annotation=; the document's annotations/ "
+    "lists those you may see."
 )
 
 
 class AnnotationSerializer(serializers.Serializer):
-    """One person's work on a document at a stage, or the agreed version (then person is null)."""
+    """One person's work on a document at a stage, or the adjudicated version (person is null)."""
 
     id = serializers.CharField(source="public_id")
     version = serializers.IntegerField()
@@ -47,33 +47,33 @@ class AnnotationSerializer(serializers.Serializer):
     kind = word(AnnotationKind)
     person = PersonSerializer(allow_null=True)
     state = word(AnnotationState)
-    independent = serializers.BooleanField(help_text="Made before anybody else's could be seen.")
-    only_sent_back = serializers.BooleanField(help_text="Open for claims that were sent back alone.")
+    independent = serializers.BooleanField(help_text="Made before anyone else's work could be seen.")
+    only_sent_back = serializers.BooleanField(help_text="Open only for claims that were sent back.")
     submitted_at = serializers.DateTimeField(allow_null=True)
 
 
 class MissingSerializer(serializers.Serializer):
-    """An answer that is missing, and the sentence or claim where it is asked."""
+    """A missing label or text, and its sentence or claim."""
 
     text = serializers.CharField()
     row = serializers.CharField()
 
 
 class AnnotationQuery(Input):
-    """Whose version; your own without."""
+    """Which annotation; yours by default."""
 
     annotation = serializers.CharField(
         max_length=32,
         allow_blank=True,
         default="",
-        help_text="The id of an annotation that you may see: see annotations_list.",
+        help_text="The id of an annotation you may see (annotations_list).",
     )
 
 
 class AnnotationsView(ApiView):
     @operation("annotations_list", "Annotations of a document", TAG, answer=AnnotationSerializer(many=True))
     def get(self, request: Request, public_id: str) -> Response:
-        """Those that you may see: your own, and those of others and the agreed versions once everyone has submitted."""
+        """Those you may see: your own; others' and the adjudicated versions once everyone has submitted."""
         document = self.document(public_id)
         rows = list(document.annotations.select_related("person", "document").order_by("pk"))
         return Response(AnnotationSerializer(visible_annotations(document, self.person, rows), many=True).data)
@@ -120,7 +120,7 @@ class StageView(ApiView, ABC):
 
 @extend_schema_field({"type": ["string", "boolean", "null"]})
 class ValueField(serializers.JSONField):
-    """A text or a word; yes/no answers as true, false and null."""
+    """A text or a label; yes/no labels as true, false and null."""
 
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
         return (True, "") if data is None else super().validate_empty_values(data)
@@ -129,7 +129,7 @@ class ValueField(serializers.JSONField):
         if isinstance(data, bool):
             return "yes" if data else "no"
         if not isinstance(data, str):
-            raise serializers.ValidationError("This should be a text, true, false or null.")
+            raise serializers.ValidationError("Expected text, true, false or null.")
         return data
 
 
@@ -141,7 +141,7 @@ class FieldInput(ActiveInput):
 
 
 class RestoreInput(Input):
-    """The activity whose value comes back; with ``before`` the value that stood before it."""
+    """The activity whose value is restored; with ``before``, the value before it."""
 
     field = serializers.CharField(max_length=40)
     activity = serializers.CharField(max_length=32)
@@ -149,7 +149,7 @@ class RestoreInput(Input):
 
 
 class RecordSerializer(serializers.Serializer):
-    """A record of your work with the fields that can be saved, and how each came to its value."""
+    """A record of your work with its editable fields and the origin of each value."""
 
     id = serializers.CharField()
     kind = serializers.CharField()
@@ -159,7 +159,7 @@ class RecordSerializer(serializers.Serializer):
 
 
 class FieldVersionSerializer(serializers.Serializer):
-    """A state of a field: who set it, when, and what stood before."""
+    """A version of a field: who set it, when, and the previous value."""
 
     activity = serializers.CharField(source="activity.public_id")
     at = serializers.DateTimeField(source="activity.at")
@@ -200,7 +200,7 @@ class RecordView(RecordAnswer):
 
     @operation("record_save", "Save a field", TAG, body=FieldInput, answer=RecordSerializer, needs_version=True)
     def patch(self, request: Request, kind: str, record_id: str) -> Response:
-        """Refused with 412 only if this field changed since the version that you saw; other changes are kept."""
+        """Fails with 412 only if this field has changed since the version you saw; other changes are kept."""
         record = self.own_record(kind, record_id)
         seen, given = self.seen_version(), self.body(FieldInput)
         try:
@@ -222,7 +222,7 @@ class RecordView(RecordAnswer):
 class FieldHistoryView(RecordAnswer):
     @operation("field_history", "Every version of a field", TAG, answer=FieldVersionSerializer(many=True))
     def get(self, request: Request, kind: str, record_id: str, field: str) -> Response:
-        """The newest first."""
+        """Newest first."""
         record = self.own_record(kind, record_id)
         rows = versions_of(record, recorder.annotation_of(record), self.field(record, field))
         return Response(FieldVersionSerializer(rows, many=True).data)
@@ -231,7 +231,7 @@ class FieldHistoryView(RecordAnswer):
 class RestoreView(RecordAnswer):
     @operation("field_restore", "Restore an earlier version", TAG, body=RestoreInput, answer=RecordSerializer)
     def post(self, request: Request, kind: str, record_id: str) -> Response:
-        """Sets a field back to an earlier version, which is a new version itself."""
+        """Restores an earlier version as a new version."""
         record, given = self.own_record(kind, record_id), self.body(RestoreInput)
         rows = Activity.objects.filter(annotation=recorder.annotation_of(record))
         activity = get_object_or_404(rows, public_id=given["activity"])
@@ -266,7 +266,7 @@ class UndoView(ApiView):
 
     @operation("stage_undo", "Undo", TAG, answer=ActivitySerializer)
     def post(self, request: Request, public_id: str, stage: str) -> Response:
-        """Takes your last change of this stage back. 409 where there is none left."""
+        """Undoes your last change in this stage. 409 if there is none."""
         annotation = self.own_annotation(self.document(public_id), stage)
         return Response(ActivitySerializer(saving.undo(annotation, by=self.person)).data)
 
@@ -276,7 +276,7 @@ class RedoView(ApiView):
 
     @operation("stage_redo", "Redo", TAG, answer=ActivitySerializer)
     def post(self, request: Request, public_id: str, stage: str) -> Response:
-        """Brings back what the last undo took away. 409 where there is none."""
+        """Reverts the last undo. 409 if there is none."""
         annotation = self.own_annotation(self.document(public_id), stage)
         return Response(ActivitySerializer(saving.redo(annotation, by=self.person)).data)
 
@@ -286,7 +286,7 @@ class SubmitView(DocumentAnswer):
 
     @operation("stage_submit", "Submit", TAG, body=ActiveInput, answer=DocumentSerializer)
     def post(self, request: Request, public_id: str, stage: str) -> Response:
-        """Your work is frozen then. 422 with missing where answers are still open."""
+        """Locks your work. 422 with ``missing`` if it is incomplete."""
         annotation = self.own_annotation(self.document(public_id), stage)
         submit.submit(annotation, by=self.person, active_seconds=self.body(ActiveInput)["active_seconds"])
         return self.shown(public_id)
@@ -297,7 +297,7 @@ class StartView(ApiView):
 
     @operation("stage_start", "Take a place", TAG, answer=AnnotationSerializer)
     def post(self, request: Request, public_id: str, stage: str) -> Response:
-        """Your annotation of this stage, made now if a place is free. Twice is harmless."""
+        """Your annotation of this stage, created if a place is free. Repeating has no further effect."""
         document = self.document(public_id)
         open_annotation(document, Stage(stage), by=self.person)
         return Response(AnnotationSerializer(self.own_annotation(document, stage)).data)

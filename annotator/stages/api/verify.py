@@ -1,4 +1,4 @@
-"""Steps 4 to 7: evidence, stances, verdicts and edits, as one annotation has them."""
+"""Steps 4 to 7: the evidence, stances, verdicts and edits of one annotation."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ TAG = "verify"
 
 
 class StanceSerializer(RecordBaseSerializer, declared("stance")):  # type: ignore[misc]
-    """What the annotation says of a passage."""
+    """The annotation's labels for a passage."""
 
 
 class EvidenceSerializer(RecordBaseSerializer):
-    """A passage with its source. ``is_own``: added by this person."""
+    """A passage with its source. ``is_own`` means added by this person."""
 
     number = serializers.IntegerField()
     is_own = serializers.BooleanField()
@@ -49,12 +49,12 @@ class EvidenceSerializer(RecordBaseSerializer):
     query = serializers.CharField()
     retrieved_at = serializers.DateTimeField(allow_null=True)
     content_hash = serializers.CharField()
-    suggested = serializers.CharField(help_text="The stance that the pipeline proposes; blank: none.")
+    suggested = serializers.CharField(help_text="The suggested stance; blank if none.")
     stance = StanceSerializer()
 
 
 class EditSerializer(serializers.Serializer):
-    """An operation that mends the claim. Offsets count code points of the claim's text."""
+    """An operation that corrects the claim. Offsets count code points of the claim's text."""
 
     id = serializers.CharField(source="public_id")
     kind = word(EditKind)
@@ -64,7 +64,7 @@ class EditSerializer(serializers.Serializer):
 
 
 class VerdictSerializer(RecordBaseSerializer, declared("verdict")):  # type: ignore[misc]
-    """The verdict on a claim, the edit that mends it and the passages that it rests on."""
+    """The verdict on a claim, its edit, and the evidence used."""
 
     edits = EditSerializer(many=True)
     revised_claim = serializers.CharField()
@@ -72,7 +72,7 @@ class VerdictSerializer(RecordBaseSerializer, declared("verdict")):  # type: ign
 
 
 class ClaimToVerifySerializer(serializers.Serializer):
-    """An agreed claim with its verdict and its evidence. ``number`` reads "2.1": second sentence, first claim."""
+    """An adjudicated claim with its verdict and evidence. ``number`` "2.1": second sentence, first claim."""
 
     number = serializers.CharField()
     id = serializers.CharField()
@@ -91,7 +91,7 @@ class VerificationSerializer(serializers.Serializer):
 
 
 class NewEvidenceInput(ActiveInput):
-    """A passage that you found, or the address of a page, or both."""
+    """A passage you found, the address of a page, or both."""
 
     url = text(most=4000, allow_blank=True, default="")
     passage = text(allow_blank=True, default="")
@@ -115,19 +115,19 @@ class RevisedClaimInput(ActiveInput):
 
 
 class CorrectionInput(ActiveInput):
-    """The opinion whose correction is taken over."""
+    """The model verdict whose correction is accepted."""
 
     suggestion = serializers.CharField(max_length=32)
 
 
 class SearchInput(Input):
-    """The words to search for."""
+    """The search query."""
 
     query = text(most=1000)
 
 
 class SearchSerializer(serializers.Serializer):
-    """A search of yours for more passages of one claim."""
+    """Your search for more passages on one claim."""
 
     query = serializers.CharField()
     found = serializers.IntegerField()
@@ -136,7 +136,7 @@ class SearchSerializer(serializers.Serializer):
 
 
 class OpinionSerializer(serializers.Serializer):
-    """What one strategy holds of a claim."""
+    """One strategy's verdict on a claim."""
 
     id = serializers.CharField(source="suggestion.public_id")
     who = serializers.CharField()
@@ -148,7 +148,7 @@ class OpinionSerializer(serializers.Serializer):
 
 
 class OpinionsSerializer(serializers.Serializer):
-    """What machines hold of a claim, as far as you may see it, and your newest search for it."""
+    """The model verdicts on a claim that you may see, and your newest search for it."""
 
     opinions = OpinionSerializer(many=True)
     search = SearchSerializer(allow_null=True)
@@ -211,7 +211,7 @@ def _shown(work: ClaimWork) -> dict[str, Any]:
 class VerifyView(VerifyAnswer):
     @operation("verify_read", "Claims with their evidence", TAG, query=AnnotationQuery, answer=VerificationSerializer)
     def get(self, request: Request, public_id: str) -> Response:
-        """Your own, or those of an annotation that you may see."""
+        """Your own, or those of an annotation you may see."""
         return self.answer(self.annotation(public_id))
 
 
@@ -221,30 +221,30 @@ class VerifyView(VerifyAnswer):
 class AddEvidenceView(VerifyAnswer):
     @operation("evidence_add", "Add evidence", TAG, body=NewEvidenceInput, answer=VerificationSerializer, status=201)
     def post(self, request: Request, verdict_id: str) -> Response:
-        """A passage of yours; it waits for its stance. A page is fetched and kept like any other."""
+        """Adds your passage, without a stance yet. A page is fetched and saved like any other."""
         verdict = self.verdict(verdict_id)
         actions.add_evidence(verdict.annotation, verdict.claim, by=self.person, **self.body(NewEvidenceInput))
         return self.fresh(verdict.annotation, 201)
 
 
 class EvidenceView(VerifyAnswer):
-    @operation("evidence_remove", "Take your evidence away", TAG)
+    @operation("evidence_remove", "Remove your evidence", TAG)
     def delete(self, request: Request, evidence_id: str) -> Response:
-        """Your own passage; undo brings it back."""
+        """Removes your own passage; undo restores it."""
         evidence: Evidence = self.own_record("evidence", evidence_id, "annotation__document__benchmark")
         actions.remove_evidence(evidence, by=self.person)
         return Response(status=204)
 
 
 class RestsOnView(VerifyAnswer):
-    @operation("evidence_rest_on", "Rest the verdict on a passage", TAG, answer=VerificationSerializer)
+    @operation("evidence_rest_on", "Mark a passage as evidence used", TAG, answer=VerificationSerializer)
     def put(self, request: Request, verdict_id: str, evidence_id: str) -> Response:
-        """Names a passage as one that the verdict rests on."""
+        """Marks a passage as evidence used for the verdict."""
         return self._set(verdict_id, evidence_id, rests=True)
 
-    @operation("evidence_rest_off", "Take a passage out of what the verdict rests on", TAG)
+    @operation("evidence_rest_off", "Unmark a passage as evidence used", TAG)
     def delete(self, request: Request, verdict_id: str, evidence_id: str) -> Response:
-        """It stays beside the claim."""
+        """The passage stays with the claim."""
         self._set(verdict_id, evidence_id, rests=False)
         return Response(status=204)
 
@@ -264,16 +264,16 @@ class RestsOnView(VerifyAnswer):
 class SearchView(VerifyAnswer):
     @operation("evidence_search", "Search again", TAG, body=SearchInput, answer=OpinionsSerializer, status=202)
     def post(self, request: Request, verdict_id: str) -> Response:
-        """Asks the strategy for more passages, with your own words. What is found is yours alone."""
+        """Searches for more passages with your query. Only you see the results."""
         verdict = self.verdict(verdict_id)
         search_again.search_again(verdict.annotation, verdict.claim, self.body(SearchInput)["query"], by=self.person)
         return Response(opinions_of(verdict), status=202)
 
 
 class OpinionsView(VerifyAnswer):
-    @operation("opinions_read", "What machines hold of a claim", TAG, answer=OpinionsSerializer)
+    @operation("opinions_read", "Model verdicts on a claim", TAG, answer=OpinionsSerializer)
     def get(self, request: Request, verdict_id: str) -> Response:
-        """As far as you may see it (blind first: once you have decided), and how your newest search goes."""
+        """Those you may see (with blind first, once you have decided), and the state of your newest search."""
         return Response(opinions_of(self.verdict(verdict_id)))
 
 
@@ -292,7 +292,7 @@ def opinions_of(verdict: Verdict) -> Any:
 class EditsView(VerifyAnswer):
     @operation("edit_add", "Add an edit", TAG, body=EditInput, answer=VerificationSerializer, status=201)
     def post(self, request: Request, verdict_id: str) -> Response:
-        """An edit says that the claim is false, so an open verdict becomes false with it."""
+        """An edit implies that the claim is false, so an open verdict becomes false."""
         verdict = self.verdict(verdict_id)
         actions.add_operation(verdict, by=self.person, **self.body(EditInput))
         return self.fresh(verdict.annotation, 201)
@@ -301,26 +301,24 @@ class EditsView(VerifyAnswer):
 class EditView(VerifyAnswer):
     @operation("edit_remove", "Remove an edit", TAG)
     def delete(self, request: Request, verdict_id: str, edit_id: str) -> Response:
-        """Takes one operation out."""
+        """Removes one operation."""
         actions.remove_operation(self.verdict(verdict_id), edit_id, by=self.person)
         return Response(status=204)
 
 
 class RevisedClaimView(VerifyAnswer):
-    @operation("claim_rewrite", "Write the revised claim", TAG, body=RevisedClaimInput, answer=VerificationSerializer)
+    @operation("claim_rewrite", "Rewrite the claim", TAG, body=RevisedClaimInput, answer=VerificationSerializer)
     def put(self, request: Request, verdict_id: str) -> Response:
-        """The smallest word operations that give exactly this text are stored."""
+        """Stores the minimal word edits that give exactly this text."""
         verdict, given = self.verdict(verdict_id), self.body(RevisedClaimInput)
         actions.set_revised_claim(verdict, given["text"], by=self.person, active_seconds=given["active_seconds"])
         return self.fresh(verdict.annotation)
 
 
 class TakeCorrectionView(VerifyAnswer):
-    @operation(
-        "correction_take_over", "Take a correction over", TAG, body=CorrectionInput, answer=VerificationSerializer
-    )
+    @operation("correction_take_over", "Accept a correction", TAG, body=CorrectionInput, answer=VerificationSerializer)
     def post(self, request: Request, verdict_id: str) -> Response:
-        """Begins the edit as a strategy proposes it."""
+        """Starts the edit from a strategy's correction."""
         verdict, given = self.verdict(verdict_id), self.body(CorrectionInput)
         suggestion = get_object_or_404(VerdictSuggestion, claim=verdict.claim_id, public_id=given["suggestion"])
         actions.take_correction(verdict, suggestion, by=self.person, active_seconds=given["active_seconds"])
@@ -330,6 +328,6 @@ class TakeCorrectionView(VerifyAnswer):
 class SendBackView(VerifyAnswer):
     @operation("claim_send_back", "Send a claim back", TAG, body=ReasonInput)
     def post(self, request: Request, verdict_id: str) -> Response:
-        """To decompose, which reopens for its sentence alone."""
+        """Sends it to decompose, which reopens for its sentence only."""
         documents.send_back(self.verdict(verdict_id).claim, self.body(ReasonInput)["reason"], by=self.person)
         return Response(status=204)

@@ -292,7 +292,7 @@ def origins_of(field: Field, records: Sequence[Any]) -> list[str]:
 
 def take_row(key: str, label: str, has_it: Sequence[bool], decisions: Decisions) -> FieldRow:
     """Is the item part of the agreed version at all?"""
-    words = {True: "Take in", False: "Leave out"}
+    words = {True: "Include", False: "Exclude"}
     row = label_row(key, "take", label, list(has_it), words, decisions)
     row.kind = "take"
     return row

@@ -133,9 +133,9 @@ def _compare_cuts(result: Decompositions, number: str, members: list[list[Senten
     """People have cut the same stretch differently: one version is taken as a whole, claims and labels with it."""
     key = key_for("cut", [row for rows in members for row in rows])
     words = [_counted(len(rows), "sentence") for rows in members]
-    row = whole_row(f"{key}-whole", "cut", "Cut into sentences", words, decisions)
+    row = whole_row(f"{key}-whole", "cut", "Sentence split", words, decisions)
     texts = [[each.text for each in rows] for rows in members]
-    note = "Whose sentences are taken, with their claims and labels?"
+    note = "Whose sentences to use, with their claims and labels?"
     result.items.append(ComparedItem(key, "cut", number, texts, [row], note=note))
     for who, rows in enumerate(members):
         result.claim_counts[who] += sum(len(_claims(each)) for each in rows)
@@ -245,7 +245,7 @@ def _compare_split(
         f"{key}-whole", "split", "One claim or several", [_counted(len(each), "claim") for each in members], decisions
     )
     texts = [[claim.text for claim in claims] for claims in members]
-    note = "One person has as one claim what the other has as several."
+    note = "One annotator split this claim."
     result.items.append(ComparedItem(key, "split", number, texts, [row], note=note))
     settled = row.settled
     if isinstance(settled, int):

@@ -127,15 +127,15 @@ def _compare_response(result: Revisions, rows: list[ResponseRevision], decisions
     values: list[Any] = [FOLLOWS if row.follows_statements else row.text for row in rows]
     distinct = list(dict.fromkeys([*values, FOLLOWS]))
     options = [
-        Option(value, "Merge it from the agreed sentences" if value == FOLLOWS else value, _who(values, value))
+        Option(value, "Merge from the adjudicated sentences" if value == FOLLOWS else value, _who(values, value))
         for value in distinct
     ]
     auto, tied = voted(values)
     words = ["Merged from the sentences" if value == FOLLOWS else value for value in values]
-    row = FieldRow(f"{key}-text", "text", "Answer", "text", values, words, options, auto, tied)
+    row = FieldRow(f"{key}-text", "text", "Response", "text", values, words, options, auto, tied)
     row.decision = decisions.get(row.key)
     texts = [[each.text] if not each.follows_statements else [] for each in rows]
-    result.items.append(ComparedItem(key, "answer", "", texts, [row], heading="The answer as a whole"))
+    result.items.append(ComparedItem(key, "answer", "", texts, [row], heading="The response as a whole"))
     result.answers = [each.text for each in rows]
     result.response_follows = row.settled in (ABSENT, FOLLOWS)
     origin = (

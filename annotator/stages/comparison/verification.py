@@ -119,7 +119,7 @@ def _compare_stance(result: Verifications, number: str, cards: list[Card | None]
     if added and len(present) < len(cards):
         # One person found it; the other has yet to say what it shows.
         rows["label"].auto = ABSENT
-        note = "Found by one person: what does it show?"
+        note = "Found by one annotator: what is its stance?"
     shown = present[0].evidence
     item = ComparedItem(
         key,

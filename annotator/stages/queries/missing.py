@@ -35,7 +35,7 @@ def missing_in_sentence(sentence: Sentence, number: int) -> list[Missing]:
     if sentence.type in (SentenceType.OPINION, SentenceType.NOT_A_CLAIM, SentenceType.OTHER):
         return found
     if not sentence.decontext_origin or not sentence.decontext.strip():
-        found.append(lack(f"stand-alone text of sentence {number}", f"{row}-decontext"))
+        found.append(lack(f"decontextualized sentence {number}", f"{row}-decontext"))
     claims = present_claims(sentence)
     if not claims:
         found.append(lack(f"a claim of sentence {number}"))
@@ -76,7 +76,9 @@ def missing_in_claim(work: ClaimWork) -> list[Missing]:
         if not card.stance.label
     ]
     if verdict.evidence_sufficient is None:
-        found.append(Missing(f"“can it be decided” of {work.number}", row, f"verdict-{verdict.public_id}-sufficient"))
+        found.append(
+            Missing(f"“is the evidence sufficient” of {work.number}", row, f"verdict-{verdict.public_id}-sufficient")
+        )
     if not verdict.factuality:
         found.append(Missing(f"factuality of {work.number}", row, f"verdict-{verdict.public_id}-factuality"))
     if verdict.factuality == Factuality.FALSE and not list(verdict.operations.all()):
@@ -93,7 +95,7 @@ def missing_in_revision(annotation: Annotation, statements: list[StatementRow] |
         if statement.row.deleted:
             continue
         if statement.is_asked_again:
-            found.append(Missing(f"a look at sentence {number}", row, f"{row}-text"))
+            found.append(Missing(f"review of sentence {number}", row, f"{row}-text"))
         elif not statement.row.text_origin:
             found.append(Missing(f"edit of sentence {number}", row, f"{row}-text"))
         elif not statement.row.text.strip():

@@ -144,9 +144,9 @@ class StatementRow:
             return "deleted"
         words: list[str] = []
         if self.open_edits:
-            words.append(_counted(len(self.open_edits), "edit") + " to place")
+            words.append(_counted(len(self.open_edits), "edit") + " to apply")
         elif self.is_asked_again:
-            words.append("to look at again")
+            words.append("to review again")
         else:
             changed = sum(
                 sum(1 for operation in each.operations if operation.kind != EditKind.DELETE_CLAIM)
@@ -288,12 +288,12 @@ def start_problem(row: ResponseRevision, statements: list[StatementRow]) -> str:
     """Why a machine's answer cannot be where a person starts from: the words of theirs that it would replace; "" where
     there are none."""
     if not row.follows_statements:
-        return "The answer is yours by now: let it follow the statements again before you start from this one."
+        return "You have edited the response. Let it follow the statements again before you start from this one."
     changed = [str(each.number) for each in statements if each.is_persons]
     if changed:
         which = f"sentence {changed[0]}" if len(changed) == 1 else f"sentences {', '.join(changed)}"
         return (
-            f"You have changed {which}, which this answer does not know: take the words that you need from it by hand."
+            f"You have changed {which}, which this response doesn’t include. Copy the words you need from it by hand."
         )
     return ""
 

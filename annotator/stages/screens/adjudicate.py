@@ -99,7 +99,7 @@ def context_of(board: AdjudicationBoard, user: User, mine: Mapping[str, str] | N
         "same": same,
         "only_differs": differs and same > FEW,
         "bar": _bar(board),
-        "bar_label": f"{comparison.agreeing} agree, {comparison.decided} settled, {comparison.open} open",
+        "bar_label": f"{comparison.agreeing} agree, {comparison.decided} resolved, {comparison.open} open",
         "f1": comparison.matched_f1 if isinstance(comparison, Decompositions) and comparison.people == 2 else None,
         "figures": field_figures(board),
         "stamp": newest_change(board.document, board.stage),
@@ -135,16 +135,16 @@ def _signatures(board: AdjudicationBoard, user: User, is_third: bool) -> str:
     signed = ["you" if each.by_id == user.pk else str(each.by) for each in board.sign_offs]
     waits = ["you" if each.pk == user.pk else str(each) for each in board.waits_for]
     if any(each.key for each in board.open_questions):
-        answer = "your answer" if is_third else f"the answer of {board.third_raters[0]}, the third rater"
+        answer = "your reply" if is_third else f"a reply from {board.third_raters[0]}, the adjudicator"
         have = "have" if len(signed) > 1 or signed == ["you"] else "has"
-        words = f"{_and(signed)} {have} signed; it waits for {answer}." if signed else f"Waits for {answer}."
+        words = f"{_and(signed)} {have} signed off; waiting for {answer}." if signed else f"Waiting for {answer}."
         return words[0].upper() + words[1:]
     if not signed:
-        return f"Waits for {_and(waits)}." if waits else ""
+        return f"Waiting for {_and(waits)}." if waits else ""
     have = "have" if len(signed) > 1 or signed == ["you"] else "has"
     have_not = "have" if len(waits) > 1 or waits == ["you"] else "has"
     rest = f"; {_and(waits)} {have_not} not yet" if waits else ""
-    words = f"{_and(signed)} {have} signed{rest}."
+    words = f"{_and(signed)} {have} signed off{rest}."
     return words[0].upper() + words[1:]
 
 
@@ -156,14 +156,14 @@ def _closed_for(board: AdjudicationBoard, is_third: bool) -> str:
     """Why it cannot be signed yet; "" if it can."""
     number = board.comparison.open
     if number:
-        return "One difference is open: settle it first." if number == 1 else f"{number} differences are open."
+        return "One difference is open: resolve it first." if number == 1 else f"{number} differences are open."
     waiting = [each for each in board.open_questions if each.key or not is_third]
     if not waiting:
         return ""
     return (
         "You have been asked and have not answered yet."
         if is_third
-        else "The third rater has been asked and has not answered yet."
+        else "The adjudicator has been asked and has not answered yet."
     )
 
 
@@ -255,17 +255,17 @@ def change(request: HttpRequest, public_id: str, stage: str, what: str) -> HttpR
     elif what == "sign":
         document = actions.sign(document, chosen, by=user)
         if not is_open(document, chosen):
-            messages.success(request, f"{chosen.label} is agreed: you were the last to sign.")
+            messages.success(request, f"{chosen.label} is adjudicated: you were the last to sign off.")
             return _to_document(request, document)
         board = board_of(document, chosen)
     elif what == "unsign":
         board = actions.take_signature_back(document, chosen, by=user)
     elif what == "discard":
         actions.discard_together(document, chosen, request.POST.get("reason", ""), by=user)
-        messages.success(request, "The document is discarded. An admin can bring it back.")
+        messages.success(request, "The document was discarded. An admin can bring it back.")
         return _to_document(request, document)
     else:
-        raise BadValueError(f"An agreement cannot “{what}”.")
+        raise BadValueError(f"Unknown adjudication action “{what}”.")
     return _answered(request, board, key)
 
 

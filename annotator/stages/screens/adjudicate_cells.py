@@ -1,4 +1,4 @@
-"""What each person has in a row of the consolidation screen, what differs marked. No request, no writing."""
+"""Each person's cell in a row of the adjudication screen, with differences marked. Reads only."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from annotator.stages.comparison.verification import AgreedStance, Verifications
 from annotator.stages.queries.adjudication import AdjudicationBoard
 from annotator.stages.queries.verification import Card
 
-# What no person can say of a row in which they have nothing.
+# Shown where a person has nothing in a row, by kind of item.
 NOTHING = {
-    "claim": "no such claim",
-    "split": "no such claim",
-    "stance": "has not found this passage",
+    "claim": "not present",
+    "split": "not present",
+    "stance": "did not find this passage",
     "handling": "was not asked",
-    "rewrite": "has no such sentence",
-    "cut": "no such sentence",
+    "rewrite": "not present",
+    "cut": "not present",
 }
 
-# Labels whose answers say nothing without the question, in few words; and what a figure over them is called.
+# Short names of fields whose values are unclear on their own. Figures over these fields use the same names.
 SHORT = {
-    "evidence_sufficient": "can be decided",
+    "evidence_sufficient": "evidence sufficient",
     "reliable": "reliable",
-    "sufficient": "enough alone",
-    "handling": "undecided claims",
+    "sufficient": "sufficient on its own",
+    "handling": "claims without enough evidence",
 }
 
 
@@ -46,7 +46,7 @@ class PersonColumn:
 
 @dataclass(frozen=True, slots=True)
 class FieldChip:
-    """A label that somebody gave; ``field`` says what it answers."""
+    """A label that a person gave; ``field`` names the field."""
 
     field: str
     words: str
@@ -116,7 +116,7 @@ def cell_of(
             cell.chips.append(FieldChip(row.label, words, str(value), row.differs))
         elif row.name == "edit":
             claim = [EditPiece("del", item.heading)] if not value else against(item.heading, value)
-            cell.lines.insert(0, CellLine(claim, "Deleted" if not value else "Mended"))
+            cell.lines.insert(0, CellLine(claim, "Deleted" if not value else "Corrected"))
         elif row.kind == "text" and item.kind == "rewrite" and not value:
             cell.lines = [CellLine([EditPiece("del", item.heading)], "Deleted")]
         elif item.kind == "answer" and value == FOLLOWS:
@@ -127,7 +127,7 @@ def cell_of(
     elif not cell.lines and not cell.chips and not cell.nothing:
         take = next((row for row in item.fields if row.kind == "take"), None)
         unasked = take is not None and take.values[number] is ABSENT
-        cell.nothing = "the sentence needs no checking" if unasked else NOTHING.get(item.kind, "nothing")
+        cell.nothing = "sentence not check-worthy" if unasked else NOTHING.get(item.kind, "nothing")
     return cell
 
 

@@ -78,9 +78,9 @@ def closed_for(row: FieldRow, is_third: bool) -> str:
     if is_third:
         return ""
     if row.decision is not None and row.decision.is_final and row.is_decided:
-        return "The third rater has settled this. Ask them if you think it is wrong."
+        return "The adjudicator has decided this. If you think it is wrong, ask them."
     if row.tied:
-        return "No majority: the third rater settles this one. Say in a comment what you think."
+        return "No majority: the adjudicator decides this one. Explain your view in a comment."
     return ""
 
 
@@ -167,7 +167,7 @@ def _who(decision: Decision | None, viewer: User) -> str:
     if decision is None or not decision.is_settled:
         return ""
     name = "You" if decision.by_id == viewer.pk else str(decision.by)
-    return f"{name}, as third rater," if decision.is_final else name
+    return f"{name}, as adjudicator," if decision.is_final else name
 
 
 def pick_of(option: Option) -> str:

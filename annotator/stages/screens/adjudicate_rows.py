@@ -115,7 +115,7 @@ def _group_of(stage: Stage, item: ComparedItem) -> tuple[str, str, str]:
         return f"claim-{number.replace('.', '-')}", f"Claim {number}", text
     if item.kind == "handling":
         return "handling", "Claims without enough evidence", ""
-    return ("answer", "The answer as a whole", "") if item.kind == "answer" else ("sentences", "The sentences", "")
+    return ("answer", "The response as a whole", "") if item.kind == "answer" else ("sentences", "The sentences", "")
 
 
 def _fate(item: ComparedItem, own: int | None) -> str:

@@ -76,7 +76,7 @@ class SentencePanel:
 
     @property
     def is_folded(self) -> bool:
-        """Claims are folded away where a person has said that the sentence needs no checking."""
+        """Claims are hidden where a person has labeled the sentence as not check-worthy."""
         return self.sentence.type not in ("", SentenceType.CHECKWORTHY)
 
     @property
@@ -98,7 +98,7 @@ class SentencePanel:
 
 def open_fields(record: Sentence | Claim) -> int:
     """How many fields of a record show a suggestion that waits for a decision. A field that the suggestion leaves
-    blank is missing, not open: there is nothing to take over."""
+    blank is missing, not open: there is nothing to accept."""
     if record.suggestion_id is None:
         return 0
     return sum(
@@ -187,6 +187,7 @@ def context_of(annotation: Annotation, user: Any, current: str = "") -> dict[str
         "previous": rows[position - 1] if position > 0 else None,
         "next": rows[position + 1] if position + 1 < len(rows) else None,
         "complete": sum(1 for row in rows if not row.missing),
+        "left": sum(1 for row in rows if row.missing),
         "missing": [each for row in rows for each in row.missing],
         "can_edit": can_edit,
         "removal_reasons": REMOVAL_REASONS,
@@ -278,8 +279,8 @@ def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what
     told = ""
     if what == "take-over":
         suggested = actions.take_over_sentence(sentence, by=by, active_seconds=active)
-        number, current = next_incomplete(sentence.annotation, sentence)
-        told = f"Sentence {number} {'taken over' if suggested else 'kept as it is'}. Undo: Z"
+        _, current = next_incomplete(sentence.annotation, sentence)
+        told = f"{'Accepted' if suggested else 'Kept as is'}. Press Z to undo"
     elif what == "add-claim":
         current = actions.add_claim(sentence, by=by, active_seconds=active).public_id
     elif what == "split":
@@ -287,7 +288,7 @@ def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what
     elif what == "merge":
         actions.merge_sentence_with_next(sentence, by=by, active_seconds=active)
     else:
-        raise BadValueError(f"A sentence cannot “{what}”.")
+        raise BadValueError(f"Unknown sentence action “{what}”.")
     response = workspace(request, sentence.annotation, current)
     if told:
         response["HX-Trigger"] = json.dumps({"touchstone:told": {"text": told}})
@@ -333,5 +334,5 @@ def change_claim(request: HttpRequest, public_id: str, claim_id: str, what: str)
         actions.move_claim_to_sentence(claim, target, by=by, active_seconds=active)
         current = claim.sentence.public_id  # one goes on where one was
     else:
-        raise BadValueError(f"A claim cannot “{what}”.")
+        raise BadValueError(f"Unknown claim action “{what}”.")
     return workspace(request, claim.sentence.annotation, current)

@@ -87,8 +87,8 @@ def machine_answers(annotation: Annotation) -> list[MachineAnswer]:
     for row in answers_of(annotation):
         same = row.with_prompt == row.without_prompt
         versions = (
-            (WITH, "With or without the question" if same else "Knowing the question", row.with_prompt),
-            (WITHOUT, "Without the question", "" if same else row.without_prompt),
+            (WITH, "With or without the prompt" if same else "With the prompt", row.with_prompt),
+            (WITHOUT, "Without the prompt", "" if same else row.without_prompt),
         )
         found += [
             MachineAnswer(f"{row.public_id}-{which}", made_by(row.run), words, text)
@@ -158,7 +158,7 @@ def change_response(request: HttpRequest, public_id: str, what: str) -> HttpResp
     elif what == "take-answer":
         _take_answer(request, annotation)
     else:
-        raise BadValueError(f"A revised answer cannot “{what}”.")
+        raise BadValueError(f"Unknown response action “{what}”.")
     return workspace(request, annotation, request.POST.get("sentence", ""))
 
 
@@ -186,7 +186,7 @@ def change_sentence(request: HttpRequest, public_id: str, row_id: str, what: str
     elif what == "carry":
         _carry(annotation, row, by=by, active_seconds=active)
     else:
-        raise BadValueError(f"A sentence cannot “{what}”.")
+        raise BadValueError(f"Unknown sentence action “{what}”.")
     return workspace(request, annotation, row_id)
 
 
@@ -194,5 +194,5 @@ def _carry(annotation: Annotation, row: SentenceRevision, *, by: User, active_se
     statement = _statement_of(statements_of(annotation), row)
     offer = statement.offer if statement else ""
     if not offer:
-        raise BadValueError("This was carried over already, or the sentence was changed meanwhile: read it again.")
+        raise BadValueError("This was already applied, or the sentence has changed. Review it again.")
     saving.save_field(row, "text", offer, by=by, version=row.version, active_seconds=active_seconds)

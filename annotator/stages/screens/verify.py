@@ -40,13 +40,19 @@ TEMPLATE = "stages/verify.html"
 YES_NO = [{"value": "yes", "label": "Yes"}, {"value": "no", "label": "No"}]
 CAN_DECIDE = [
     {"value": "yes", "label": "Yes", "key": "y"},
-    {"value": "no", "label": "No, I searched", "key": "x"},
+    {"value": "no", "label": "No (searched further)", "key": "x"},
 ]
 # Short words: three choices fit in one line of the narrow column.
 FACTUALITY = [
     {"value": Factuality.TRUE.value, "label": "True", "key": "t", "glyph": "✓", "tone": "support"},
     {"value": Factuality.FALSE.value, "label": "False", "key": "f", "glyph": "✕", "tone": "refute"},
-    {"value": Factuality.NOT_ENOUGH_EVIDENCE.value, "label": "Not enough", "key": "u", "glyph": "?", "tone": "neutral"},
+    {
+        "value": Factuality.NOT_ENOUGH_EVIDENCE.value,
+        "label": "Not enough evidence",
+        "key": "u",
+        "glyph": "?",
+        "tone": "neutral",
+    },
 ]
 # Where the refusal of a form is shown: at the form.
 PLACES = {
@@ -229,7 +235,7 @@ def change_claim(request: HttpRequest, public_id: str, claim_id: str, what: str)
     verdict = _work(annotation, claim_id)
     change = CHANGES.get(what)
     if change is None:
-        raise BadValueError(f"A claim cannot “{what}”.")
+        raise BadValueError(f"Unknown claim action “{what}”.")
     try:
         answer = change(request, verdict)
     except BadValueError as refusal:

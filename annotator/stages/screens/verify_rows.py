@@ -15,7 +15,7 @@ from annotator.stages.queries.verification import Card, ClaimWork
 UNCHECKED = {
     SentenceType.OPINION: "is an opinion",
     SentenceType.NOT_A_CLAIM: "is not a claim",
-    SentenceType.OTHER: "needs no checking",
+    SentenceType.OTHER: "is not check-worthy",
 }
 
 
@@ -87,7 +87,7 @@ class EditRow:
 
 
 def groups_of(sentences: list[Sentence], works: list[ClaimWork]) -> list[SentenceGroup]:
-    """Every sentence in order, so that nobody looks for what needs no checking."""
+    """Every sentence in order, so that nobody looks for what is not check-worthy."""
     by_sentence: dict[int, list[ClaimWork]] = {}
     for work in works:
         by_sentence.setdefault(work.claim.sentence_id, []).append(work)

@@ -43,13 +43,11 @@ def get_suggestions(
         rules.check_manage(by, benchmark)
     choice = choice_of(benchmark, wish.strategy if wish else None)
     if choice is None:
-        raise rules.NotAllowedError(
-            "This benchmark has no strategy that could make suggestions. Choose one on its page “Suggestions”."
-        )
+        raise rules.NotAllowedError("This benchmark has no suggestion strategy. Choose one on its Suggestions page.")
     if stage == Stage.VERIFY and not can_search(has_corpus=benchmark.corpus_id is not None):
         raise rules.NotAllowedError(
-            "This benchmark has no corpus to find evidence in, and no search is configured (SEARCH_PROVIDER). Import a "
-            f"corpus: script/manage import_corpus PAGES --corpus NAME --create --benchmark {benchmark.slug}"
+            "This benchmark has no corpus to search for evidence, and no search is configured (SEARCH_PROVIDER). "
+            f"Import a corpus: script/manage import_corpus PAGES --corpus NAME --create --benchmark {benchmark.slug}"
         )
     if why := obstacle(benchmark, choice, stage):
         raise BadValueError(why)

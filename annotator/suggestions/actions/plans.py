@@ -45,7 +45,7 @@ def choice_of(benchmark: Benchmark, strategy: str | None = None) -> StrategyChoi
 def obstacle(benchmark: Benchmark, choice: StrategyChoice, stage: Stage) -> str:
     """Why a strategy cannot work at a stage of this benchmark, as a sentence that says what to do; "" where it can."""
     if stage not in choice.stages:
-        return f"{choice.label} has nothing to suggest at the stage {stage.label.lower()}."
+        return f"{choice.label} makes no suggestions for the {stage.label.lower()} stage."
     return missing(choice, stage, has_corpus=benchmark.corpus_id is not None)
 
 

@@ -160,7 +160,7 @@ def propose_evidence(document: Document, passages: Mapping[int, Sequence[Propose
         if set(claims.values_list("pk", flat=True)) != set(passages):
             raise ValueError(f"Some claims do not belong to {document}.")
         if Evidence.objects.filter(claim__in=claims, annotation__isnull=True).exists():
-            raise ValueError(f"Claims of {document} have retrieved evidence already.")
+            raise ValueError(f"Claims in {document} already have retrieved evidence.")
         run = _finished_run(document, Stage.VERIFY)
         Evidence.objects.bulk_create(
             Evidence(

@@ -166,7 +166,7 @@ def halt(run_id: int, why: str) -> None:
         run = PipelineRun.objects.select_related("benchmark").get(pk=run_id)
         if "again" in run.plan:
             return
-        text = f"Suggestions for {Stage(run.stage).label.lower()} have paused by themselves. {why}"
+        text = f"Suggestions for {Stage(run.stage).label.lower()} were paused automatically. {why}"
         said = Notice.objects.filter(kind=NoticeKind.HALTED, benchmark=run.benchmark, text=text, read_at__isnull=True)
         know = set(said.values_list("to", flat=True))
         managers = [person for person in managers_of(run.benchmark) if person.pk not in know]

@@ -20,7 +20,7 @@ class StaleWordingError(Exception):
     """Somebody wrote a wording since the sender began to write. Nothing was written; ``newest`` is theirs."""
 
     def __init__(self, newest: PromptVersion) -> None:
-        super().__init__(f"Wording {newest.number} was written meanwhile. Compare both and save again.")
+        super().__init__(f"Wording {newest.number} was saved in the meantime. Compare both and save again.")
         self.newest = newest
 
 
@@ -70,7 +70,7 @@ def write_wording(benchmark: Benchmark, name: str, text: str, *, based_on: int, 
 
     text = text.replace("\r\n", "\n").replace("\x00", "").strip()
     if len(text) > MAX_WORDING:
-        raise BadValueError(f"A wording has at most {MAX_WORDING:,} characters; this one has {len(text):,}.")
+        raise BadValueError(f"A wording can have at most {MAX_WORDING:,} characters; this one has {len(text):,}.")
     try:
         standard = shipped(name)
         if text:
@@ -94,6 +94,6 @@ def write_wording(benchmark: Benchmark, name: str, text: str, *, based_on: int, 
             text=f"{text}\n" if text else "",
             created_by=by,
         )
-        what = f"wording {version.number}" if text else "back to the shipped wording"
+        what = f"wording {version.number}" if text else "restored the shipped wording"
         Action(name="write-prompt", by=by, benchmark=benchmark, reason=f"{name}: {what}").write()
     return version

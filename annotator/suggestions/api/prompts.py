@@ -1,4 +1,4 @@
-"""The pipeline's prompts as a benchmark uses them, and the suggesters that learn from its gold."""
+"""A benchmark's prompts, and the suggesters trained on its gold."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ TAG = "suggestions"
 
 
 class PromptSerializer(serializers.Serializer):
-    """A prompt: the wording that counts, and the one that Touchstone ships. ``number``: of the benchmark's own wording,
-    0 for none."""
+    """A prompt: the wording in use and the shipped wording. ``number`` is that of the benchmark's own wording, 0 for
+    none."""
 
     name = serializers.CharField()
     purpose = serializers.CharField()
@@ -34,7 +34,7 @@ class PromptSerializer(serializers.Serializer):
 
 
 class WordingSerializer(serializers.Serializer):
-    """A wording that the benchmark had; a blank text: back to the shipped one."""
+    """A past wording; a blank text means that the shipped one was restored."""
 
     number = serializers.IntegerField()
     text = serializers.CharField()
@@ -43,7 +43,7 @@ class WordingSerializer(serializers.Serializer):
 
 
 class WordingInput(Input):
-    """The new wording. A blank text goes back to the shipped one."""
+    """The new wording. A blank text restores the shipped one."""
 
     text = text(most=MAX_WORDING, allow_blank=True)
 
@@ -71,14 +71,12 @@ class PromptView(ApiView):
 
     @operation("prompt_read", "One prompt", TAG, answer=PromptSerializer)
     def get(self, request: Request, slug: str, strategy: str, step: str) -> Response:
-        """Its ETag is the number of the benchmark's own wording, "0" for none."""
+        """The ETag is the number of the benchmark's own wording, "0" for none."""
         return self.shown(slug, strategy, step)
 
-    @operation(
-        "prompt_write", "Word a prompt anew", TAG, body=WordingInput, answer=PromptSerializer, needs_version=True
-    )
+    @operation("prompt_write", "Reword a prompt", TAG, body=WordingInput, answer=PromptSerializer, needs_version=True)
     def put(self, request: Request, slug: str, strategy: str, step: str) -> Response:
-        """Runs that begin from now on use it."""
+        """New runs use it."""
         benchmark, row = self.managed(slug), self.row(slug, strategy, step)
         seen, given = self.seen_version(), self.body(WordingInput)
         try:
@@ -95,7 +93,7 @@ class WordingsView(PromptView):
 
     @operation("prompt_wordings", "Wordings of a prompt", TAG, answer=WordingSerializer(many=True))
     def get(self, request: Request, slug: str, strategy: str, step: str) -> Response:
-        """All that the benchmark had, the newest first."""
+        """All past wordings, newest first."""
         row = self.row(slug, strategy, step)
         return Response(WordingSerializer(history_of(self.managed(slug), row.name), many=True).data)
 
@@ -115,7 +113,7 @@ class TrainedSerializer(serializers.Serializer):
 
 
 class SuggesterSerializer(serializers.Serializer):
-    """A kind of suggester: the gold that there is for it, and what was learned."""
+    """A kind of suggester: the available gold and the trained versions."""
 
     kind = word(SuggesterKind)
     documents = serializers.IntegerField()
@@ -133,7 +131,7 @@ class SuggestersSerializer(serializers.Serializer):
 
 
 class LearnsInput(Input):
-    """Whether they suggest."""
+    """Whether they make suggestions."""
 
     learns = serializers.BooleanField()
 
@@ -141,9 +139,9 @@ class LearnsInput(Input):
 class SuggestersView(ApiView):
     scope = {"PATCH": Scope.MANAGE}
 
-    @operation("suggesters_read", "Suggesters that learn", TAG, answer=SuggestersSerializer)
+    @operation("suggesters_read", "Learned suggesters", TAG, answer=SuggestersSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """What they can learn from, what they have learned, and how good they are."""
+        """Their gold, their trained versions, and their scores."""
         benchmark = self.benchmark(slug)
         versions = list(versions_of(benchmark))
         rows = [
@@ -156,9 +154,9 @@ class SuggestersView(ApiView):
         ]
         return Response(SuggestersSerializer({"learns": benchmark.learns, "suggesters": rows}).data)
 
-    @operation("suggesters_switch", "Switch them on or off", TAG, body=LearnsInput, answer=SuggestersSerializer)
+    @operation("suggesters_switch", "Turn them on or off", TAG, body=LearnsInput, answer=SuggestersSerializer)
     def patch(self, request: Request, slug: str) -> Response:
-        """What they have learned is kept."""
+        """Trained versions are kept."""
         benchmark = self.benchmark(slug)
         suggester_actions.switch_learning(benchmark, on=self.body(LearnsInput)["learns"], by=self.person)
         return self.get(request, slug)
@@ -169,6 +167,6 @@ class TrainView(ApiView):
 
     @operation("suggesters_train", "Train now", TAG, status=202)
     def post(self, request: Request, slug: str) -> Response:
-        """A worker trains every suggester for which there is enough gold."""
+        """Trains every suggester that has enough gold."""
         suggester_actions.ask_for_training(self.benchmark(slug), by=self.person)
         return Response(status=202)

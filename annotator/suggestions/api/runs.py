@@ -1,4 +1,4 @@
-"""Runs of the pipeline: started, looked at, paused, resumed, cancelled, tried again; what they cost."""
+"""Pipeline runs: start, view, pause, resume, cancel, retry; and their costs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RunSerializer(serializers.Serializer):
     stage = word(Stage, source="run.stage")
     strategy = serializers.CharField(source="run.strategy")
     state = word(RunState, source="run.state")
-    halted = serializers.CharField(source="run.halted", help_text="Why it paused by itself; blank: it did not.")
+    halted = serializers.CharField(source="run.halted", help_text="Why it was paused automatically; blank if not.")
     by = PersonSerializer(source="run.requested_by", allow_null=True)
     created_at = serializers.DateTimeField(source="run.created_at")
     finished_at = serializers.DateTimeField(source="run.finished_at", allow_null=True)
@@ -52,9 +52,9 @@ class RunSerializer(serializers.Serializer):
 
 
 class UseSerializer(serializers.Serializer):
-    """What was used: calls by kind, those answered from the store, tokens, money, seconds of waiting."""
+    """Usage: calls by kind, cached calls, tokens, cost, seconds of waiting."""
 
-    step = serializers.CharField(help_text="Blank: all together.")
+    step = serializers.CharField(help_text="Blank for the total.")
     chats = serializers.IntegerField()
     searches = serializers.IntegerField()
     pages = serializers.IntegerField()
@@ -64,7 +64,7 @@ class UseSerializer(serializers.Serializer):
     answer_tokens = serializers.IntegerField()
     money = serializers.FloatField()
     seconds = serializers.FloatField()
-    formula = serializers.FloatField(allow_null=True, help_text="Calls by the strategy's formula.")
+    formula = serializers.FloatField(allow_null=True, help_text="Calls predicted by the strategy's formula.")
 
 
 class FailureSerializer(serializers.Serializer):
@@ -87,7 +87,7 @@ class RunDetailSerializer(RunSerializer):
 
 
 class RunInput(Input):
-    """What is to be run over which documents. What is left out is the benchmark's own choice."""
+    """What to run on which documents. Omitted fields use the benchmark's default."""
 
     stage = word(Stage, default=Stage.DECOMPOSE.value)
     strategy = serializers.CharField(max_length=40, required=False)
@@ -95,9 +95,9 @@ class RunInput(Input):
     which = serializers.ChoiceField(
         [(MISSING, MISSING), (WAITING, WAITING)],
         default=MISSING,
-        help_text="Documents that lack suggestions, or all that nobody has begun.",
+        help_text="Documents without suggestions, or all unstarted ones.",
     )
-    batch = serializers.CharField(max_length=32, allow_null=True, default=None, help_text="The id of a batch.")
+    batch = serializers.CharField(max_length=32, allow_null=True, default=None, help_text="A batch id.")
     most = serializers.IntegerField(min_value=1, max_value=10**6, allow_null=True, default=None)
     budget_tokens = serializers.IntegerField(min_value=0, max_value=10**15, allow_null=True, default=None)
     budget_money = serializers.FloatField(min_value=0, max_value=1e12, allow_null=True, default=None)
@@ -107,20 +107,20 @@ class RunInput(Input):
 
 
 class SuggestInput(Input):
-    """The stage for which suggestions are asked."""
+    """The stage to make suggestions for."""
 
     stage = word(Stage, default=Stage.DECOMPOSE.value)
 
 
 class BudgetInput(Input):
-    """The budget from now on; null: none."""
+    """The new budget; null for none."""
 
     budget_tokens = serializers.IntegerField(min_value=0, max_value=10**15, allow_null=True, default=None)
     budget_money = serializers.FloatField(min_value=0, max_value=1e12, allow_null=True, default=None)
 
 
 class ForecastSerializer(serializers.Serializer):
-    """What a run would take. ``measured``: of how many documents the figures are averages; 0: by the formula."""
+    """The forecast for a run. ``measured`` is the number of documents averaged; 0 means estimated by the formula."""
 
     documents = serializers.IntegerField()
     chats = serializers.FloatField()
@@ -133,7 +133,7 @@ class ForecastSerializer(serializers.Serializer):
 
 
 class ComparedSerializer(serializers.Serializer):
-    """A strategy at a stage over its finished documents."""
+    """A strategy's costs at a stage over its finished documents."""
 
     strategy = serializers.CharField()
     stage = word(Stage)
@@ -174,7 +174,7 @@ def _plan(plan: dict[str, Any]) -> dict[str, Any]:
 class RunsView(RunAnswer):
     @operation("runs_list", "Runs", TAG, query=PageInput, answer=paged(RunSerializer))
     def get(self, request: Request, slug: str) -> Response:
-        """The newest first, without people's own searches."""
+        """Newest first, without annotators' own searches."""
         benchmark = self.managed(slug)
         self.asked(PageInput)
         pages = CursorPages()
@@ -183,12 +183,12 @@ class RunsView(RunAnswer):
 
     @operation("run_start", "Start a run", TAG, body=RunInput, answer=RunDetailSerializer, status=202)
     def post(self, request: Request, slug: str) -> Response:
-        """A worker picks it up; ask for the run until its state is over."""
+        """The run is queued; poll it until it is over."""
         benchmark, given = self.managed(slug), self.body(RunInput)
         wish = _wish(benchmark, given)
         documents = _documents(benchmark, given)
         if not documents.documents:
-            raise BadValueError("No document fits: choose others, or another stage.")
+            raise BadValueError("No matching documents: choose others, or another stage.")
         claims = [claim for pk in documents.documents for claim in documents.claims.get(pk, [])]
         run = actions.start_run(
             benchmark=benchmark,
@@ -200,7 +200,7 @@ class RunsView(RunAnswer):
             refuse=True,
         )
         if run is None:
-            raise BadValueError("There was nothing to do: the strategy has no part in this stage.")
+            raise BadValueError("Nothing to do: the strategy makes no suggestions for this stage.")
         return self.shown(slug, run.public_id, 202)
 
 
@@ -214,7 +214,7 @@ def _documents(benchmark: Benchmark, given: dict[str, Any]) -> Documents:
 def _wish(benchmark: Benchmark, given: dict[str, Any]) -> RunRequest:
     name = given.get("strategy", benchmark.strategy)
     if choice_of(benchmark, name) is None:
-        raise BadValueError(f"There is no strategy “{name}”. “strategies” lists those there are.")
+        raise BadValueError(f"There is no strategy “{name}”. See “strategies” for the available ones.")
     is_own = name == benchmark.strategy and "parameters" not in given
     return RunRequest(
         strategy=name,
@@ -226,9 +226,9 @@ def _wish(benchmark: Benchmark, given: dict[str, Any]) -> RunRequest:
 class ForecastView(RunAnswer):
     scope = Scope.READ
 
-    @operation("run_forecast", "What a run would take", TAG, body=RunInput, answer=ForecastSerializer)
+    @operation("run_forecast", "Forecast a run", TAG, body=RunInput, answer=ForecastSerializer)
     def post(self, request: Request, slug: str) -> Response:
-        """Nothing is started."""
+        """Starts nothing."""
         benchmark, given = self.managed(slug), self.body(RunInput)
         wish = _wish(benchmark, given)
         choice = choice_of(benchmark, wish.strategy)
@@ -245,7 +245,7 @@ class ForecastView(RunAnswer):
 class SuggestView(RunAnswer):
     @operation("suggestions_get", "Get what is missing", TAG, body=SuggestInput, answer=RunSerializer(many=True))
     def post(self, request: Request, slug: str) -> Response:
-        """Suggestions, evidence or mended answers wherever they are missing, by the benchmark's own strategy."""
+        """Makes missing suggestions, evidence or revised responses with the benchmark's strategy."""
         benchmark, given = self.managed(slug), self.body(SuggestInput)
         made = get_suggestions.get_suggestions(benchmark=benchmark, stage=Stage(given["stage"]), by=self.person)
         rows = runs_of(benchmark).filter(pk__in=[run.pk for run in made])
@@ -262,7 +262,7 @@ class RunView(RunAnswer):
 class PauseView(RunAnswer):
     @operation("run_pause", "Pause", TAG, answer=RunDetailSerializer)
     def post(self, request: Request, slug: str, run_id: str) -> Response:
-        """No further call is made; those under way end."""
+        """No further calls are made; current calls finish."""
         actions.pause_run(self.run(slug, run_id).run, by=self.person)
         return self.shown(slug, run_id)
 
@@ -270,7 +270,7 @@ class PauseView(RunAnswer):
 class ResumeView(RunAnswer):
     @operation("run_resume", "Resume", TAG, body=BudgetInput, answer=RunDetailSerializer)
     def post(self, request: Request, slug: str, run_id: str) -> Response:
-        """Goes on, with the budget as it is given now."""
+        """Continues with the given budget."""
         actions.resume_run(self.run(slug, run_id).run, by=self.person, **self.body(BudgetInput))
         return self.shown(slug, run_id)
 
@@ -278,7 +278,7 @@ class ResumeView(RunAnswer):
 class RunCancelView(RunAnswer):
     @operation("run_cancel", "Cancel", TAG, answer=RunDetailSerializer)
     def post(self, request: Request, slug: str, run_id: str) -> Response:
-        """What is done stays. Cancelling what is over changes nothing."""
+        """Finished documents stay. Canceling a finished run has no effect."""
         row = self.run(slug, run_id)
         if row.is_open or row.is_paused:
             actions.cancel_run(row.run, by=self.person)
@@ -286,9 +286,9 @@ class RunCancelView(RunAnswer):
 
 
 class RetryView(RunAnswer):
-    @operation("run_retry", "Try again", TAG, answer=RunDetailSerializer)
+    @operation("run_retry", "Retry", TAG, answer=RunDetailSerializer)
     def post(self, request: Request, slug: str, run_id: str) -> Response:
-        """What failed or was cancelled, once the run is over; else nothing changes."""
+        """Retries failed and canceled documents once the run is over; otherwise has no effect."""
         row = self.run(slug, run_id)
         if row.can_retry:
             actions.retry_failed(row.run, by=self.person)
@@ -296,7 +296,7 @@ class RetryView(RunAnswer):
 
 
 class CostsView(RunAnswer):
-    @operation("costs_read", "Strategies side by side", TAG, answer=ComparedSerializer(many=True))
+    @operation("costs_read", "Compare strategies", TAG, answer=ComparedSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        """What a document takes with each strategy at each stage."""
+        """The cost per document of each strategy at each stage."""
         return Response(ComparedSerializer(compared(self.managed(slug)), many=True).data)

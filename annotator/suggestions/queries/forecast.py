@@ -50,8 +50,8 @@ class Forecast:
         """How it was come by, as a sentence."""
         if self.measured:
             one = self.measured == 1
-            return f"Average of the {'one document' if one else f'{self.measured:,} documents'} done here so far."
-        return "Nothing was measured here yet: the strategy’s formula with typical quantities."
+            return f"Average of the {'one document' if one else f'{self.measured:,} documents'} finished here so far."
+        return "No measurements yet: estimated from the strategy’s formula with typical quantities."
 
 
 def forecast(

@@ -64,7 +64,7 @@ def missing(choice: StrategyChoice, stage: Stage, *, has_corpus: bool) -> str:
         lacking.append("a search: set SEARCH_PROVIDER, or give the benchmark a corpus")
     # A corpus holds the whole pages that its search finds.
     if "pages" in needs and provider != CORPUS and not settings.PAGES:
-        lacking.append("whole pages, and fetching is switched off: set PAGES=1")
+        lacking.append("full pages, but fetching is turned off: set PAGES=1")
     return f"{choice.label} needs {'; and '.join(lacking)}." if lacking else ""
 
 

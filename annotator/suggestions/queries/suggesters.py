@@ -49,12 +49,12 @@ class Readiness:
     def lacking(self) -> str:
         """What is still needed, in a sentence; "" when nothing is."""
         if self.documents < MIN_DOCUMENTS:
-            return f"{MIN_DOCUMENTS} gold documents are needed, there are {self.documents}."
+            return f"Needs {MIN_DOCUMENTS} gold documents; there are {self.documents}."
         if len(self.learnable) < 2:
             known = ", ".join(
                 f"{label.label.lower()} {self.counts[label]}" for label in LABELS[self.kind] if self.counts[label]
             )
-            return f"Two labels with {MIN_PER_LABEL} examples each are needed, the gold has: {known or 'none'}."
+            return f"Needs two labels with {MIN_PER_LABEL} examples each; gold has: {known or 'none'}."
         return ""
 
     @property

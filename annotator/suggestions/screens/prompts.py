@@ -69,7 +69,7 @@ def _write(request: HttpRequest, benchmark: Benchmark, row: PromptRow) -> HttpRe
     context: dict[str, Any]
     try:
         if not text.strip() and "back" not in request.POST:
-            raise BadValueError("The wording is blank. To use the shipped one, press “Back to the shipped wording”.")
+            raise BadValueError("The wording is blank. To use the shipped one, press “Restore the shipped wording”.")
         written = write_wording(
             benchmark, row.name, text, based_on=int(raw) if raw.isdecimal() else 0, by=person(request)
         )
@@ -82,7 +82,7 @@ def _write(request: HttpRequest, benchmark: Benchmark, row: PromptRow) -> HttpRe
         context = _context(request, benchmark, row, text) | {"problem": str(refusal)}
         return render(request, "suggestions/prompts/show.html", context, status=422)
     if written is None:
-        messages.info(request, "That is the wording that counts already.")
+        messages.info(request, "This wording is already in use.")
     else:
-        messages.success(request, f"{row.name}: runs that begin from now on use this wording. Others keep theirs.")
+        messages.success(request, f"{row.name}: new runs use this wording. Started runs keep theirs.")
     return redirect("prompt", benchmark.slug, *row.name.split("/"))

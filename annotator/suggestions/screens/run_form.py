@@ -52,7 +52,7 @@ def whole(raw: str, name: str) -> int | None:
     if not raw:
         return None
     if not raw.isdecimal() or len(raw) > 15:
-        raise BadValueError(f"“{name}” should be a whole number, or blank.")
+        raise BadValueError(f"“{name}” must be a whole number or blank.")
     return int(raw)
 
 
@@ -65,14 +65,14 @@ def amount(raw: str, name: str) -> float | None:
     except ValueError:
         number = -1.0
     if not 0 <= number < 1e12:
-        raise BadValueError(f"“{name}” should be a number such as 2.50, or blank.")
+        raise BadValueError(f"“{name}” must be a number such as 2.50, or blank.")
     return number
 
 
 def budget_of(request: HttpRequest) -> tuple[int | None, float | None]:
     """The budget as it was typed: tokens and money. Raises BadValueError."""
     tokens = whole(request.POST.get("budget_tokens", "").strip(), "Tokens")
-    return tokens, amount(request.POST.get("budget_money", "").strip(), "Money")
+    return tokens, amount(request.POST.get("budget_money", "").strip(), "Cost")
 
 
 def _chosen(benchmark: Benchmark, given: QueryDict) -> Chosen:
@@ -122,7 +122,7 @@ def _parsed(field: ParameterField, raw: str) -> object:
             return float(raw)
     except ValueError:
         kind = "a whole number" if field.type == "int" else "a number"
-        raise BadValueError(f"“{field.description}” should be {kind}; given: “{raw}”.") from None
+        raise BadValueError(f"“{field.description}” must be {kind}, not “{raw}”.") from None
     return raw
 
 
@@ -131,7 +131,7 @@ def _wish(choice: StrategyChoice, chosen: Chosen) -> RunRequest:
         strategy=choice.name,
         parameters=parameters_of(choice, chosen.typed),
         budget_tokens=whole(chosen.text("budget_tokens"), "Tokens"),
-        budget_money=amount(chosen.text("budget_money"), "Money"),
+        budget_money=amount(chosen.text("budget_money"), "Cost"),
         model=chosen.text("model")[:200],
         seed=whole(chosen.text("seed"), "Seed"),
         temperature=min(amount(chosen.text("temperature"), "Temperature") or 0.0, 2.0),
@@ -231,7 +231,7 @@ def begin(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
         scope = scope_of(benchmark, chosen.stage, chosen.which)
         scope = scope.first(whole(chosen.text("most"), "At most"), _batch(context["batches"], chosen.batch))
         if not scope.documents:
-            raise BadValueError("No document fits: choose others, or another stage.")
+            raise BadValueError("No matching documents: choose others, or another stage.")
         claims = [claim for pk in scope.documents for claim in scope.claims.get(pk, [])]
         run = start_run(
             benchmark=benchmark,
@@ -275,5 +275,5 @@ def keep(request: HttpRequest, slug: str) -> HttpResponse:
     except BadValueError as refusal:
         context["problem"] = str(refusal)
         return render(request, FORM, page_of_benchmark(request, benchmark, "") | context, status=422)
-    messages.success(request, f"From now on, suggestions that begin by themselves come from {context['choice'].label}.")
+    messages.success(request, f"Automatic suggestions now come from {context['choice'].label}.")
     return redirect("runs", slug)

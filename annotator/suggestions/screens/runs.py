@@ -92,7 +92,7 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404 from None
     runs = get_suggestions.get_suggestions(benchmark=benchmark, stage=stage, by=person(request))
     if not runs:
-        messages.info(request, "There was nothing to do: every document that could be helped has what it needs.")
+        messages.info(request, "Nothing to do: every eligible document already has what it needs.")
     if len(runs) == 1:
         return redirect("run", slug, runs[0].public_id)
     return redirect("runs", slug)

@@ -39,7 +39,7 @@ PAPER: dict[tuple[SuggesterKind, str], tuple[tuple[str, float, float], ...]] = {
     ),
     (SuggesterKind.CLAIM_TYPE, "all"): (("ChatGPT", 0.932, 0.319),),
 }
-SPACES = {"all": "Every label", "three": "Complete and partial support as one"}
+SPACES = {"all": "All labels", "three": "Complete and partial support combined"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,10 @@ class Panel:
     def state(self) -> str:
         """On, off or waiting, in a few words."""
         if self.current is None:
-            return "Ready to be trained" if self.readiness.is_ready else "Not enough gold yet"
+            return "Ready to train" if self.readiness.is_ready else "Not enough gold yet"
         if not self.learns:
-            return "Switched off"
-        return "Suggests" if self.beats_constant else "Silent: no better than always the same label"
+            return "Off"
+        return "Active" if self.beats_constant else "Silent: no better than the most frequent label"
 
     @property
     def tables(self) -> list[tuple[str, list[ScoreRow]]]:
@@ -90,7 +90,7 @@ class Panel:
         found = []
         for name, scores in self.scores.items():
             ours = ScoreRow("This benchmark’s gold", scores["accuracy"], scores["f1"])
-            constant = ScoreRow("Always the most frequent", scores["constant_accuracy"], scores["constant_f1"])
+            constant = ScoreRow("Most frequent label", scores["constant_accuracy"], scores["constant_f1"])
             paper = [ScoreRow(f"Paper: {who}", accuracy, f1) for who, accuracy, f1 in PAPER.get((self.kind, name), ())]
             rows = [ours, constant] if name == "all" else [ours]
             found.append((SPACES[name] if len(self.scores) > 1 else "", [*rows, *paper]))
@@ -166,7 +166,7 @@ def change(request: HttpRequest, slug: str, what: str) -> HttpResponse:
         actions.switch_learning(benchmark, on=what == "on", by=user)
     elif what == "train":
         actions.ask_for_training(benchmark, by=user)
-        messages.success(request, "A worker trains now; with some dozen documents it takes about a minute.")
+        messages.success(request, "Training has started. With a few dozen documents it takes about a minute.")
     else:
         raise Http404
     return redirect("suggesters", slug)

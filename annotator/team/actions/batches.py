@@ -86,7 +86,7 @@ def cut_batch(
         generator = random.Random(seed)
         chosen = _locked(_choose(benchmark, how, generator))
         if not chosen:
-            raise BadValueError("Nothing left to cut: 0 documents fit.")
+            raise BadValueError("No documents match, so no batch was created.")
         ids = sorted(chosen)
         crossed = generator.sample(ids, share_of(len(ids), cross_share))
         blind = generator.sample(ids, share_of(len(ids), blind_first_share))
@@ -124,7 +124,7 @@ def _check_numbers(how: How, cross_share: float, cross_people: int, blind_first_
         raise BadValueError("Say how many documents the batch has: one or more, or leave it blank for all.")
     for share, what in ((cross_share, "labelled by more people"), (blind_first_share, "labelled blind first")):
         if not 0 <= share <= 1:
-            raise BadValueError(f"The share of documents {what} lies between 0 and 100 per cent.")
+            raise BadValueError(f"The share of documents {what} must be between 0 and 100 percent.")
     if not 1 <= cross_people <= MAX_EXTRA:
         raise BadValueError(f"One to {MAX_EXTRA} people more can label the share; {cross_people} is out of range.")
 
@@ -164,7 +164,7 @@ def assign_batch(batch: Batch, group: Group | None, *, by: User) -> None:
         batch.group = group
         batch.save(update_fields=["group"])
         _note("assign-batch", batch, by, f"{batch} to {group}" if group else f"{batch} to nobody in particular")
-        _take_back_misplaced(Q(document__batch=batch), group, by=by, reason=f"{batch} was given to {group}.")
+        _take_back_misplaced(Q(document__batch=batch), group, by=by, reason=f"{batch} was assigned to {group}.")
         _tell_group(batch, batch.documents.count(), by=by)
 
 
@@ -282,7 +282,7 @@ def _name(benchmark: Benchmark, raw: str, of: Batch | None = None) -> str:
         raise BadValueError(f"The name of a batch has at most {MAX_NAME} characters; this one has {len(name)}.")
     others = benchmark.batches.exclude(pk=of.pk) if of else benchmark.batches.all()
     if name and others.filter(name__iexact=name).exists():
-        raise BadValueError(f"There is a batch “{name}” already. Choose another name.")
+        raise BadValueError(f"A batch “{name}” already exists. Choose another name.")
     return name
 
 

@@ -55,7 +55,7 @@ def _name(benchmark: Benchmark, raw: str, of: Group | None = None) -> str:
         raise BadValueError(f"The name of a group has at most {MAX_NAME} characters; this one has {len(name)}.")
     same = benchmark.groups.filter(name__iexact=name).first()
     if name and same is not None and same != of:
-        raise BadValueError(f"There is a group “{name}” already. Choose another name.")
+        raise BadValueError(f"A group “{name}” already exists. Choose another name.")
     return name
 
 
@@ -91,11 +91,13 @@ def take_seat(group: Group, person: User, seat: Seat, *, by: User) -> GroupMembe
     if member is not None and member.active:
         raise BadValueError(
             f"{person} is {Seat(member.seat).label.lower()} of {group} already. "
-            "Nobody is both: remove them from the group first."
+            "One person can’t be both. Remove them from the group first."
         )
     third_rater = group.members.filter(seat=Seat.THIRD_RATER, active=True).select_related("user").first()
     if seat == Seat.THIRD_RATER and third_rater is not None:
-        raise BadValueError(f"{third_rater.user} is third rater of {group}. Remove them first: a group has one.")
+        raise BadValueError(
+            f"{third_rater.user} is already the adjudicator of {group}. A group has only one, so remove them first."
+        )
     if member is None:
         member = GroupMember.objects.create(group=group, user=person, seat=seat)
     else:

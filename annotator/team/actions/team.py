@@ -62,7 +62,7 @@ def invite(
     that does not fit or a number of days out of range.
     """
     if not 1 <= days <= MAX_DAYS:
-        raise BadValueError(f"An invitation holds between 1 and {MAX_DAYS} days.")
+        raise BadValueError(f"An invitation is valid for between 1 and {MAX_DAYS} days.")
     with transaction.atomic():
         team_rules.check_give_role(by, benchmark, role)
         if group is not None:
@@ -87,9 +87,9 @@ def _check_group(benchmark: Benchmark, group: Group, role: Role) -> None:
     if group.benchmark_id != benchmark.pk:
         raise BadValueError("This group belongs to another benchmark.")
     if role == Role.RESEARCHER:
-        raise BadValueError("Researchers label nothing, so they are in no group. Leave the group open.")
+        raise BadValueError("Researchers don’t annotate, so they can’t be in a group. Leave the group blank.")
     if role == Role.THIRD_RATER and group.members.filter(seat=Seat.THIRD_RATER, active=True).exists():
-        raise BadValueError(f"{group} has a third rater already. Leave the group open, or remove them first.")
+        raise BadValueError(f"{group} already has an adjudicator. Leave the group blank, or remove them first.")
 
 
 def withdraw(invitation: Invitation, *, by: User) -> None:
@@ -98,7 +98,7 @@ def withdraw(invitation: Invitation, *, by: User) -> None:
         team_rules.check_give_role(by, invitation.benchmark, Role(invitation.role))
         invitation = Invitation.objects.select_for_update(of=("self",)).get(pk=invitation.pk)
         if invitation.accepted_by_id is not None:
-            raise BadValueError("This invitation was used already. Deactivate the member instead.")
+            raise BadValueError("This invitation has already been used. Deactivate the member instead.")
         _withdraw([invitation], by=by)
 
 

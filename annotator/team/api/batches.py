@@ -140,7 +140,7 @@ class BatchesView(BatchAnswer):
         """The batches in the order of their making, with how far they are."""
         return Response(BatchSerializer(batches_of(self.managed(slug)), many=True).data)
 
-    @operation("batch_cut", "Cut a batch", TAG, body=CutInput, answer=BatchSerializer, status=201)
+    @operation("batch_cut", "Create a batch", TAG, body=CutInput, answer=BatchSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
         """Documents in no batch that nobody has begun, the first ones or by lot, for a group or for everybody."""
         benchmark, given = self.managed(slug), self.body(CutInput)
@@ -161,7 +161,7 @@ class BatchesView(BatchAnswer):
 class FittingView(BatchAnswer):
     scope = Scope.READ
 
-    @operation("batch_preview", "How many a cut would find", TAG, body=CutInput, answer=FittingSerializer)
+    @operation("batch_preview", "Preview a batch", TAG, body=CutInput, answer=FittingSerializer)
     def post(self, request: Request, slug: str) -> Response:
         """Nothing is cut."""
         benchmark = self.managed(slug)
@@ -192,7 +192,7 @@ class BatchView(BatchAnswer):
 
 
 class MixInView(BatchAnswer):
-    @operation("batch_mix_in", "Mix gold into a batch", TAG, body=MixInInput, answer=MixedInSerializer)
+    @operation("batch_mix_in", "Add hidden gold items to a batch", TAG, body=MixInInput, answer=MixedInSerializer)
     def post(self, request: Request, slug: str, batch_id: str) -> Response:
         """Copies of gold documents, unannounced, to measure people against them."""
         batch, given = self.batch(slug, batch_id), self.body(MixInInput)
@@ -203,14 +203,14 @@ class MixInView(BatchAnswer):
 class LoadView(BatchAnswer):
     scope = Scope.READ
 
-    @operation("load_read", "Who has how much open", TAG, answer=LoadSerializer(many=True))
+    @operation("load_read", "Workload", TAG, answer=LoadSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """The members who label, by name."""
         return Response(LoadSerializer(load_of(self.managed(slug), timezone.now()), many=True).data)
 
 
 class BatchTakeBackView(BatchAnswer):
-    @operation("idle_take_back", "Take idle work back", TAG, body=TakeBackInput, answer=TakenBackSerializer)
+    @operation("idle_take_back", "Unassign idle work", TAG, body=TakeBackInput, answer=TakenBackSerializer)
     def post(self, request: Request, slug: str) -> Response:
         """What was done is kept; the places are free."""
         benchmark, given = self.managed(slug), self.body(TakeBackInput)

@@ -122,7 +122,7 @@ class VersionsView(ApiView):
 class ReadView(ApiView):
     scope = {"POST": Scope.ANNOTATE}
 
-    @operation("guidelines_mark_read", "Say that you have read what is new", TAG, body=ReadInput)
+    @operation("guidelines_mark_read", "Mark the latest version as read", TAG, body=ReadInput)
     def post(self, request: Request, slug: str) -> Response:
         """The note about the version is gone, in the pages too."""
         mark_read(benchmark=self.benchmark(slug), by=self.person, **self.body(ReadInput))

@@ -60,7 +60,7 @@ class MeView(ApiView):
         """You, the benchmarks that you are in, and how many notices you have not read (counted up to 100)."""
         return Response(MeSerializer(self.person, context={"request": request}).data)
 
-    @operation("me_change", "Choose mail or none", TAG, body=MailInput, answer=MeSerializer)
+    @operation("me_change", "Change email preferences", TAG, body=MailInput, answer=MeSerializer)
     def patch(self, request: Request) -> Response:
         """Whether notices are mailed to you."""
         actions.choose_mail(wanted=self.body(MailInput)["mail"], by=self.person)

@@ -161,7 +161,7 @@ class ExcuseView(TeamAnswer):
 class GroupsView(TeamAnswer):
     scope = Scope.MANAGE
 
-    @operation("group_create", "Make a group", TAG, body=GroupInput, answer=TeamSerializer, status=201)
+    @operation("group_create", "Create a group", TAG, body=GroupInput, answer=TeamSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
         """A group without members. The answer is the team with it."""
         benchmark = self.managed(slug)
@@ -188,7 +188,7 @@ class GroupView(TeamAnswer):
 class SeatView(TeamAnswer):
     scope = Scope.MANAGE
 
-    @operation("seat_give", "Give a seat in a group", TAG, body=SeatInput, answer=TeamSerializer)
+    @operation("seat_give", "Add a group member", TAG, body=SeatInput, answer=TeamSerializer)
     def put(self, request: Request, slug: str, group_id: str, username: str) -> Response:
         """Who has it already keeps it."""
         group = self.group(slug, group_id)
@@ -196,7 +196,7 @@ class SeatView(TeamAnswer):
         group_actions.add_member(group, person, by=self.person, seat=Seat(self.body(SeatInput)["seat"]))
         return self.team(slug)
 
-    @operation("seat_free", "Take a seat in a group back", TAG)
+    @operation("seat_free", "Remove a group member", TAG)
     def delete(self, request: Request, slug: str, group_id: str, username: str) -> Response:
         """They leave the group; what they have open in its batches is taken back."""
         group = self.group(slug, group_id)

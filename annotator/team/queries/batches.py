@@ -64,9 +64,9 @@ class BatchRow:
         """The bar in words, as it stands below it."""
         counted = (
             (self.gold, "gold"),
-            (self.to_agree, "to be agreed"),
-            (self.in_work, "in work"),
-            (self.not_begun, "not begun"),
+            (self.to_agree, "awaiting adjudication"),
+            (self.in_work, "in progress"),
+            (self.not_begun, "not started"),
             (self.discarded, "discarded"),
         )
         return charts.in_words(counted, "no documents")

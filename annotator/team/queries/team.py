@@ -153,11 +153,11 @@ def missing(overlap: int, members: list[Membership], groups: list[GroupCard]) ->
     can_label = sum(1 for row in members if row.role in LABEL_ROLES)
     if annotators < overlap:
         has = f"has {number(annotators)} annotator{'' if annotators == 1 else 's'}"
-        asks = f"This benchmark asks {_people(overlap)} per document and {has}"
+        asks = f"This benchmark requires {_people(overlap)} per document and {has}"
         if can_label < overlap:
-            sentences.append(f"{asks}: documents cannot be agreed.")
+            sentences.append(f"{asks}, so documents can’t be adjudicated.")
         else:
-            sentences.append(f"{asks}: owners and admins have to label too.")
+            sentences.append(f"{asks}, so owners and admins have to annotate too.")
     for card in groups:
         if card.free:
             have = len(card.annotators)
@@ -166,7 +166,7 @@ def missing(overlap: int, members: list[Membership], groups: list[GroupCard]) ->
     without = [card for card in groups if card.third_rater is None]
     nobody = all(row.role != Role.THIRD_RATER for row in members)
     if overlap > 1 and nobody and (without or not groups):
-        sentences.append("No third rater: owners and admins stand in.")
+        sentences.append("No adjudicator: owners and admins adjudicate instead.")
     return sentences
 
 
@@ -181,9 +181,9 @@ def outside_lack(roles: Collection[str], needed: int) -> str:
     if sum(1 for role in roles if role == Role.ANNOTATOR) >= needed:
         return ""
     if able >= needed:
-        return ": owners and admins have to label too."
+        return ", so owners and admins have to annotate too."
     if not able:
-        return ", and there is none."
+        return ", but there is nobody."
     return f", and there {'is' if able == 1 else 'are'} only {number(able)}."
 
 
@@ -247,8 +247,8 @@ def _missing_in(overlap: int, annotators: int, third_rater: Membership | None, h
     if free > 0:
         words.append(f"{number(free).capitalize()} more annotator{'' if free == 1 else 's'} needed.")
     if third_rater is None and overlap > 1:
-        who = "the benchmark’s third raters" if has_third_raters else "owners and admins"
-        words.append(f"Without a third rater, {who} are asked.")
+        who = "the benchmark’s adjudicators" if has_third_raters else "owners and admins"
+        words.append(f"Without an adjudicator, {who} are asked.")
     return " ".join(words)
 
 

@@ -1,4 +1,4 @@
-"""Who waits for whom, how far each group is, and what is still to be agreed. For those who manage the benchmark.
+"""Who is waiting for whom, how far each group is, and what is still to be agreed. For those who manage the benchmark.
 
 Of work that is still blind nothing shows but that a partner has submitted, and since when: not whether the other has
 begun, nor how far they are. Copies of gold that measure people are left out.
@@ -29,7 +29,7 @@ from annotator.core.queries.standing import Standing
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Seat, Stage
 
 OLDEST = 5  # documents that have waited longest to be agreed
-ANYBODY = "whoever takes the free place"
+ANYBODY = "another annotator"
 # Signatures of what is still to be agreed: they stand on the version in the making, which an index finds.
 OF_VERSION = {"annotation__kind": AnnotationKind.CONSOLIDATED, "annotation__state": AnnotationState.OPEN}
 
@@ -78,7 +78,7 @@ class GroupRow:
 
     @property
     def words(self) -> str:
-        named = {"agreed": "gold", "agree": "to be agreed", "work": "in work", "waiting": "waiting"}
+        named = {"agreed": "gold", "agree": "awaiting adjudication", "work": "in progress", "waiting": "waiting"}
         return charts.in_words(((number, named[kind]) for kind, number in self._numbers.items()), "no documents")
 
 
@@ -93,7 +93,7 @@ class Oldest:
 
 @dataclass(frozen=True, slots=True)
 class StagesAwaiting:
-    """Documents that everyone has submitted and that are not agreed: all, those with a question to the third rater
+    """Documents that everyone has submitted and that are not agreed: all, those with a question for the adjudicator
     open, and those that have waited longest."""
 
     documents: int = 0
@@ -133,7 +133,7 @@ def waits_of(benchmark: Benchmark, standing: Standing) -> Waits:
         if seated.seat == Seat.ANNOTATOR:
             annotators[seated.group_id][seated.user_id] = str(seated.user)
         else:
-            third_raters[seated.group_id] = f"third rater {seated.user}"
+            third_raters[seated.group_id] = f"adjudicator {seated.user}"
     half = _half_submitted(benchmark)
     to_sign = _to_sign(benchmark)
     names = {
@@ -162,10 +162,10 @@ def waits_of(benchmark: Benchmark, standing: Standing) -> Waits:
         row.waits = [f"{name}: {number:,} to submit" for name, number in sorted(to_submit[batch].items())]
     for batch, person, documents in sorted(to_sign, key=lambda each: names[each[1]]):
         if batch in rows:
-            rows[batch].waits.append(f"{names[person]}: {documents:,} to agree")
+            rows[batch].waits.append(f"{names[person]}: {documents:,} to adjudicate")
     for batch, documents in _for_third_rater(benchmark).items():
         if batch in rows:
-            name = third_raters.get(rows[batch].batch.group_id or 0, "a third rater")
+            name = third_raters.get(rows[batch].batch.group_id or 0, "an adjudicator")
             rows[batch].waits.append(f"{name}: {documents:,}")
     return Waits(list(rows.values()), sorted(pairs.values(), key=lambda each: each.since))
 

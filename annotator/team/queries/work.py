@@ -31,9 +31,9 @@ class WorkItem:
 
 
 WAITS_FOR = {
-    Phase.PREFILLING: "suggestions are on the way",
-    Phase.INDEPENDENT: "others have not submitted it yet",
-    Phase.CONSOLIDATING: "you have signed, others have not yet",
+    Phase.PREFILLING: "generating suggestions",
+    Phase.INDEPENDENT: "others haven’t submitted yet",
+    Phase.CONSOLIDATING: "you have signed off, others haven’t yet",
 }
 
 

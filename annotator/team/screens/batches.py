@@ -29,48 +29,50 @@ from annotator.team.queries.team import number, outside_lack, roles_outside
 MAX_DOCUMENTS = 1_000_000
 MAX_SEED = 2**31 - 1
 IDLE_DAYS = 14
-ORDER = [("next", "The next ones in order"), ("random", "By lot")]
+ORDER = [("next", "Next in order"), ("random", "At random")]
 
 
 class CutForm(forms.Form):
     """Which documents, for whom, and the two shares in per cent."""
 
     name = forms.CharField(
-        required=False, max_length=actions.MAX_NAME, label="Name", help_text="Blank: the next number."
+        required=False, max_length=actions.MAX_NAME, label="Name", help_text="Leave blank for the next number."
     )
-    group = forms.ModelChoiceField(
-        Group.objects.none(), required=False, empty_label="Nobody in particular: free for everybody", label="For"
-    )
+    group = forms.ModelChoiceField(Group.objects.none(), required=False, empty_label="Everyone", label="For")
     number = forms.IntegerField(
-        required=False, min_value=1, max_value=MAX_DOCUMENTS, label="How many", help_text="Blank: all that fit."
+        required=False,
+        min_value=1,
+        max_value=MAX_DOCUMENTS,
+        label="How many",
+        help_text="Leave blank for all matching documents.",
     )
     order = forms.ChoiceField(choices=ORDER, initial="next", label="Which")
     stage = forms.ChoiceField(required=False, label="At stage")
     source = forms.ChoiceField(required=False, label="Source")
     model = forms.ChoiceField(required=False, label="Model")
     search = forms.CharField(
-        required=False, max_length=200, label="With these words", help_text="In question or answer."
+        required=False, max_length=200, label="With these words", help_text="In the prompt or response."
     )
     cross = forms.FloatField(
         min_value=0,
         max_value=100,
         initial=0,
         label="Cross-annotated, %",
-        help_text="Labelled by more people than usual.",
+        help_text="Annotated by more people than usual.",
     )
     cross_people = forms.IntegerField(
         min_value=1,
         max_value=actions.MAX_EXTRA,
         initial=1,
-        label="How many more people",
-        help_text="In a group’s batch they come from outside the group.",
+        label="Additional annotators per document",
+        help_text="In a group’s batch, they come from outside the group.",
     )
     blind_first = forms.FloatField(
         min_value=0,
         max_value=100,
         initial=0,
         label="Blind first, %",
-        help_text="People label first and see the suggestion afterwards.",
+        help_text="People annotate first and see the suggestion afterward.",
     )
     seed = forms.IntegerField(
         min_value=0, max_value=MAX_SEED, label="Seed", help_text="The same number draws the same documents again."
@@ -196,7 +198,7 @@ def cut(request: HttpRequest, slug: str) -> HttpResponse:
         )
         number = batch.cut["documents"]
         for_whom = f" for {batch.group}" if batch.group else ""
-        return f"{batch} is cut{for_whom}: {number:,} document{'' if number == 1 else 's'}."
+        return f"{batch} was created{for_whom}: {number:,} document{'' if number == 1 else 's'}."
 
     return _done(request, benchmark, action, form)
 
@@ -215,14 +217,14 @@ def change(request: HttpRequest, slug: str, batch_id: str, what: str) -> HttpRes
             chosen = request.POST.get("group", "")
             group = get_object_or_404(Group, benchmark=benchmark, public_id=chosen) if chosen else None
             actions.assign_batch(batch, group, by=user)
-            return f"{batch} belongs to {group} now." if group else f"{batch} is free for everybody now."
+            return f"{batch} is now assigned to {group}." if group else f"{batch} is now open to everyone."
         if what == "rename":
             actions.rename(batch, request.POST.get("name", ""), by=user)
             return f"The batch is {batch} now."
         if what == "dissolve":
             name = str(batch)
             actions.dissolve(batch, by=user)
-            return f"{name} is dissolved: its documents are in no batch, and work on them goes on."
+            return f"{name} was deleted. Its documents aren’t in a batch now, and work on them continues."
         raise Http404(f"There is no “{what}” here.")
 
     return _done(request, benchmark, action)
@@ -240,7 +242,7 @@ def take_back(request: HttpRequest, slug: str) -> HttpResponse:
         whose = get_object_or_404(members, user__username=chosen).user if chosen else None
         number = take_back_idle(benchmark, days=whole_number(request, "days"), by=user, person=whose)
         if not number:
-            return "Nothing was taken back: no open work has been idle for so long."
-        return f"{number:,} idle piece{'' if number == 1 else 's'} of work taken back. What was done is kept."
+            return "Nothing was unassigned. No open work has been idle that long."
+        return f"{number:,} idle piece{'' if number == 1 else 's'} of work unassigned. Work done so far is kept."
 
     return _done(request, benchmark, action)

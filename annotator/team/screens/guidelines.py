@@ -178,14 +178,14 @@ class GuidelinesForm(forms.Form):
         max_length=MAX_TEXT,
         strip=False,
         label="Guidelines, in Markdown",
-        help_text="A heading “Stance” or “Stance: refute” is shown beside the work where that is asked (key H).",
+        help_text="A section headed “Stance” or “Stance: refute” is shown next to that question (key H).",
         widget=forms.Textarea(attrs={"rows": 28, "spellcheck": "true", "dir": "auto"}),
     )
     note = forms.CharField(
         max_length=MAX_NOTE,
         required=False,
         label="What changed",
-        help_text="One sentence for those who work by them, shown in the list of versions.",
+        help_text="One sentence for annotators, shown in the list of versions.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
     )
     based_on = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -193,7 +193,7 @@ class GuidelinesForm(forms.Form):
     def clean_text(self) -> str:
         text: str = self.cleaned_data["text"]
         if not text.strip():
-            raise forms.ValidationError("The guidelines are blank: write at least what a claim is.")
+            raise forms.ValidationError("The guidelines are empty. At a minimum, define what a claim is.")
         return text
 
     def clean_based_on(self) -> int:

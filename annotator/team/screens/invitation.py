@@ -25,7 +25,7 @@ from annotator.team.actions.team import accept, gains, register
 from annotator.team.screens.team import ROLES_IN_WORDS
 
 TEMPLATE = "team/invitation.html"
-WRONG = "There is no invitation at this address. Perhaps its end got lost when it was copied: open the whole link."
+WRONG = "Invitation not found. Check that you copied the whole link."
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -39,12 +39,12 @@ class AccountForm(UserCreationForm):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["username"].label = "User name"
-        self.fields["username"].help_text = "You sign in with it. Letters, figures and @ . + - _"
+        self.fields["username"].help_text = "You sign in with it. Letters, digits and @ . + - _"
         self.fields["display_name"].label = "Your name"
         self.fields["display_name"].required = True
-        self.fields["display_name"].help_text = "What the others in the team read."
+        self.fields["display_name"].help_text = "The name your team sees."
         self.fields["email"].label = "E-mail address"
-        self.fields["password1"].help_text = "At least eight characters; not a common word, not figures alone."
+        self.fields["password1"].help_text = "At least eight characters; not a common word and not only digits."
         self.fields["password2"].label = "Password again"
         self.fields["password2"].help_text = ""
         for name, hint in (("username", "username"), ("display_name", "name"), ("email", "email")):
@@ -104,7 +104,7 @@ def _register(request: HttpRequest, invitation: Invitation, form: AccountForm) -
             password=data["password1"],
         )
     except IntegrityError:
-        form.add_error("username", "Somebody has just taken this user name. Choose another one.")
+        form.add_error("username", "Someone just took this username. Choose another one.")
         return _page(request, {"invitation": invitation, "form": form}, status=422)
     login(request, user, backend=BACKEND)
     return _welcome(request, invitation)

@@ -111,5 +111,7 @@ def mail(request: HttpRequest) -> HttpResponse:
     """Mail on or off for this person."""
     wanted = request.POST.get("mail") == "on"
     actions.choose_mail(wanted=wanted, by=person(request))
-    messages.success(request, "Notices are mailed to you." if wanted else "Notices are no longer mailed to you.")
+    messages.success(
+        request, "Notices will be emailed to you." if wanted else "Notices will no longer be emailed to you."
+    )
     return redirect("notices")

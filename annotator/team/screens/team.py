@@ -29,11 +29,11 @@ from annotator.team.actions import team as actions
 from annotator.team.queries.team import Person, pending_invitations, team_of
 
 ROLES_IN_WORDS = {
-    Role.OWNER: "everything, also how the benchmark works and who owns it",
-    Role.ADMIN: "imports, exports, batches and the team; may label",
-    Role.ANNOTATOR: "labels documents without seeing a partner’s work, then agrees with them",
-    Role.THIRD_RATER: "is asked where two annotators cannot agree",
-    Role.RESEARCHER: "reads gold and statistics, labels nothing",
+    Role.OWNER: "everything, including the annotation protocol and who owns the benchmark",
+    Role.ADMIN: "imports, exports, batches and the team; can annotate",
+    Role.ANNOTATOR: "annotates documents without seeing a partner’s work, then adjudicates with them",
+    Role.THIRD_RATER: "adjudicates when two annotators can’t agree",
+    Role.RESEARCHER: "views gold and statistics; doesn’t annotate",
 }
 
 
@@ -45,10 +45,11 @@ class InviteForm(forms.Form):
     email = forms.EmailField(
         required=False,
         label="E-mail address",
-        help_text="With an address the link is for one person and works once. Without, for everyone who has it.",
+        help_text="With an address, the link is for one person and works once. "
+        "Without one, anyone with the link can join.",
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
-    days = forms.IntegerField(min_value=1, max_value=actions.MAX_DAYS, initial=actions.DAYS, label="Days it holds")
+    days = forms.IntegerField(min_value=1, max_value=actions.MAX_DAYS, initial=actions.DAYS, label="Valid for (days)")
 
     def __init__(self, benchmark: Benchmark, roles: list[Role], data: Any = None) -> None:
         super().__init__(data, auto_id="invite_%s")
@@ -65,18 +66,20 @@ class ProtocolForm(forms.Form):
         min_value=0,
         max_value=protocol.MAX_PRACTICE,
         label="Practice documents",
-        help_text="Gold documents on which a newcomer practises before real work; 0 for none.",
+        help_text="Gold documents a new annotator practices on first; 0 for none.",
     )
-    third_rater_at_verify = forms.BooleanField(required=False, label="The third rater signs every verify stage")
+    third_rater_at_verify = forms.BooleanField(required=False, label="The adjudicator signs off on every verify stage")
 
     def __init__(self, benchmark: Benchmark, data: Any = None) -> None:
         initial = {name: getattr(benchmark, name) for name in self.base_fields}
         super().__init__(data, initial=initial, auto_id="protocol_%s")
         if not rules.can_change_overlap(benchmark):
             self.fields["overlap"].disabled = True
-            self.fields["overlap"].help_text = "Somebody has begun a document: this number stays now."
+            self.fields["overlap"].help_text = "Someone has started a document, so this number can’t change."
         else:
-            self.fields["overlap"].help_text = "They label independently, then agree. It holds once somebody begins."
+            self.fields[
+                "overlap"
+            ].help_text = "They annotate independently, then adjudicate. You can’t change this once someone starts."
 
 
 @require_GET
@@ -200,7 +203,7 @@ def withdraw(request: HttpRequest, slug: str, invitation_id: str) -> HttpRespons
 
     def action() -> str:
         actions.withdraw(invitation, by=person(request))
-        return "The invitation is withdrawn. Who came by it stays."
+        return "The invitation was withdrawn. People who joined with it stay."
 
     return _done(request, benchmark, action)
 
@@ -227,7 +230,7 @@ def change_member(request: HttpRequest, slug: str, username: str, what: str) -> 
             return f"{membership.user} is {Role(role).label.lower()} now."
         if what == "deactivate":
             actions.deactivate(membership, by=user)
-            return f"{membership.user} has left. Their finished work stays and counts."
+            return f"{membership.user} has left. Their finished work is kept and counts."
         if what == "reactivate":
             actions.reactivate(membership, by=user)
             return f"{membership.user} is back. Add them to a group if they had one."
@@ -250,7 +253,7 @@ def create_group(request: HttpRequest, slug: str) -> HttpResponse:
     rules.check_manage(user, benchmark)
 
     def action() -> str:
-        return f"{group_actions.create_group(benchmark, by=user, name=request.POST.get('name', ''))} is there."
+        return f"{group_actions.create_group(benchmark, by=user, name=request.POST.get('name', ''))} was created."
 
     return _done(request, benchmark, action)
 

@@ -174,14 +174,14 @@ def test_the_format_is_told_from_the_first_lines(file: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"label": "refuted"}, "label: “refuted” is none of Supported, Refuted"),
-        ({"label": None}, "label: null is none of"),
-        ({"claim": 3}, "claim: a text is needed, here stands a number"),
-        ({"claim": "  "}, "response: it is blank"),
-        ({"questions": {}}, "questions: a list is needed, here stands an object"),
-        ({"questions": [{"question": "Who?"}]}, "questions: number 1 is no object with “question” and a list"),
-        ({"questions": [{"question": "Who?", "answers": ["Ada"]}]}, "an answer to number 1 is no object"),
-        ({"justification": []}, "justification: a text is needed"),
+        ({"label": "refuted"}, "label: “refuted” isn’t valid; choose one of Supported, Refuted"),
+        ({"label": None}, "label: null isn’t valid; choose one of"),
+        ({"claim": 3}, "claim: expected a text, found a number"),
+        ({"claim": "  "}, "response: blank"),
+        ({"questions": {}}, "questions: expected a list, found an object"),
+        ({"questions": [{"question": "Who?"}]}, "questions: number 1 must be an object with “question” and a list"),
+        ({"questions": [{"question": "Who?", "answers": ["Ada"]}]}, "each answer to number 1 must be an object"),
+        ({"justification": []}, "justification: expected a text"),
     ],
 )
 def test_bad_claims_are_named_by_item(fields: dict[str, Any], said: str) -> None:

@@ -181,14 +181,14 @@ def test_a_question_and_a_model_together_name_a_document() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (row(item("refutes")), "claims_lst, claim 1: “refutes” is no label"),
+        (row(item("refutes")), "claims_lst, claim 1: “refutes” isn’t a valid label"),
         (row(item(), item(verification_result=None)), "claims_lst, claim 2: it is “unsure” and was not verified"),
-        (row({"claim": "A."}), "claims_lst, claim 1: it has no label"),
-        (row(item(claim=" ")), "claims_lst, claim 1: it has no text"),
-        (row(item(verification_result="refuted")), "an object is needed as verification_result, here stands a text"),
+        (row({"claim": "A."}), "claims_lst, claim 1: no label"),
+        (row(item(claim=" ")), "claims_lst, claim 1: no text"),
+        (row(item(verification_result="refuted")), "expected an object as verification_result, found a text"),
         (row("A."), "claims_lst: a list of objects is needed"),
         ({"question": "Who?", "response": "Ada."}, "claims_lst: a list of objects is needed: is this FastFact"),
-        (row(item(), response=None), "response: it is blank"),
+        (row(item(), response=None), "response: blank"),
     ],
 )
 def test_bad_rows_are_named_by_line(value: Any, said: str) -> None:

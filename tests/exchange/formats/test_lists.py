@@ -51,9 +51,9 @@ def test_half_a_list_is_told(cut: int) -> None:
     ("content", "said"),
     [
         (b"[1 2]", "after item 1: “2” stands where a comma"),
-        (b"[1, 2", "after item 2: a closing bracket is missing"),
+        (b"[1, 2", "after item 2: the closing bracket is missing"),
         (b"[1,]", "after item 1"),
-        (b"[1]\n[2]", "after item 1: something stands after the closing bracket"),
+        (b"[1]\n[2]", "after item 1: unexpected text after the closing bracket"),
         (b"[, 1]", "at its beginning"),
         (b'[{"a": NaN}]', "NaN is not allowed"),
         (b'["\xff"]', "a byte that is not UTF-8"),

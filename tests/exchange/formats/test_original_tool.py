@@ -152,9 +152,9 @@ def _with(name: str, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (_without("Claims"), "sentence1.Claims: a list is needed"),
+        (_without("Claims"), "sentence1.Claims: expected a list"),
         (_with("boolClaim", ["factual"]), "sentence1.boolClaim"),
-        (_with("boolEdit", ["no", "perhaps"]), "boolEdit: “perhaps” is none of"),
+        (_with("boolEdit", ["no", "perhaps"]), "boolEdit: “perhaps” isn’t valid; choose one of"),
         (_with("stances", [["refute"], []]), "stances"),
         (_with("factCheck", 3), "sentence1.factCheck"),
         (lambda content: content.update(sentences=[]), "screen3_output.sentences: an object"),

@@ -118,12 +118,16 @@ def test_the_published_files_have_no_keys_and_are_read() -> None:
 @pytest.mark.parametrize(
     ("number", "line", "said"),
     [
-        (1, '{"sentence": "A.", "checkworthy": "maybe"}', "checkworthy: “maybe” is none of yes, opinion"),
-        (2, '{"claim": "A."}', "checkworthy: it is missing"),
-        (3, '{"claim": "A.", "evidence": 3, "stance": "refute"}', "evidence: a text is needed, here stands a number"),
-        (4, '{"claim": "A.", "label": true, "revised_claim": "A."}', "label: a text is needed, here stands true"),
+        (
+            1,
+            '{"sentence": "A.", "checkworthy": "maybe"}',
+            "checkworthy: “maybe” isn’t valid; choose one of yes, opinion",
+        ),
+        (2, '{"claim": "A."}', "checkworthy: required"),
+        (3, '{"claim": "A.", "evidence": 3, "stance": "refute"}', "evidence: expected a text, found a number"),
+        (4, '{"claim": "A.", "label": true, "revised_claim": "A."}', "label: expected a text, found true"),
         (5, '{"factual state": "true", "claim list": "A."}', "claim list: a list of texts is needed"),
-        (1, '{"sentence": "A.", "checkworthy": "yes", "position": 2}', "position: a text is needed"),
+        (1, '{"sentence": "A.", "checkworthy": "yes", "position": 2}', "position: expected a text"),
         (1, '{"sentence": "A.", "checkworthy', "not JSON"),
     ],
 )

@@ -164,16 +164,16 @@ def test_a_label_holds_until_it_changes() -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"claim_list": None}, "claim_list: a list with one list of texts a sentence is needed"),
-        ({"claim_list": ["A."]}, "claim_list: a list with one list"),
+        ({"claim_list": None}, "claim_list: expected a list with one list of texts per sentence"),
+        ({"claim_list": ["A."]}, "claim_list: expected a list with one list"),
         ({"sentences": ["An engine."]}, "sentences: a list of 2 texts is needed"),
         ({"claim_search_results": {"A.": "B."}}, "claim_search_results: an object is needed"),
-        ({"claim_verification_result": {}}, "claim_verification_result: a list is needed, here stands an object"),
+        ({"claim_verification_result": {}}, "claim_verification_result: expected a list, found an object"),
         (
             {"claim_verification_result": [{"claim": "A.", "verification_result": "maybe"}]},
             "number 1 needs a text as claim and one of supported, contradicted, inconclusive, unsupported",
         ),
-        ({"response": ""}, "response: it is blank"),
+        ({"response": ""}, "response: blank"),
     ],
 )
 def test_bad_rows_are_named_by_line(fields: dict[str, Any], said: str) -> None:
