@@ -308,6 +308,7 @@ SEMANTIC_MODEL = environment.text("SEMANTIC_MODEL")  # folder of a sentence-tran
 SEARCH_PROVIDER = environment.text("SEARCH_PROVIDER").lower()  # serper, brave, searxng, mediawiki or corpus
 SEARCH_URL = environment.text("SEARCH_URL")
 SEARCH_KEY = environment.text("SEARCH_KEY")
+WEB_SEARCH_URL = environment.text("WEB_SEARCH_URL", "https://duckduckgo.com/?q=")  # opened by an annotator's key
 SEARCH_PRICE = environment.decimal("SEARCH_PRICE", 0.0)  # money a query
 PAGES = environment.flag("PAGES", default=True)  # whether pages are fetched at all
 PAGES_ROBOTS = environment.flag("PAGES_ROBOTS", default=True)

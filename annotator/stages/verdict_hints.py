@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from annotator.core.vocabulary import StanceLabel
+from annotator.core.vocabulary import Factuality, StanceLabel
 
 
 class HintKind(StrEnum):
@@ -34,6 +34,19 @@ class Hint:
     kind: HintKind
     text: str
 
+    @property
+    def verdict(self) -> Factuality | None:
+        """The verdict that follows from these stances, to be outlined and never chosen; None where they leave it
+        open."""
+        return _VERDICTS.get(self.kind)
+
+
+_VERDICTS = {
+    HintKind.SUPPORTED: Factuality.TRUE,
+    HintKind.CONFLICT_SUPPORT_STRONGER: Factuality.TRUE,
+    HintKind.REFUTED: Factuality.FALSE,
+    HintKind.CONFLICT_REFUTE_STRONGER: Factuality.FALSE,
+}
 
 _TEXTS: dict[HintKind, str] = {
     HintKind.NOTHING_YET: "No stances yet: label the passages first.",

@@ -4,6 +4,7 @@
    act on it (keys.js). Clicking or focusing anything in a row makes it current. J at the last row clicks [data-next],
    K at the first clicks [data-prev], if the page has them. The up and down arrows do the same while a row itself has
    the focus.
+   A page with a [data-key="j"] or "k" of its own (verify: the next and previous claim) keeps the arrows for its rows.
    [data-undecided] marks a row, or a fieldset in it, that still needs an answer. After a choice inside [data-advance],
    the next undecided row becomes current; if none is left, the focus goes to [data-when-done].
    After a swap, the current row stays current by its id. To choose another row, the answer marks it, or a text field in
@@ -243,5 +244,5 @@
   // On a phone the response is a sheet over the page: it opens at the current sentence.
   document.addEventListener("toggle", (event) => event.target.matches?.("[data-keep-scroll][popover]") && showKept(), true);
 
-  ts.rows = { makeCurrent, advance, current, inSight, reveal };
+  ts.rows = { makeCurrent, advance, current, floor, inSight, reveal };
 })();

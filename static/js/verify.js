@@ -1,27 +1,226 @@
-/* The verify screen: where the focus goes, and forms that open under a button.
+/* The verify screen: which passages have been in view, where the focus goes, the correction, and forms under buttons.
 
    A save triggers touchstone:claim-complete (this was the claim's last answer: the next open claim is opened through
-   [data-next-open]), touchstone:claim-false (the edit comes next: the claim's text gets the focus) or
+   [data-next-open]), touchstone:claim-false (the edit comes next: the corrected claim gets the focus) or
    touchstone:claim-undecided (the next question is whether the evidence is sufficient).
+   [data-rest] (key 0) sends the open passages that have been in view, and goes on to the first that has not.
+   Every request that changes something says which passages have been in view since the last one.
+   [data-whole] shows a whole passage instead of its excerpt. [data-correct] is the form of the corrected claim.
    [data-fold] closes a form under a button and discards its draft (drafts.js). */
 (() => {
   "use strict";
   const ts = window.touchstone;
+  const cards = () => [...document.querySelectorAll("article.ev[data-record]")];
   const opened = () => document.querySelector(".judgement")?.dataset.claim || "";
   const isBusy = () => ts.keys.typing(document.activeElement);
+  const isCorrecting = () => document.activeElement?.closest("[data-correct]") !== null;
   let shown = "";
+
+  /* --- what has been in view --- */
+
+  const inView = new Set(); // public ids of stances
+  const reported = new Set(); // of these, the ones that the server knows of
+  const idOf = (card) => card.dataset.record.split(":")[1];
+
+  /** In view means: most of the text that is shown, or as much of it as fits, between the claim and the lower edge. */
+  function look() {
+    const head = document.querySelector(".claim-head");
+    const bar = document.querySelector(".bar")?.getBoundingClientRect().bottom ?? 0;
+    const pinned = head && getComputedStyle(head).position === "sticky" ? head.getBoundingClientRect().bottom : bar;
+    const top = Math.max(bar, pinned);
+    for (const card of cards()) {
+      const passage = card.querySelector("[data-passage]");
+      if (inView.has(idOf(card)) || !passage) continue;
+      const bottom = ts.rows.floor(card);
+      const box = passage.getBoundingClientRect();
+      const visible = Math.min(box.bottom, bottom) - Math.max(box.top, top);
+      if (visible >= 0.8 * Math.min(box.height, bottom - top)) inView.add(idOf(card));
+    }
+  }
+
+  let asked = false;
+  function lookSoon() {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      look();
+    });
+  }
+  for (const cause of ["scroll", "resize", "DOMContentLoaded", "focusin"]) window.addEventListener(cause, lookSoon, { passive: true });
+  document.addEventListener("htmx:afterSettle", lookSoon);
+
+  document.addEventListener("htmx:configRequest", (event) => {
+    const { verb, parameters } = event.detail;
+    if (verb === "get" || !cards().length) return;
+    look();
+    const news = [...inView].filter((id) => !reported.has(id));
+    if (news.length) parameters.in_view = news.join(" ");
+    if (event.target.matches("[data-rest]")) parameters.stances = openCards().filter((card) => inView.has(idOf(card))).map(idOf).join(" ");
+  });
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    const sent = detail.requestConfig?.parameters?.in_view;
+    if (sent && detail.successful) for (const id of sent.split(" ")) reported.add(id);
+  });
+
+  /* --- 0: the rest is irrelevant --- */
+
+  const openCards = () => cards().filter((card) => card.querySelector("[data-undecided][data-advance]"));
+
+  // Nothing to send: go on to a passage that has not been in view.
+  document.addEventListener("htmx:confirm", (event) => {
+    if (!event.target.matches?.("[data-rest]")) return;
+    look();
+    const open = openCards();
+    if (open.some((card) => inView.has(idOf(card)))) return;
+    event.preventDefault();
+    if (open.length) ts.rows.makeCurrent(open[0], { focus: true });
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (!event.detail.requestConfig?.elt?.matches?.("[data-rest]")) return;
+    const [first] = openCards();
+    if (first) ts.rows.makeCurrent(first, { focus: true });
+    else document.querySelector("[data-when-done]")?.focus({ preventScroll: true });
+  });
+
+  /* --- the whole passage, and finding words in the evidence --- */
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-whole]");
+    if (button) showWhole(button, button.getAttribute("aria-expanded") !== "true");
+  });
+
+  function showWhole(button, on) {
+    button.setAttribute("aria-expanded", String(on));
+    button.closest("article").classList.toggle("is-whole", on);
+  }
+
+  let at = 0; // the match that Enter went to last
+
+  /** The places in a node's text where the words stand, as ranges. */
+  function placesOf(node, wanted) {
+    const text = node.textContent.toLowerCase();
+    const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+    const parts = [];
+    for (let part = walker.nextNode(), start = 0; part; start += part.length, part = walker.nextNode()) parts.push([start, part]);
+    const point = (offset) => {
+      const [start, part] = parts.findLast(([begin]) => begin <= offset);
+      return [part, Math.min(offset - start, part.length)];
+    };
+    const found = [];
+    for (let from = text.indexOf(wanted); from >= 0; from = text.indexOf(wanted, from + wanted.length)) {
+      const range = document.createRange();
+      range.setStart(...point(from));
+      range.setEnd(...point(from + wanted.length));
+      found.push(range);
+    }
+    return found;
+  }
+
+  /** Marks the words in the passages; a passage whose excerpt leaves them out is shown whole. */
+  function find(input) {
+    const wanted = input.value.trim().toLowerCase();
+    CSS.highlights?.delete("found-words");
+    const said = document.getElementById("found");
+    said.textContent = "";
+    if (!wanted) return [];
+    for (const button of document.querySelectorAll(`${input.dataset.find} [data-whole]`)) {
+      const article = button.closest("article");
+      const within = (selector) => article.querySelector(selector)?.textContent.toLowerCase().includes(wanted);
+      if (within(".whole") && !within(".excerpt")) showWhole(button, true);
+    }
+    const ranges = [...document.querySelectorAll(`${input.dataset.find} .passage`)]
+      .filter((passage) => passage.checkVisibility())
+      .flatMap((passage) => placesOf(passage, wanted));
+    if (ranges.length && CSS.highlights) CSS.highlights.set("found-words", new Highlight(...ranges));
+    said.textContent = ranges.length ? `${ranges.length} found` : "Not found";
+    return ranges;
+  }
+
+  document.addEventListener("input", (event) => {
+    if (!event.target.matches("[data-find]")) return;
+    at = -1;
+    const [first] = find(event.target);
+    if (first) ts.rows.reveal(first.startContainer.parentElement.closest("article"));
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !event.target.matches("[data-find]")) return;
+    event.preventDefault();
+    const ranges = find(event.target);
+    if (!ranges.length) return;
+    at = (at + 1) % ranges.length;
+    ts.rows.reveal(ranges[at].startContainer.parentElement.closest("article"));
+  });
+
+  /* --- the corrected claim: its edits are shown while it is typed; Enter saves --- */
+
+  document.addEventListener("keydown", (event) => {
+    const form = event.key === "Enter" && !event.shiftKey && !event.isComposing && event.target.closest("[data-correct]");
+    if (!form || !event.target.matches("textarea")) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+
+  for (const cause of ["input", "touchstone:written"]) {
+    document.addEventListener(cause, (event) => {
+      const form = event.target.closest?.("[data-correct]");
+      if (form) drawEdits(form.querySelector("[data-edits-of]"));
+    });
+  }
+
+  function drawEdits(list) {
+    const { value } = document.querySelector(list.dataset.editsOf);
+    list.replaceChildren(...editsOf(list.dataset.editsBase, value).map(operation));
+  }
+
+  /** The edits that lead from the claim to what was typed, about as the server derives them. */
+  function editsOf(base, text) {
+    if (text === base) return [];
+    if (!text.trim()) return [["Delete claim", "", ""]];
+    const runs = ts.diff(base, text);
+    const found = [];
+    runs.forEach(([kind, words], i) => {
+      const next = runs[i + 1]?.[0] === "ins" ? runs[i + 1][1].trim() : "";
+      if (kind === "del") found.push(next ? ["Replace", words.trim(), next] : ["Delete", words.trim(), ""]);
+      // There is no insertion among the edits: new words stand beside a neighbor.
+      if (kind !== "ins" || runs[i - 1]?.[0] === "del") return;
+      const neighbor = (runs[i - 1]?.[1] || runs[i + 1]?.[1] || "").trim().split(/\s+/).at(i ? -1 : 0);
+      found.push(["Replace", neighbor, i ? `${neighbor} ${words.trim()}` : `${words.trim()} ${neighbor}`]);
+    });
+    return found;
+  }
+
+  function operation([label, before, after]) {
+    const row = document.createElement("div");
+    row.className = "op";
+    const add = (parent, tag, text) => parent.appendChild(Object.assign(document.createElement(tag), { textContent: text }));
+    add(row, "span", label);
+    const words = add(row, "span", "");
+    words.className = "x";
+    words.dir = "auto";
+    if (before) add(words, "del", before);
+    if (after) words.append(" → ");
+    if (after) add(words, "ins", after);
+    add(row, "span", "from what you typed").className = "origin";
+    return row;
+  }
 
   /* --- from claim to claim --- */
 
   document.addEventListener("touchstone:claim-complete", (event) => {
-    if (event.detail.claim !== opened() || isBusy()) return;
+    if (event.detail.claim !== opened() || (isBusy() && !isCorrecting())) return;
     const next = document.querySelector("[data-next-open]");
     if (next) next.click();
     else document.querySelector('[data-key="Control+Enter"]')?.focus({ preventScroll: true });
   });
 
   document.addEventListener("touchstone:claim-false", (event) => {
-    if (event.detail.claim === opened() && !isBusy()) document.querySelector("[data-claim-text]")?.focus({ preventScroll: true });
+    if (event.detail.claim !== opened() || isBusy()) return;
+    const text = document.getElementById("rewrite-text");
+    if (!text) return;
+    text.focus({ preventScroll: true });
+    text.setSelectionRange(text.value.length, text.value.length);
+    text.scrollIntoView({ block: "nearest" });
   });
 
   document.addEventListener("touchstone:claim-undecided", (event) => {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.core.texts.highlight import COLLAPSE_OVER, HighlightPiece, mark, shortened
+from annotator.core.texts.highlight import EXCERPT, SENTENCE_REACH, HighlightPiece, excerpt, mark
 
 
 def marked(claim: str, passage: str) -> list[str]:
@@ -39,29 +39,48 @@ def test_marks_what_the_claim_speaks_of(claim: str, passage: str, expected: list
     assert marked(claim, passage) == expected
 
 
+def shown(claim: str, passage: str) -> str:
+    pieces = excerpt(mark(claim, passage))
+    assert pieces is not None
+    return "".join(piece.text for piece in pieces)
+
+
 def test_a_short_passage_stays_whole() -> None:
-    assert shortened(mark("house", "x " * (COLLAPSE_OVER // 2))) is None
+    assert excerpt(mark("house", "x " * ((EXCERPT + SENTENCE_REACH) // 2))) is None
+    assert excerpt(mark("house", "x " * (EXCERPT + SENTENCE_REACH))) is not None
 
 
-def test_a_long_passage_keeps_every_mark_and_some_words_around_it() -> None:
-    far = "far away from it all " * 40
-    short = shortened(mark("house opened", f"{far}the house was {far}opened again {far}"))
-    assert short is not None
-    assert [piece.text for piece in short if piece.marked] == ["house", "opened"]
-    text = "".join(piece.text for piece in short)
+def test_an_excerpt_is_where_most_different_words_of_the_claim_stand() -> None:
+    far = "Far away from it all. " * 40
+    text = shown("The house opened in 1973", f"The house, the house. {far}The house opened in 1973. {far}")
+    assert "The house opened in 1973." in text
+    assert text.startswith("… Far away")
+    assert text.endswith("it all. …")
+    assert len(text) <= EXCERPT + 2 * SENTENCE_REACH + 4
+
+
+def test_an_excerpt_keeps_its_marks_and_the_passage_s_words() -> None:
+    passage = f"{'nothing here ' * 60}the house opened {'again and again ' * 60}"
+    pieces = excerpt(mark("house opened", passage))
+    assert pieces is not None
+    assert [piece.text for piece in pieces if piece.marked] == ["house opened"]
+    assert shown("house opened", passage).strip("… ") in passage
+
+
+def test_the_end_of_a_passage_is_not_cut_off() -> None:
+    text = shown("the bridge", f"{'Nothing here. ' * 60}They built the bridge.")
     assert text.startswith("… ")
-    assert text.endswith(" …")
-    assert "from it all the house was far away" in text
-    assert len(text) < 400
+    assert text.endswith("They built the bridge.")
 
 
 def test_a_long_passage_without_a_mark_shows_its_beginning() -> None:
-    short = shortened(mark("house", "far away " * 200))
-    assert short is not None
-    assert short == [HighlightPiece(short[0].text, False)]
-    assert short[0].text.startswith("far away")
-    assert len(short[0].text) < COLLAPSE_OVER
+    pieces = excerpt(mark("house", "far away " * 200))
+    assert pieces is not None
+    assert [piece.marked for piece in pieces] == [False, False]
+    assert pieces[0].text.startswith("far away")
+    assert pieces[1] == HighlightPiece(" …", False)
 
 
-def test_marks_all_over_a_long_passage_leave_nothing_to_shorten() -> None:
-    assert shortened(mark("house", "the house is there " * 60)) is None
+def test_a_passage_without_blanks_is_cut_at_its_length() -> None:
+    text = shown("house", "字" * 2000)
+    assert len(text) <= EXCERPT + SENTENCE_REACH + 4

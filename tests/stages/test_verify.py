@@ -133,6 +133,11 @@ def assert_swap_equals_fresh(
     assert plain(swapped(before, answer)) == plain(fresh)
 
 
+def in_view(works: ClaimWork, *numbers: int) -> str:
+    """The passages with these numbers, as the page sends what has been in view."""
+    return " ".join(card.stance.public_id for card in works.cards if card.number in numbers)
+
+
 # --- the page -------------------------------------------------------------------------------------------------
 
 
@@ -210,9 +215,9 @@ def test_repeated_passages_fold_and_pages_stand_together(
     texts = [re.sub(r"\s+", " ", card.get_text()) for card in soup.select("article.ev")]
     assert ["One." in texts[0], "Three." in texts[1], "Two." in texts[2]] == [True, True, True]
     assert "from the same page" in texts[1]
-    assert [card["aria-label"] for card in soup.select("article.ev")] == [f"Evidence {n}" for n in (1, 3, 2, 4)]
+    assert [card["aria-label"] for card in soup.select("article.ev")] == [f"Evidence {n}" for n in (1, 2, 3, 4)]
     assert [re.sub(r"\D", "", chip.get_text()) for chip in soup.select(".pick")] == ["1", "2", "3", "4"]
-    assert "Same passage as evidence 2" in texts[3]
+    assert "Same text as evidence 3: takes its stance" in texts[3]
     assert soup.select("article.ev")[3].select_one("details mark, details p") is not None
     assert "4 passages; 1 repeated, folded" in soup.get_text()
     assert len(soup.select("article.ev fieldset[data-advance]")) == 4, "a folded passage is judged too"
@@ -417,6 +422,111 @@ def test_the_hint_follows_the_stances_and_decides_nothing(
         answer = post_field(as_person, card.stance, "label", "refute").content.decode()
     assert "The evidence refutes the claim" in answer
     assert Verdict.objects.get(pk=work.verdict.pk).factuality == ""
+
+
+def test_the_rest_is_irrelevant_in_one_step_and_only_what_has_been_in_view(
+    as_person: Client, document: Document, annotation: Annotation
+) -> None:
+    work = works(annotation)[0]
+    for order in (7, 8, 9):
+        Evidence.objects.create(claim=work.claim, order=order, passage=f"Passage {order}.")
+    page(as_person, document, work.claim.public_id)
+    work = works(annotation)[0]
+    first, *others = work.cards
+    post_field(as_person, first.stance, "label", StanceLabel.REFUTE)
+    seen = in_view(work, *range(1, len(work.cards)))  # all but the last
+    answer = change(as_person, document, work.claim, "rest-irrelevant", stances=seen, in_view=seen)
+    labels = [card.stance.label for card in works(annotation)[0].cards]
+    assert labels == [StanceLabel.REFUTE, *[StanceLabel.IRRELEVANT] * (len(others) - 1), ""]
+    assert [card.stance.label_origin for card in works(annotation)[0].cards][1] == Origin.HUMAN
+    newest = Activity.objects.filter(annotation=annotation).latest("id")
+    assert (newest.action, len(newest.changes)) == ("rest-irrelevant", 2 * (len(others) - 1))
+    before = page(as_person, document, work.claim.public_id)
+    assert plain(swapped(before, answer)) == plain(workspace_of(page(as_person, document, work.claim.public_id)))
+    undone = as_person.post(reverse("undo", args=[document.public_id, Stage.VERIFY, "undo"]))
+    assert undone.status_code == 200
+    assert [card.stance.label for card in works(annotation)[0].cards] == [StanceLabel.REFUTE, *[""] * len(others)]
+
+
+def test_what_has_been_in_view_is_noted_once(as_person: Client, document: Document, annotation: Annotation) -> None:
+    work = works(annotation)[0]
+    url = reverse("save", args=[key_of(work.verdict)])
+    data = {"field": "factuality", "value": Factuality.TRUE, "version": work.verdict.version}
+    as_person.post(url, data | {"in_view": f"{in_view(work, 1)} unknown"})
+    first = works(annotation)[0].cards[0].stance
+    assert first.in_view_at is not None
+    assert [card.stance.in_view_at for card in works(annotation)[0].cards[1:]] == [None] * (len(work.cards) - 1)
+    as_person.post(url, data | {"version": 2, "value": "", "in_view": in_view(work, 1)})
+    assert works(annotation)[0].cards[0].stance.in_view_at == first.in_view_at
+
+
+def test_passages_with_the_same_words_take_the_stance_along_until_they_differ(
+    as_person: Client, document: Document, annotation: Annotation
+) -> None:
+    claim = works(annotation)[0].claim
+    claim.evidence.all().delete()
+    for order, passage in enumerate(("Same.", "Same. ", "Other."), start=1):
+        Evidence.objects.create(claim=claim, order=order, url=f"https://{order}.example", passage=passage)
+    page(as_person, document, claim.public_id)
+
+    def labels() -> list[str]:
+        return [card.stance.label for card in works(annotation)[0].cards]
+
+    first, repeated, _ = (card.stance for card in works(annotation)[0].cards)
+    answer = post_field(as_person, first, "label", StanceLabel.REFUTE)
+    assert labels() == [StanceLabel.REFUTE, StanceLabel.REFUTE, ""]
+    assert f"stance-{repeated.public_id}-choices" in answer.content.decode()
+    post_field(as_person, repeated, "label", StanceLabel.IRRELEVANT)
+    assert labels() == [StanceLabel.REFUTE, StanceLabel.IRRELEVANT, ""], "the repeated one may be judged apart"
+    post_field(as_person, first, "label", StanceLabel.PARTIALLY_SUPPORT)
+    assert labels() == [StanceLabel.PARTIALLY_SUPPORT, StanceLabel.IRRELEVANT, ""], "what differs stays"
+    as_person.post(reverse("undo", args=[document.public_id, Stage.VERIFY, "undo"]))
+    as_person.post(reverse("undo", args=[document.public_id, Stage.VERIFY, "undo"]))
+    as_person.post(reverse("undo", args=[document.public_id, Stage.VERIFY, "undo"]))
+    assert labels() == ["", "", ""], "label and repeated label are one step"
+
+
+def test_evidence_can_be_added_with_its_stance(as_person: Client, document: Document, annotation: Annotation) -> None:
+    claim = works(annotation)[0].claim
+    change(as_person, document, claim, "add-evidence", passage="Found.", stance=StanceLabel.REFUTE)
+    own = works(annotation)[0].cards[-1]
+    assert (own.evidence.passage, own.stance.label, own.stance.label_origin) == (
+        "Found.",
+        StanceLabel.REFUTE,
+        Origin.HUMAN,
+    )
+    refused = change(as_person, document, claim, "add-evidence", passage="More.", stance="maybe")
+    assert refused.status_code == 422
+    assert works(annotation)[0].cards[-1].evidence == own.evidence, "nothing was added"
+
+
+def test_a_typed_correction_becomes_operations_and_goes_on(
+    as_person: Client, document: Document, annotation: Annotation
+) -> None:
+    work = works(annotation)[0]
+    for card in work.cards:
+        post_field(as_person, card.stance, "label", StanceLabel.REFUTE)
+    answer = post_field(as_person, work.verdict, "factuality", Factuality.FALSE)
+    assert "touchstone:claim-false" in events(answer)
+    wanted = work.claim.text.replace(work.claim.text.split()[-1], "otherwise.")
+    answer = change(as_person, document, work.claim, "rewrite", text=wanted)
+    assert events(answer) == {"touchstone:claim-complete": {"claim": work.claim.public_id}}
+    assert works(annotation)[0].verdict.revised_claim() == wanted
+    again = change(as_person, document, work.claim, "rewrite", text=wanted + " Really.")
+    assert events(again) == {}, "an edit of a complete claim leaves the person where they are"
+
+
+def test_the_verdict_that_follows_is_outlined_when_every_passage_is_judged(
+    as_person: Client, document: Document, annotation: Annotation
+) -> None:
+    work = works(annotation)[0]
+    hint = f"#hint-{work.claim.public_id}"
+    for card in work.cards:
+        assert page(as_person, document, work.claim.public_id).select_one(f"{hint}[data-verdict]") is None
+        post_field(as_person, card.stance, "label", StanceLabel.REFUTE)
+    soup = page(as_person, document, work.claim.public_id)
+    assert soup.select_one(f"{hint}[data-verdict=false]") is not None
+    assert soup.select("input[data-field=factuality][checked]") == [], "a hint is never a choice"
 
 
 def test_a_stale_save_shows_both_and_writes_nothing(

@@ -95,6 +95,7 @@ class Stance(Record):
     label_origin = origin_field()
     reliable = models.BooleanField(null=True, blank=True)
     sufficient = models.BooleanField(null=True, blank=True)
+    in_view_at = models.DateTimeField(null=True, blank=True, editable=False)  # when its person first had it in view
     suggestion = models.ForeignKey(
         "annotator.StanceSuggestion", models.SET_NULL, null=True, blank=True, related_name="stances", db_index=False
     )

@@ -96,6 +96,7 @@ DONE: dict[str, str] = {
     "merge-sentences": "merged two sentences",
     "add-evidence": "added evidence",
     "remove-evidence": "removed evidence",
+    "rest-irrelevant": "marked the rest of the passages irrelevant",
     "add-edit": "added an edit",
     "remove-edit": "removed an edit",
     "rewrite-claim": "rewrote a claim",

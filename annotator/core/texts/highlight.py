@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 _WORD = re.compile(r"\w+(?:[.,]\d+)*")
+_SENTENCE_END = re.compile(r"[.!?…]['\"’”)\]]*\s+")
 _BETWEEN = re.compile(r"[\s\-–’']*")  # marked words with only this between them are one mark
 
 # English words that are in nearly every passage.
@@ -22,9 +23,8 @@ _STOPWORDS = frozenset(
     without would you your""".split()
 )
 
-COLLAPSE_OVER = 700  # characters: a longer passage is shown shortened
-GAP = 140  # characters between two marks that are worth leaving out
-CONTEXT = 60  # characters kept on either side of a mark
+EXCERPT = 240  # characters: of a longer passage, the stretch that says most about the claim is shown
+SENTENCE_REACH = 80  # characters that an excerpt may grow by to begin or end with a sentence
 
 
 class HighlightPiece(NamedTuple):
@@ -57,39 +57,78 @@ def mark(claim: str, passage: str) -> list[HighlightPiece]:
     return pieces
 
 
-def shortened(pieces: Sequence[HighlightPiece]) -> list[HighlightPiece] | None:
-    """A long passage with the stretches far from any mark left out ("…"), every mark kept.
+def excerpt(pieces: Sequence[HighlightPiece]) -> list[HighlightPiece] | None:
+    """The stretch of a long passage with the most different marked words, in whole sentences where they are near.
 
-    None where the passage is short, or where leaving out would not save at least a fifth of it.
+    "…" stands where something is left out. None where the passage is short enough to be shown as it is.
     """
-    whole = sum(len(piece.text) for piece in pieces)
-    if whole <= COLLAPSE_OVER:
+    text = "".join(piece.text for piece in pieces)
+    if len(text) <= EXCERPT + SENTENCE_REACH:
         return None
-    if not any(piece.marked for piece in pieces):
-        text = "".join(piece.text for piece in pieces)
-        return [HighlightPiece(f"{_until_word(text, COLLAPSE_OVER // 2)} …", False)]
-    short: list[HighlightPiece] = []
-    for number, piece in enumerate(pieces):
-        first, last = number == 0, number == len(pieces) - 1
-        if piece.marked or len(piece.text) <= (CONTEXT if first or last else 0) + GAP:
-            short.append(piece)
-            continue
-        head = "" if first else f"{_until_word(piece.text, CONTEXT)} "
-        tail = "" if last else f" {_from_word(piece.text, CONTEXT)}"
-        short.append(HighlightPiece(f"{head}…{tail}", False))
-    return short if sum(len(piece.text) for piece in short) <= 0.8 * whole else None
+    marks = _marks(pieces)
+    start, end = _best_window(marks, len(text))
+    start, end = _from_sentence(text, start), _to_sentence(text, end)
+    found = [HighlightPiece("… ", False)] if start else []
+    position = 0
+    for piece in pieces:
+        cut = piece.text[max(start - position, 0) : max(end - position, 0)]
+        position += len(piece.text)
+        if cut:
+            found.append(HighlightPiece(cut, piece.marked))
+    return [*found, HighlightPiece(" …", False)] if end < len(text) else found
 
 
-def _until_word(text: str, length: int) -> str:
-    """About the first ``length`` characters, ending with a whole word where there is one."""
-    cut = text[:length]
-    return cut[: cut.rfind(" ")] if " " in cut.strip() else cut
+def _marks(pieces: Sequence[HighlightPiece]) -> list[tuple[int, int, frozenset[str]]]:
+    """Start, end and stems of each marked stretch."""
+    marks: list[tuple[int, int, frozenset[str]]] = []
+    position = 0
+    for piece in pieces:
+        end = position + len(piece.text)
+        if piece.marked:
+            marks.append((position, end, frozenset(_stem(word) for word in _WORD.findall(piece.text))))
+        position = end
+    return marks
 
 
-def _from_word(text: str, length: int) -> str:
-    """About the last ``length`` characters, beginning with a whole word where there is one."""
-    cut = text[-length:]
-    return cut[cut.find(" ") + 1 :] if " " in cut.strip() else cut
+def _best_window(marks: Sequence[tuple[int, int, frozenset[str]]], length: int) -> tuple[int, int]:
+    """Where the most different marked words stand together; the earliest such place, with room on either side."""
+    if not marks:
+        return 0, EXCERPT
+    best: tuple[int, int, int] = (0, 0, 0)
+    for first, (start, _, _) in enumerate(marks):
+        within = [mark for mark in marks[first:] if mark[1] <= start + EXCERPT]
+        stems = len(frozenset[str]().union(*(mark[2] for mark in within)))
+        if stems > best[0]:
+            best = (stems, start, within[-1][1])
+    _, start, end = best
+    room = max(EXCERPT - (end - start), 0)
+    start = max(min(start - room // 2, length - EXCERPT), 0)
+    return start, min(start + max(EXCERPT, end - start), length)
+
+
+def _from_sentence(text: str, start: int) -> int:
+    """The start of the sentence if it is near, else of the word."""
+    if start == 0:
+        return 0
+    near = text[max(start - SENTENCE_REACH, 0) : start + SENTENCE_REACH // 2]
+    ends = [match.end() for match in _SENTENCE_END.finditer(near)]
+    if ends:
+        return max(start - SENTENCE_REACH, 0) + min(ends, key=lambda each: abs(each - min(start, SENTENCE_REACH)))
+    if start <= SENTENCE_REACH:
+        return 0
+    blank = text.find(" ", start)
+    return blank + 1 if 0 <= blank < start + SENTENCE_REACH // 2 else start
+
+
+def _to_sentence(text: str, end: int) -> int:
+    """The end of the sentence if it is near, else of the word."""
+    if len(text) - end <= SENTENCE_REACH:
+        return len(text)
+    match = _SENTENCE_END.search(text, max(end - 1, 0), end + SENTENCE_REACH)
+    if match:
+        return match.start() + len(match.group().rstrip())
+    blank = text.rfind(" ", end - SENTENCE_REACH // 2, end)
+    return blank if blank > 0 else end
 
 
 def _counts(word: str) -> bool:

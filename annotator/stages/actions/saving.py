@@ -11,7 +11,7 @@ from django.db.models import Q
 from annotator.core import rules
 from annotator.core.actions import fields
 from annotator.core.actions.locking import lock_document
-from annotator.core.actions.recorder import NothingToUndoError, annotation_of, for_annotation, read_field
+from annotator.core.actions.recorder import Action, NothingToUndoError, annotation_of, for_annotation, read_field
 from annotator.core.fields import Field
 from annotator.core.models import (
     Activity,
@@ -30,7 +30,7 @@ from annotator.core.record_keys import KINDS, changes_of, find_record, key_of
 from annotator.core.vocabulary import ClaimType, Factuality, Handling, NotWorthReason, Origin, StanceLabel
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions.blind_first import reveal
-from annotator.stages.queries.verification import has_searched
+from annotator.stages.queries.verification import has_searched, repeated_of
 
 
 class StaleSaveError(Exception):
@@ -89,12 +89,22 @@ def change_since(annotation: Annotation, key: str, name: str, version: int) -> A
     return None
 
 
-def save_field(record: Record, name: str, raw: str, *, by: User, version: int, active_seconds: int = 0) -> Saved:
+def save_field(
+    record: Record,
+    name: str,
+    raw: str,
+    *,
+    by: User,
+    version: int,
+    active_seconds: int = 0,
+    with_repeated: bool = False,
+) -> Saved:
     """Save one field of a record that the sender saw at ``version``.
 
     Raises StaleSaveError if the same field changed since, BadValueError for a value the field cannot take,
     NotAllowedError by the rules. Other fields that changed meanwhile are kept: both changes stand. Who has seen
-    both values and chosen saves again with the newer version.
+    both values and chosen saves again with the newer version. ``with_repeated``: passages with the same words take
+    the stance along, as long as they had the same one.
     """
     spec = fields.field_of(KINDS[type(record)], name)
     value = fields.read(spec, raw)
@@ -110,8 +120,19 @@ def save_field(record: Record, name: str, raw: str, *, by: User, version: int, a
                 raise StaleSaveError(record, name, mine=value, theirs=current, activity=clash)
         action = for_annotation("save", annotation, by=by, active_seconds=active_seconds)
         action.set(record, **values_with_effects(record, name, value, spec))
+        if with_repeated and isinstance(record, Stance) and name == "label":
+            set_repeated(action, record, before=current)
         reveal(record, annotation.document)
         return Saved(record, action.write())
+
+
+def set_repeated(action: Action, stance: Stance, *, before: str) -> None:
+    """Give the stance to passages with the same words that had the same one as this (``before``)."""
+    spec = fields.field_of("stance", "label")
+    for repeated in repeated_of(stance):
+        if repeated.label == before:
+            repeated.annotation = stance.annotation
+            action.set(repeated, **values_with_effects(repeated, "label", stance.label, spec))
 
 
 def values_with_effects(record: Record, name: str, value: Any, spec: Field) -> dict[str, Any]:

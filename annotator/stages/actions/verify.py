@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from annotator.core import rules
-from annotator.core.actions.fields import BadValueError, clean_text, field_of
+from annotator.core.actions.fields import BadValueError, clean_text, field_of, read
 from annotator.core.actions.locking import lock_document
 from annotator.core.actions.recorder import Action, for_annotation, operations_as_json, read_field
 from annotator.core.models import Annotation, Claim, Evidence, Stance, User, Verdict, VerdictSuggestion
 from annotator.core.texts import edits
-from annotator.core.vocabulary import EditKind, Factuality, Removal
+from annotator.core.vocabulary import EditKind, Factuality, Removal, StanceLabel
 from annotator.stages import rules as stages_rules
+from annotator.stages.actions.blind_first import reveal
 from annotator.stages.actions.pages import order_page
-from annotator.stages.actions.saving import values_with_effects
+from annotator.stages.actions.saving import set_repeated, values_with_effects
 from annotator.stages.queries.machine_opinions import may_see_verdicts
 
 
@@ -52,12 +54,15 @@ def add_evidence(
     passage: str = "",
     title: str = "",
     query: str = "",
+    stance: str = "",
     active_seconds: int = 0,
 ) -> Evidence:
-    """Add a passage that the person found; it belongs to their annotation and waits for its stance.
+    """Add a passage that the person found, with its stance if they gave one; it belongs to their annotation.
 
-    Raises BadValueError where neither an address nor a passage is given, or the address is none.
+    Raises BadValueError where neither an address nor a passage is given, the address is none, or the stance isn't one.
     """
+    spec = field_of("stance", "label")
+    label = read(spec, stance)
     url, passage = clean_text(url).strip(), clean_text(passage).strip()
     if not url and not passage:
         raise BadValueError("Enter the passage, or at least the address of its page.")
@@ -76,11 +81,46 @@ def add_evidence(
             query=clean_text(query).strip(),
             retrieved_at=timezone.now(),
         )
-        Stance.objects.create(annotation=annotation, evidence=evidence)
+        own = Stance.objects.create(annotation=annotation, evidence=evidence)
         action.created(evidence)
+        if label:
+            action.set(own, **values_with_effects(own, "label", label, spec))
         action.write()
         order_page(evidence)
         return evidence
+
+
+def note_in_view(annotation: Annotation, stances: Collection[str]) -> None:
+    """Note which passages (public ids of their stances) the annotator has had in view. Not a change of the work."""
+    if stances:
+        rows = Stance.objects.filter(annotation=annotation, public_id__in=stances, in_view_at=None)
+        rows.update(in_view_at=timezone.now())
+
+
+def mark_irrelevant(verdict: Verdict, stances: Collection[str], *, by: User, active_seconds: int = 0) -> list[Stance]:
+    """Mark passages of a claim irrelevant in one step: those of ``stances`` (public ids) that have no stance yet, and
+    passages with the same words. Returns what was marked, which is nothing where all have a stance already."""
+    with transaction.atomic():
+        action = _begin("rest-irrelevant", verdict.annotation, by, active_seconds)
+        spec = field_of("stance", "label")
+        rows = Stance.objects.filter(
+            annotation=verdict.annotation_id,
+            evidence__claim=verdict.claim_id,
+            evidence__removed="",
+            public_id__in=stances,
+            label="",
+        )
+        marked = list(
+            rows.select_related("annotation__document__benchmark", "suggestion", "evidence").order_by(
+                "evidence__order", "evidence_id"
+            )
+        )
+        for stance in marked:
+            action.set(stance, **values_with_effects(stance, "label", StanceLabel.IRRELEVANT.value, spec))
+            set_repeated(action, stance, before="")
+            reveal(stance, stance.annotation.document)
+        action.write()
+        return marked
 
 
 def remove_evidence(evidence: Evidence, *, by: User, active_seconds: int = 0) -> None:

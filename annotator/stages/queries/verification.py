@@ -24,8 +24,7 @@ from annotator.core.vocabulary import RunState, Stage
 
 @dataclass(slots=True)
 class Card:
-    """A passage with the annotation's stance on it. ``number`` counts the cards of the claim from 1 in the order in
-    which they came, so that no number changes when the cards of one page are put together.
+    """A passage with the annotation's stance on it. ``number`` counts the cards of the claim from 1 as they are shown.
 
     ``folded``: the same passage stands in the card above with this number (0: in none). ``same_page``: it follows
     another passage of its page.
@@ -87,6 +86,17 @@ def agreed_sentences(annotation: Annotation) -> list[Sentence]:
     return list(sentences.prefetch_related(Prefetch("claims", claims)).order_by("order", "id"))
 
 
+def repeated_of(stance: Stance) -> list[Stance]:
+    """The stances on passages that repeat this one's word for word and are folded under it (one query)."""
+    rows = Stance.objects.filter(
+        annotation=stance.annotation_id, evidence__claim=stance.evidence.claim_id, evidence__removed=""
+    )
+    rows = rows.select_related("evidence", "suggestion").order_by("evidence__order", "evidence_id")
+    cards = arranged([Card(row.evidence, row) for row in rows])
+    own = next((card.number for card in cards if card.stance.pk == stance.pk), 0)
+    return [card.stance for card in cards if card.folded == own] if own else []
+
+
 def claims_to_verify(annotation: Annotation, sentences: list[Sentence] | None = None) -> list[ClaimWork]:
     """The claims of a verify annotation in order, with verdict, edit, evidence and stances (seven queries; five
     where the caller has read the agreed ``sentences`` already)."""
@@ -130,18 +140,18 @@ def _with_runs(stances: list[Stance]) -> None:
 
 
 def arranged(cards: list[Card]) -> list[Card]:
-    """The cards, which come in the order of their arrival, as they are shown: numbered in that order, passages of one
-    page together at the first one's place, repeated passages folded. What the person typed stands at the end as it
-    is, since it changes while they type."""
+    """The cards, which come in the order of their arrival, as they are shown and numbered: passages of one page
+    together at the first one's place, repeated passages folded. What the person typed stands at the end as it is,
+    since it changes while they type."""
     pages: dict[str, list[Card]] = {}
     for position, card in enumerate(cards):
-        card.number = position + 1
         key = f"own {position}" if card.is_typed or not card.evidence.url else card.evidence.url
         pages.setdefault(key, []).append(card)
     shown = sorted((card for page in pages.values() for card in page), key=lambda card: card.is_typed)
     first_with: dict[str, int] = {}
     before: Card | None = None
-    for card in shown:
+    for number, card in enumerate(shown, start=1):
+        card.number = number
         if not card.is_typed:
             passage = card.evidence.passage.strip()
             card.folded = first_with.get(passage, 0) if passage else 0

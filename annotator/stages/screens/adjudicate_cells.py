@@ -80,7 +80,7 @@ class Source:
     link: str
     site: str
     pieces: list[highlight.HighlightPiece]
-    short: list[highlight.HighlightPiece] | None
+    excerpt: list[highlight.HighlightPiece] | None
 
 
 def columns_of(board: AdjudicationBoard, viewer: User) -> list[PersonColumn]:
@@ -183,6 +183,4 @@ def _source(agreed: AgreedStance) -> Source:
     card = Card(agreed.evidence, agreed.sources[0])
     passage = agreed.evidence.passage
     pieces = highlight.mark(agreed.evidence.claim.text if passage else "", passage)
-    return Source(
-        agreed.evidence.title or agreed.evidence.url, card.link, card.site, pieces, highlight.shortened(pieces)
-    )
+    return Source(agreed.evidence.title or agreed.evidence.url, card.link, card.site, pieces, highlight.excerpt(pieces))

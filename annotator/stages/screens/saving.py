@@ -29,6 +29,7 @@ from annotator.core.screens.common import (
 from annotator.core.vocabulary import Stage
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions import saving, submit
+from annotator.stages.actions.verify import note_in_view
 from annotator.stages.screens import adjudicate, decompose, revise, verify
 
 SCREENS: dict[Stage, Any] = {Stage.DECOMPOSE: decompose, Stage.VERIFY: verify, Stage.REVISE: revise}
@@ -50,7 +51,8 @@ def _own_record(request: HttpRequest, key: str) -> tuple[Record, Annotation]:
 @render_domain_errors
 def save(request: HttpRequest, key: str) -> HttpResponse:
     """Save one field; answer with the fragments that change, or with both texts if it was changed meanwhile."""
-    record, _ = _own_record(request, key)
+    record, annotation = _own_record(request, key)
+    note_in_view(annotation, verify.in_view(request))
     name, raw = request.POST.get("field", ""), request.POST.get("value", "")
     try:
         saved = saving.save_field(
@@ -60,6 +62,7 @@ def save(request: HttpRequest, key: str) -> HttpResponse:
             by=person(request),
             version=whole_number(request, "version"),
             active_seconds=seconds(request),
+            with_repeated=True,
         )
     except saving.StaleSaveError as stale:
         return conflict(request, stale)
@@ -166,6 +169,7 @@ def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpRespon
     except ValueError:
         raise BadValueError("There are three stages: decompose, verify, revise.") from None
     annotation = own_annotation(request, document, chosen)
+    note_in_view(annotation, verify.in_view(request))
     try:
         submit.submit(annotation, by=person(request), active_seconds=seconds(request))
     except missing.IncompleteError as incomplete:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -37,7 +39,14 @@ from annotator.stages.screens.verify_rows import ClaimRow, card_rows, edit_rows,
 
 TEMPLATE = "stages/verify.html"
 
-YES_NO = [{"value": "yes", "label": "Yes"}, {"value": "no", "label": "No"}]
+RELIABLE = [
+    {"value": "yes", "label": "Yes", "key": "r", "key_label": "Reliable"},
+    {"value": "no", "label": "No", "key": "Shift+R", "key_label": "Not reliable"},
+]
+SUFFICIENT = [
+    {"value": "yes", "label": "Yes", "key": "s", "key_label": "Sufficient on its own"},
+    {"value": "no", "label": "No", "key": "Shift+S", "key_label": "Not sufficient on its own"},
+]
 CAN_DECIDE = [
     {"value": "yes", "label": "Yes", "key": "y"},
     {"value": "no", "label": "No (searched further)", "key": "x"},
@@ -54,13 +63,14 @@ FACTUALITY = [
         "tone": "neutral",
     },
 ]
+EDITING = ("rewrite-claim", "add-edit")
 # Where the refusal of a form is shown: at the form.
 PLACES = {
     "add-evidence": "#add-evidence-problem",
     "search-again": "#search-problem",
     "add-edit": "#edit-problem",
-    "rewrite": "#edit-problem",
-    "delete-claim": "#edit-problem",
+    "rewrite": "#correction-problem",
+    "delete-claim": "#correction-problem",
     "send-back": "#send-back-problem",
     "take-correction": "#machine-problem",
 }
@@ -100,7 +110,8 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
         "locked": not can_edit,
         "can_search": bool(benchmark.strategy and benchmark.corpus_id),
         "confidences": list(Confidence),
-        "yes_no_options": YES_NO,
+        "reliable_options": RELIABLE,
+        "sufficient_options": SUFFICIENT,
         "can_decide_options": CAN_DECIDE,
         "factuality_options": FACTUALITY,
         "oob": False,
@@ -121,6 +132,7 @@ def _context_here(annotation: Annotation, here: ClaimRow) -> dict[str, Any]:
         "first_open": next((row.card.number for row in cards if not row.card.stance.label), 0),
         "just_added": 0,
         "hint": verdict_hints.hint(given),
+        "web_search": settings.WEB_SEARCH_URL + quote(here.work.claim.text),
         "edits": edit_rows(verdict),
         "revised": edits.pieces(verdict.claim.text, verdict.edit()),
         "revised_text": verdict.revised_claim(),
@@ -163,11 +175,11 @@ def saved(request: HttpRequest, annotation: Annotation, record: Record) -> HttpR
     """
     claim = record.evidence.claim if isinstance(record, Stance) else record.claim  # type: ignore[attr-defined]
     context = context_of(annotation, person(request), claim.public_id)
-    here: ClaimRow | None = context["here"]
     changed = [
         row
         for row in context.get("cards", [])
-        if record in (row.card.stance, row.card.evidence)  # equal means: the same row of the same table
+        # Equal means: the same row of the same table. Repeated passages take the stance of the first.
+        if record in (row.card.stance, row.card.evidence) or row.card.folded
     ]
     context |= {
         "oob": True,
@@ -177,25 +189,35 @@ def saved(request: HttpRequest, annotation: Annotation, record: Record) -> HttpR
         # Blind first, the last of these answers reveals what the machine holds.
         "machine_changed": annotation.document.blind_first and request.POST.get("field") in ("factuality", "label"),
     }
-    response = render(request, f"{TEMPLATE}#saved", context)
-    if here is not None and here.work.claim.pk == claim.pk:
-        event = _event_of(annotation, here)
-        if event:
-            response["HX-Trigger-After-Settle"] = json.dumps({event: {"claim": here.id}})
+    return _with_event(request, annotation, context)
+
+
+def _with_event(
+    request: HttpRequest, annotation: Annotation, context: dict[str, Any], part: str = "saved"
+) -> HttpResponse:
+    """A part of the page, with the event that tells where the focus goes."""
+    response = render(request, f"{TEMPLATE}#{part}", context)
+    here: ClaimRow | None = context["here"]
+    event = _event_of(annotation, here) if here is not None else ""
+    if here is not None and event:
+        response["HX-Trigger-After-Settle"] = json.dumps({event: {"claim": here.id}})
     return response
 
 
 def _event_of(annotation: Annotation, here: ClaimRow) -> str:
     """Did the newest change answer what was missing last, or make the claim false without an edit yet?"""
     newest = Activity.objects.filter(annotation=annotation).order_by("-id").first()
-    changes = newest.changes if newest and newest.action == "save" else []
+    changes = newest.changes if newest and newest.action in ("save", "rest-irrelevant", *EDITING) else []
     verdict = here.work.verdict
     edited = bool(verdict.operations.all())
     if not here.missing:
         answered = any(
-            change["field"] in ("label", "factuality", "evidence_sufficient")
-            # A false claim without an edit was incomplete too.
-            and (change["before"] in ("", None) or (change["before"] == Factuality.FALSE and not edited))
+            (change["field"] == "operations" and not change["before"])
+            or (
+                change["field"] in ("label", "factuality", "evidence_sufficient")
+                # A false claim without an edit was incomplete too.
+                and (change["before"] in ("", None) or (change["before"] == Factuality.FALSE and not edited))
+            )
             for change in changes
         )
         return "touchstone:claim-complete" if answered else ""
@@ -205,6 +227,11 @@ def _event_of(annotation: Annotation, here: ClaimRow) -> str:
         return "touchstone:claim-undecided"
     now_false = any(c["field"] == "factuality" and c["after"] == Factuality.FALSE for c in changes)
     return "touchstone:claim-false" if now_false and not edited else ""
+
+
+def in_view(request: HttpRequest) -> list[str]:
+    """The passages that have been in view since the page's last request (public ids of their stances)."""
+    return request.POST.get("in_view", "").split()
 
 
 def _work(annotation: Annotation, claim_id: str) -> Verdict:
@@ -232,6 +259,7 @@ def _evidence(request: HttpRequest, verdict: Verdict) -> Evidence:
 def change_claim(request: HttpRequest, public_id: str, claim_id: str, what: str) -> HttpResponse:
     """Evidence, edits, what the verdict rests on, search again, send back: then the workspace anew."""
     annotation = own_annotation(request, document_for(request, public_id), Stage.VERIFY)
+    actions.note_in_view(annotation, in_view(request))
     verdict = _work(annotation, claim_id)
     change = CHANGES.get(what)
     if change is None:
@@ -257,13 +285,22 @@ def _refused(request: HttpRequest, what: str, message: str) -> HttpResponse:
 
 def _add_evidence(request: HttpRequest, verdict: Verdict) -> HttpResponse:
     """The new passage is what is judged next, even where others are open."""
-    fields = {name: request.POST.get(name, "") for name in ("url", "passage", "title", "query")}
+    fields = {name: request.POST.get(name, "") for name in ("url", "passage", "title", "query", "stance")}
     evidence = actions.add_evidence(
         verdict.annotation, verdict.claim, by=person(request), active_seconds=seconds(request), **fields
     )
     context = context_of(verdict.annotation, person(request), verdict.claim.public_id)
     number = next(row.card.number for row in context["cards"] if row.card.evidence == evidence)
     return render(request, f"{TEMPLATE}#workspace", context | {"first_open": number, "just_added": number})
+
+
+def _rest_irrelevant(request: HttpRequest, verdict: Verdict) -> HttpResponse:
+    """The open passages that have been in view become irrelevant; the page goes on to the first that has not."""
+    seen = request.POST.get("stances", "").split()
+    actions.mark_irrelevant(verdict, seen, by=person(request), active_seconds=seconds(request))
+    context = context_of(verdict.annotation, person(request), verdict.claim.public_id)
+    context |= {"oob": True, "changed_cards": context["cards"]}
+    return _with_event(request, verdict.annotation, context)
 
 
 def _remove_evidence(request: HttpRequest, verdict: Verdict) -> None:
@@ -282,8 +319,9 @@ def _add_edit(request: HttpRequest, verdict: Verdict) -> None:
     )
 
 
-def _delete_claim(request: HttpRequest, verdict: Verdict) -> None:
+def _delete_claim(request: HttpRequest, verdict: Verdict) -> HttpResponse:
     actions.add_operation(verdict, kind=EditKind.DELETE_CLAIM, by=person(request), active_seconds=seconds(request))
+    return _edited(request, verdict)
 
 
 def _remove_edit(request: HttpRequest, verdict: Verdict) -> None:
@@ -291,9 +329,16 @@ def _remove_edit(request: HttpRequest, verdict: Verdict) -> None:
     actions.remove_operation(verdict, edit, by=person(request), active_seconds=seconds(request))
 
 
-def _rewrite(request: HttpRequest, verdict: Verdict) -> None:
+def _rewrite(request: HttpRequest, verdict: Verdict) -> HttpResponse:
     text = request.POST.get("text", "")
     actions.set_revised_claim(verdict, text, by=person(request), active_seconds=seconds(request))
+    return _edited(request, verdict)
+
+
+def _edited(request: HttpRequest, verdict: Verdict) -> HttpResponse:
+    """The workspace, and on to the next claim if the edit was what was missing."""
+    context = context_of(verdict.annotation, person(request), verdict.claim.public_id)
+    return _with_event(request, verdict.annotation, context, "workspace")
 
 
 def _take_correction(request: HttpRequest, verdict: Verdict) -> None:
@@ -326,6 +371,7 @@ def _send_back(request: HttpRequest, verdict: Verdict) -> HttpResponse:
 
 CHANGES: dict[str, Callable[[HttpRequest, Verdict], HttpResponse | None]] = {
     "add-evidence": _add_evidence,
+    "rest-irrelevant": _rest_irrelevant,
     "remove-evidence": _remove_evidence,
     "add-edit": _add_edit,
     "delete-claim": _delete_claim,

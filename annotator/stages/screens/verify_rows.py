@@ -12,6 +12,7 @@ from annotator.stages.queries.machine_opinions import made_by, percent
 from annotator.stages.queries.missing import missing_in_claim
 from annotator.stages.queries.verification import Card, ClaimWork
 
+LEAD = 90  # characters of the sentences around that are shown
 UNCHECKED = {
     SentenceType.OPINION: "is an opinion",
     SentenceType.NOT_A_CLAIM: "is not a claim",
@@ -26,6 +27,18 @@ class ClaimRow:
     work: ClaimWork
     missing: list[Missing]
     sentence: Sentence
+    before: str = ""  # the sentence before its own in the response
+    after: str = ""
+
+    @property
+    def lead_in(self) -> str:
+        """The end of the sentence before, for the line that shows the claim's sentence in its context."""
+        return f"…{self.before[-LEAD:]}" if len(self.before) > LEAD else self.before
+
+    @property
+    def lead_out(self) -> str:
+        """The beginning of the sentence after."""
+        return f"{self.after[:LEAD]}…" if len(self.after) > LEAD else self.after
 
     @property
     def id(self) -> str:
@@ -55,11 +68,11 @@ class SentenceGroup:
 
 @dataclass(slots=True)
 class CardRow:
-    """A passage as its card shows it: marked, shortened where it is long."""
+    """A passage as its card shows it: marked, and an excerpt where it is long."""
 
     card: Card
     pieces: list[highlight.HighlightPiece]
-    short: list[highlight.HighlightPiece] | None
+    excerpt: list[highlight.HighlightPiece] | None
     is_late: bool
     rests: bool
 
@@ -95,7 +108,9 @@ def groups_of(sentences: list[Sentence], works: list[ClaimWork]) -> list[Sentenc
     for number, sentence in enumerate(sentences, start=1):
         own = by_sentence.get(sentence.pk, [])
         words = "" if own else UNCHECKED.get(SentenceType(sentence.type or "other"), "has no claim to check")
-        rows = [ClaimRow(work, missing_in_claim(work), sentence) for work in own]
+        before = sentences[number - 2].text if number > 1 else ""
+        after = sentences[number].text if number < len(sentences) else ""
+        rows = [ClaimRow(work, missing_in_claim(work), sentence, before, after) for work in own]
         groups.append(SentenceGroup(number, words, rows))
     return groups
 
@@ -109,7 +124,7 @@ def card_rows(annotation: Annotation, work: ClaimWork) -> list[CardRow]:
         pieces = highlight.mark(work.claim.text, card.evidence.passage)
         published = card.evidence.published
         is_late = bool(reference and published and published > reference)
-        rows.append(CardRow(card, pieces, highlight.shortened(pieces), is_late, card.evidence.pk in rests))
+        rows.append(CardRow(card, pieces, highlight.excerpt(pieces), is_late, card.evidence.pk in rests))
     return rows
 
 
