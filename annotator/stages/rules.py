@@ -84,7 +84,7 @@ def check_take_place(user: User, document: Document, stage: Stage, *, seats: Col
             raise NotAllowedError("This document belongs to a group that you are not in. An admin can add you to it.")
     free = [number for number in open_seats if number not in seats]
     if not free:
-        raise NotAllowedError("All places on this document are taken. Go to “My work” for your next document.")
+        raise NotAllowedError("This document already has all its annotators. Your next one is in “My work”.")
     return free[0]
 
 

@@ -19,7 +19,7 @@ def test_a_body_nested_without_end_is_refused(depth: int) -> None:
     body = '{"version": ' + "[" * depth + "]" * depth + "}"
     answer = api.client.post(f"{ROOT}/benchmarks/{benchmark.slug}/releases/", body, content_type="application/json")
     assert answer.status_code == 400
-    assert "more than 100 deep" in answer.json()["detail"]
+    assert "nested more than 100 levels deep" in answer.json()["detail"]
 
 
 def test_a_mapping_nested_without_end_is_refused() -> None:

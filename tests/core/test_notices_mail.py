@@ -215,6 +215,6 @@ def test_a_person_turns_mail_off_and_on_and_other_preferences_stay(client: Clien
 
 
 def test_the_page_says_why_nothing_is_mailed(client: Client, ada: User, owner: User, settings: Any) -> None:
-    assert "sends no mail" in get(client, ada, "/notices/").text
+    assert "doesn't send email" in get(client, ada, "/notices/").text
     settings.MAIL_IS_ON = True
-    assert "No e-mail address is stored for you" in get(client, owner, "/notices/").text
+    assert "You have no email address on file" in get(client, owner, "/notices/").text

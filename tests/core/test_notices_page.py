@@ -173,7 +173,7 @@ def test_a_long_list_is_paged_without_gaps_while_new_ones_come(client: Client, b
     second = get(client, ada, f"/notices/{older['href']}")
     assert shown(second) == ["Number 2.", "Number 1.", "Number 0."]
     assert second.select_one("a[rel=next]") is None
-    assert "Nothing older" in words(get(client, ada, "/notices/?before=nothing").select_one(".empty"))
+    assert "No older notices" in words(get(client, ada, "/notices/?before=nothing").select_one(".empty"))
 
 
 def test_the_number_of_queries_does_not_depend_on_the_notices(client: Client, benchmark: Benchmark, ada: User) -> None:

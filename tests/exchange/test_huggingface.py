@@ -147,7 +147,7 @@ def test_splits_have_files_of_their_own(small: Benchmark, tmp_path: Path) -> Non
     assert found == {"test": ids[:1], "train": [ids[1], ids[3]], "dev": ids[2:3]}
     assert "| `claims` | One atomic, context-independent statement with its verdict. | 10 | 5 | 5 |" in text
     assert "| `false` | 4 | 2 | 2 | 50.0% |" in section(text, "### Check-worthy claims by factuality")
-    with pytest.raises(ValueError, match="is in no split"):
+    with pytest.raises(ValueError, match="is not in any split"):
         write(tmp_path / "again", small, splits={ids[0]: "train"})
 
 

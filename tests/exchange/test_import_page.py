@@ -148,9 +148,9 @@ def test_released_gold_is_recognised_and_comes_in_as_gold(client: Client, benchm
     [
         ("empty.csv", b"", "empty"),
         ("wide.csv", "prompt,response\na,b\n".encode("utf-16"), "UTF-16"),
-        ("photo.png", b"\x89PNG\r\n\x1a\n\x00\x00", "It cannot be told"),
+        ("photo.png", b"\x89PNG\r\n\x1a\n\x00\x00", "Could not detect the file format"),
         ("twice.csv", b"response,response\na,b\n", "Two columns are called"),
-        ("list.txt", b"just words", "It cannot be told"),
+        ("list.txt", b"just words", "Could not detect the file format"),
     ],
 )
 def test_a_file_that_cannot_be_read_says_why(

@@ -397,14 +397,14 @@ def changed(content: bytes, line: int, change: Callable[[dict[str, Any]], Any]) 
         (lambda row: row["claims"][0].update(colour="red"), "claims[1].colour: the format has no such field"),
         (lambda row: row["claims"][0].update(sentence="zzzz"), "claims[1].sentence: nothing in “sentences”"),
         (lambda row: row["claims"][0].pop("sentence"), "claims[1].sentence: it is missing"),
-        (lambda row: row["claims"][0].pop("id"), "claims[1].id: a public id is needed"),
+        (lambda row: row["claims"][0].pop("id"), "claims[1].id: expected a public id"),
         (lambda row: row["claims"].append(row["claims"][0]), "claims: an id stands twice"),
         (lambda row: row["annotations"][0].update(submitted_at="soon"), "“soon” is no time"),
-        (lambda row: row["annotations"][0].update(guidelines=9), "the header has no guidelines of this number"),
+        (lambda row: row["annotations"][0].update(guidelines=9), "the header has no guidelines with this number"),
         (lambda row: row.update(stage="decompose"), "stage: by its agreed annotations the document is at revise"),
         (lambda row: row.update(batch="nope"), "batch: the header has no batch"),
         (lambda row: row.pop("response"), "response: it is missing"),
-        (lambda row: row.update(sentences={}), "sentences: a list of rows is needed"),
+        (lambda row: row.update(sentences={}), "sentences: expected a list of rows"),
         (lambda row: row["sentences"][0].update(order=-1), "a whole number from 0"),
         (lambda row: row["sentences"][0].update(text="a\x00b"), "a character that no database keeps"),
         (lambda row: row["sentences"][0].pop("type_origin"), "it breaks a rule of the data"),
@@ -598,7 +598,7 @@ def test_the_import_page_knows_it(rich_file: bytes) -> None:
     look = look_at(io.BytesIO(rich_file), filename="pilot.jsonl")
     assert (look.format, look.error, [row.line for row in look.rows]) == ("touchstone", "", [2, 3, 4])
     assert "annotations" in look.rows[0].about
-    assert "no header" in look_at(io.BytesIO(rich_file[:200]), filename="pilot.jsonl").error
+    assert "isn’t a Touchstone header" in look_at(io.BytesIO(rich_file[:200]), filename="pilot.jsonl").error
 
 
 # --- command, schema ------------------------------------------------------------------------------
@@ -611,7 +611,7 @@ def test_the_commands_know_it(rich: Benchmark, tmp_path: Path, capsys: pytest.Ca
     call_command("import_gold", str(target), "--benchmark", "other", "--create")
     assert "3 imported" in capsys.readouterr().out
     target.write_bytes(target.read_bytes()[:100])
-    with pytest.raises(CommandError, match="The first line is no header"):
+    with pytest.raises(CommandError, match="The first line isn’t a Touchstone header"):
         call_command("import_gold", str(target), "--benchmark", "third", "--create", "--format", "touchstone")
 
 

@@ -294,7 +294,7 @@ def test_the_archive_is_packed_alike_on_every_processor(benchmark):
         ({"licence": ""}, "licence"),
         ({"authors": [" "]}, "at least one author"),
         ({"seed": -1}, "seed"),
-        ({"is_erratum": True}, "names the release that it mends"),
+        ({"is_erratum": True}, "Choose the release that this erratum corrects"),
     ],
 )
 def test_what_is_missing_is_named(benchmark, wish, words):
@@ -316,7 +316,7 @@ def test_an_erratum_says_what_was_wrong_and_mends_a_release_of_this_benchmark(be
     other = create_benchmark(slug="other", name="Other")
     gold(other, 1)
     wish = replace(WISH, mends=first, changelog="Wrong.")
-    with pytest.raises(BadValueError, match="no release of this benchmark"):
+    with pytest.raises(BadValueError, match="is not a finished release of this benchmark"):
         start_release(benchmark=other, wish=wish, by=None)
 
 
@@ -566,7 +566,7 @@ def test_a_damaged_file_is_not_handed_out(benchmark, owner):
     with pytest.raises(ReleaseDamagedError, match="has changed since"):
         take_release(release, by=owner)
     path.unlink()
-    with pytest.raises(ReleaseDamagedError, match="no longer in the storage"):
+    with pytest.raises(ReleaseDamagedError, match="no longer in storage"):
         take_release(release, by=owner)
 
 

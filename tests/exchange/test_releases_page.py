@@ -164,8 +164,8 @@ def test_the_form_shows_the_splits_before_anything_is_made(client, benchmark, ow
     ("asked", "said"),
     [
         ({"train": 50, "dev": 0, "test": 0}, "add up to 50%"),
-        ({"train": "many", "dev": 0, "test": 0}, "Whole numbers"),
-        ({"train": 1, "dev": 0, "test": 99}, "Train is empty, though it is to get 1%"),
+        ({"train": "many", "dev": 0, "test": 0}, "Enter whole numbers"),
+        ({"train": 1, "dev": 0, "test": 99}, "Train is empty although its share is 1%"),
     ],
 )
 def test_the_preview_says_what_is_wrong_with_the_splits(client, benchmark, owner, asked, said):

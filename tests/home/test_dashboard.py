@@ -101,7 +101,7 @@ def test_who_has_submitted_waits_for_the_partner_who_has_not(benchmark, owner, a
     submitted(second, ben)
     found = waits_of(benchmark, standing_of(benchmark))
     assert found.pairs == []
-    assert found.groups[0].waits == ["Ada: 2 to agree", "Ben: 2 to agree"]
+    assert found.groups[0].waits == ["Ada: 2 to adjudicate", "Ben: 2 to adjudicate"]
     assert found.groups[0].words == "2 awaiting adjudication, 1 in progress"
 
 
@@ -180,7 +180,7 @@ def test_burn_up_adds_up_what_was_agreed_day_by_day(client, benchmark, owner, ad
     today = timezone.localdate()
     five = today - dt.timedelta(days=5)
     assert burn_up(benchmark).rows == [(five, 1, 0, 0), (today, 2, 0, 0)]
-    assert burn_up(benchmark).words.endswith("of 3: decompose agreed 2, verify agreed 0, gold 0.")
+    assert burn_up(benchmark).words.endswith("of 3: decompose adjudicated 2, verify adjudicated 0, gold 0.")
     client.force_login(ada)
     answer = client.get("/b/pilot/burn-up.csv")
     assert answer["Content-Type"].startswith("text/csv")
@@ -291,8 +291,8 @@ def test_single_people_are_for_those_who_manage(client, benchmark, owner, ada, b
     ]
     assert shown == [[True] * 4, [True] * 4, [False, False, True, True], [False] * 4]
     researcher = words(list(seen.values())[2].select_one("[aria-labelledby=groups-title]"))
-    assert "Ada" not in researcher and "Waits for" not in researcher
-    assert "Ada waits for Ben : 1 document, since today" in words(seen[owner].select_one("#who-waits"))
+    assert "Ada" not in researcher and "Waiting for" not in researcher
+    assert "Ada is waiting for Ben : 1 document, since today" in words(seen[owner].select_one("#who-waits"))
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ def test_charts_have_words_and_numbers_and_no_inline_style(client, benchmark, ow
     [row] = page.select("[aria-labelledby=burn-up] tbody tr")
     assert words(row).endswith("1 0 0")
     strip = page.select_one(".strip svg")
-    assert strip and strip["aria-label"] == "Decompose: 2 pieces of work, median 7 min"
+    assert strip and strip["aria-label"] == "Decompose: 2 annotations, median 7 min"
     assert not strip.select(".band"), "the paper's band is about whole documents"
 
 
@@ -435,7 +435,7 @@ def test_all_three_stages_together_stand_beside_the_paper(benchmark, ada):
     submit(open_annotation(document, Stage.REVISE, by=ada), by=ada)
     Annotation.objects.filter(person=ada).update(active_seconds=360)
     own = pace.own_pace(ada)
-    assert own is not None and own.whole == "18 min together, within the paper’s 15 to 30 min"
+    assert own is not None and own.whole == "18 min in total, within the paper’s 15 to 30 min"
 
 
 def test_a_partners_work_leaves_ones_own_pace_as_it_is(client, benchmark, owner, ada, ben):

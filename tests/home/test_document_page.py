@@ -117,7 +117,7 @@ def test_after_submitting_the_page_says_what_comes_next(client: Client, document
     decomposed(document, ada)
     standing = words(one(show(client, ada, document), "#standing"))
     assert "Next: verify" in standing
-    assert "Decompose is agreed." in standing
+    assert "Decompose is complete." in standing
 
 
 def test_the_page_says_whether_somebody_has_begun(client: Client, document: Document, ada: User, owner: User) -> None:
@@ -139,9 +139,9 @@ def test_what_one_can_do_stands_above_the_history(client: Client, document: Docu
 
 def test_whoever_cannot_start_is_told_why(client: Client, document: Document, ada: User, owner: User) -> None:
     open_annotation(document, Stage.DECOMPOSE, by=ada)
-    assert "All places on this document are taken." in words(one(show(client, owner, document), "#standing"))
+    assert "This document already has all its annotators." in words(one(show(client, owner, document), "#standing"))
     reader = member(document.benchmark, Role.RESEARCHER)
-    assert "Your role reads gold" in words(one(show(client, reader, document), "#standing"))
+    assert "Your role can view gold" in words(one(show(client, reader, document), "#standing"))
 
 
 def test_while_suggestions_are_made_the_panel_looks_again_and_then_offers_the_screen(
@@ -164,7 +164,7 @@ def test_while_suggestions_are_made_the_panel_looks_again_and_then_offers_the_sc
 def test_failed_suggestions_are_named_and_do_not_stop_the_work(client: Client, document: Document, ada: User) -> None:
     document.run_items.update(state=RunState.FAILED, error="ValueError: no sentence")
     standing = one(show(client, ada, document), "#standing")
-    assert "could not be made (ValueError: no sentence)" in words(standing)
+    assert "Suggestions for this stage failed (ValueError: no sentence)" in words(standing)
     assert one(standing, ".btn.main").get_text().startswith("Start")
 
 
@@ -201,7 +201,7 @@ def test_the_history_hides_a_partners_work_until_the_stage_is_agreed(
     annotation = open_annotation(document, Stage.DECOMPOSE, by=ada)
     save(sentences_of(annotation)[0], "type", "opinion", ada)
     own, others = (words(one(show(client, user, document), "#history")) for user in (ada, owner))
-    assert "Ada Lovelace began decompose" in own
+    assert "Ada Lovelace started decompose" in own
     assert "changed 1 answer in decompose" in own
     assert "Ada Lovelace" not in others and "opinion" not in others
     save(sentences_of(annotation)[0], "type", "checkworthy", ada)
@@ -327,7 +327,7 @@ def test_claims_sent_back_are_shown_with_reason_and_who(client: Client, document
     page = show(client, ada, document)
     told = words(one(page, "[aria-labelledby=returns-title]"))
     assert work.claim.text in told and "Two claims in one." in told and "Ada Lovelace" in told
-    assert one(page, "#standing .btn.main").get_text().startswith("Repair")
+    assert one(page, "#standing .btn.main").get_text().startswith("Correct")
 
 
 @pytest.mark.parametrize("what", ["reopen", "discard", "bring-back", "clear-flag"])

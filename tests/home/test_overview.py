@@ -161,7 +161,7 @@ def test_the_overview_says_how_far_it_is(client: Client, benchmark: Benchmark, o
         "Active time per document 12 min decompose 60 s, verify 10 min, revise 60 s: one person, "
         "below the paper’s 15 to 30 min",
         "IAA, stance – available once two annotators submit verify",
-        "Suggestions kept 100% of claims; 0% edited, 0% removed",
+        "Suggestions accepted unchanged 100% of claims; 0% edited, 0% removed",
     ]
     bars = page.select(".bars svg.phases")
     assert [bar["aria-label"] for bar in bars] == [

@@ -437,7 +437,7 @@ def test_lists_show_what_is_begun_waiting_and_done(client: Client, benchmark: Be
     next_panel = shown.select_one("#next")
     assert next_panel is not None and "Newer?" in next_panel.get_text()
     lists = {h2.get_text(): h2.find_next("ul") for h2 in shown.select("main h2") if h2.find_next("ul")}
-    assert "Older?" in lists["Begun"].get_text() and "Newer?" not in lists["Begun"].get_text()  # type: ignore[union-attr]
+    assert "Older?" in lists["In progress"].get_text() and "Newer?" not in lists["In progress"].get_text()  # type: ignore[union-attr]
     assert "Which waits?" in lists["Waiting"].get_text()  # type: ignore[union-attr]
     assert "Which waits?" in lists["Completed by you: 1 document"].get_text()  # type: ignore[union-attr]
 
@@ -463,13 +463,13 @@ def test_a_partners_work_is_on_nobody_elses_lists(client: Client, benchmark: Ben
 @pytest.mark.parametrize(
     ("state", "words", "link"),
     [
-        ("stranger", "tell them your user name, sam.", None),
+        ("stranger", "Your username is sam.", None),
         ("staff", "No benchmark yet", "/benchmarks/new/"),
-        ("owner", "Import answers of a language model", "/b/empty/import/"),
-        ("annotator", "has not imported any", None),
-        ("researcher", "Your role reads gold", "/b/full/"),
-        ("third_rater", "two annotators cannot agree", "/b/full/"),
-        ("prefilling", "2 documents get suggestions now", "/b/full/"),
+        ("owner", "Import language model responses", "/b/empty/import/"),
+        ("annotator", "hasn’t imported any", None),
+        ("researcher", "Your role can view gold", "/b/full/"),
+        ("third_rater", "two annotators can’t agree", "/b/full/"),
+        ("prefilling", "Generating suggestions for 2 documents.", "/b/full/"),
         ("done", "You’re all caught up", "/b/full/"),
     ],
 )
@@ -498,7 +498,7 @@ def test_the_panel_that_looks_again_equals_the_one_of_a_fresh_page(
     client: Client, benchmark: Benchmark, ada: User
 ) -> None:
     document = DocumentFactory(benchmark=benchmark, phase=Phase.PREFILLING)
-    assert "on the way" in page(client, ada).get_text()
+    assert "Generating suggestions" in page(client, ada).get_text()
     prefill(Document.objects.get(pk=document.pk))
     Document.objects.update(phase=Phase.INDEPENDENT)
     part = client.get("/", {"part": "next"}, headers={"hx-request": "true"})

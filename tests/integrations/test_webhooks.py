@@ -413,7 +413,7 @@ def test_switched_off_after_days_without_a_success(webhook: Webhook, receiver: F
     assert Activity.objects.filter(action="switch-webhook-off", by=None).count() == 1
     assert Notice.objects.get(kind=NoticeKind.WEBHOOK).to == owner
     for refused in (lambda: send_test(webhook, by=owner), lambda: redeliver(delivery, by=owner)):
-        with pytest.raises(BadValueError, match="switched off"):
+        with pytest.raises(BadValueError, match="is disabled. Enable it first"):
             refused()
     switch_on(webhook, by=owner)
     webhook.refresh_from_db()
@@ -550,16 +550,16 @@ def test_what_was_over_a_month_ago_is_forgotten(webhook: Webhook, receiver: Fake
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("", "no web address"),
-        ("ftp://hooks.example/", "no web address"),
-        ("javascript:alert(1)", "no web address"),
-        ("https://", "no web address"),
-        ("https://[::1", "no web address"),
-        ("https://hooks.example:99999/", "no web address"),
-        ("https://hooks.example/a b", "no web address"),
+        ("", "isn’t a web address"),
+        ("ftp://hooks.example/", "isn’t a web address"),
+        ("javascript:alert(1)", "isn’t a web address"),
+        ("https://", "isn’t a web address"),
+        ("https://[::1", "isn’t a web address"),
+        ("https://hooks.example:99999/", "isn’t a web address"),
+        ("https://hooks.example/a b", "isn’t a web address"),
         ("https://me:secret@hooks.example/", "name and password"),
         ("https://hooks.example/#top", "“#”"),
-        ("https://hooks.example/" + "x" * 500, "500 fit"),
+        ("https://hooks.example/" + "x" * 500, "the limit is 500"),
     ],
 )
 def test_what_is_no_address_is_refused(benchmark: Benchmark, owner: User, url: str, words: str) -> None:

@@ -60,7 +60,7 @@ def test_what_is_wrong_is_said_and_what_was_typed_is_kept(client: Client, benchm
     for sent, sentence in (
         (SENT | {"events": []}, "Choose at least one event."),
         (SENT | {"events": ["test"]}, "not one of the available"),
-        (SENT | {"url": "https://me:pw@hooks.example/"}, "Leave name and password out"),
+        (SENT | {"url": "https://me:pw@hooks.example/"}, "Remove the username and password"),
     ):
         answer = post(client, owner, url(benchmark, "new"), sent)
         assert (answer.status_code, sentence in answer.content.decode()) == (422, True)
@@ -81,7 +81,7 @@ def test_a_test_a_redelivery_off_on_and_gone(client: Client, webhook: Webhook, o
     assert post(client, owner, f"{own}off/").status_code == 302
     for refused in (f"{own}test/", again):
         answer = post(client, owner, refused)
-        assert (answer.status_code, "Switch it on first" in answer.content.decode()) == (422, True)
+        assert (answer.status_code, "Enable it first" in answer.content.decode()) == (422, True)
     assert post(client, owner, f"{own}on/").status_code == 302
     assert Webhook.objects.get().active
     assert post(client, owner, f"{own}explode/").status_code == 404
@@ -92,7 +92,7 @@ def test_a_test_a_redelivery_off_on_and_gone(client: Client, webhook: Webhook, o
 
 def test_it_shows_how_deliveries_went(client: Client, webhook: Webhook, owner: User) -> None:
     page = get(client, owner, url(webhook.benchmark))
-    assert "Nothing was sent yet" in words(page.find(id="latest"))
+    assert "No deliveries yet" in words(page.find(id="latest"))
     announce(webhook.benchmark, WebhookEvent.DOCUMENT_GOLD, {})
     latest = get(client, owner, url(webhook.benchmark)).find(id="latest")
     assert isinstance(latest, Tag) and latest.has_attr("hx-get")  # the first attempt is on its way
@@ -104,7 +104,7 @@ def test_it_shows_how_deliveries_went(client: Client, webhook: Webhook, owner: U
     assert isinstance(latest, Tag) and not latest.has_attr("hx-get")
     assert "document.gold" in words(latest) and "The receiver answered 500." in words(latest)
     assert "<b>oops</b>" in words(latest)  # as text
-    assert "again after" in words(latest)
+    assert "retry after" in words(latest)
     assert "No successful delivery since" in words(page.find("article"))
     client.force_login(owner)
     part = client.get(url(webhook.benchmark), headers={"hx-request": "true"}).content.decode()
@@ -169,7 +169,7 @@ def test_a_program_looks_after_webhooks(benchmark: Benchmark, owner: User) -> No
     WebhookDelivery.objects.update(state=DeliveryState.GIVEN_UP)
     assert api.send("POST", f"{base}deliveries/{sent[0]['id']}/again/", status=202)["state"] == "waiting"
     assert api.send("PATCH", f"{base}{added['id']}/", {"active": False})["active"] is False
-    assert "switched off" in api.send("POST", f"{base}{added['id']}/test/", status=422)["detail"]
+    assert "is disabled" in api.send("POST", f"{base}{added['id']}/test/", status=422)["detail"]
     assert api.send("PATCH", f"{base}{added['id']}/", {"active": True})["active"] is True
     assert api.send("DELETE", f"{base}{added['id']}/", status=204) is None
     assert api.get(base) == []

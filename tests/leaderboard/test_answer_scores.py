@@ -62,7 +62,7 @@ def test_whose_answer_it_is() -> None:
         ({"claims": ["a"]}, "expected an object as item 1, found a text."),
         ({"claims": [{"text": "a"}]}, "claim 1 has no label; found null."),
         ({"claims": [{"label": "so so"}]}, "claim 1: “so so” isn’t a valid label that is known"),
-        ({"claims": [], "k_prime": -1}, "k_prime: a number of claims is needed"),
+        ({"claims": [], "k_prime": -1}, "k_prime: expected a number of claims"),
         ({"claims": [], "model": 3}, "model: expected a text"),
         ('{"claims": [', "not JSON"),
     ],
@@ -132,7 +132,7 @@ def test_fastfact_needs_what_people_counted() -> None:
     recall = 2 / (1 + exp(0.2))
     assert found["models"][0]["score"] == pytest.approx(2 * recall / (1 + recall))
     assert found["gamma"] == 0.1
-    with pytest.raises(ScoreError, match="Line 1 does not say how many claims"):
+    with pytest.raises(ScoreError, match="Line 1 has no k_prime, the number of claims"):
         score_answers([answer("m", "d", 8, 8)], Metric.FASTFACT)
 
 

@@ -151,7 +151,7 @@ def test_a_file_is_ranked_and_not_kept(client: Client, pilot: Benchmark, researc
         "Nothing was scored" in faulty.content.decode() and "“perhaps” isn’t a valid label" in faulty.content.decode()
     )
     partly = rank(client, researcher, b"\n".join([*lines, b"{"]), partial="on")
-    assert partly.status_code == 200 and "Left out of the scores" in partly.content.decode()
+    assert partly.status_code == 200 and "Excluded from the scores" in partly.content.decode()
     empty = rank(client, researcher, "é".encode("utf-16"))
     assert "UTF-16" in empty.content.decode()
     missing = rank(client, researcher, lines[0], metric="fastfact")

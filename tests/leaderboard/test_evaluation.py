@@ -325,7 +325,7 @@ def test_every_fault_is_named_by_line_and_counted_and_never_scored() -> None:
     assert told[2].startswith("line 4, label: “ture” isn’t a valid label; choose one of") and told[2].endswith(
         "Did you mean “true”?"
     )
-    assert told[3] == "line 5: the answer for id “k3” is blank: fill it in."
+    assert told[3] == "line 5: the prediction for id “k3” is blank. Fill it in."
     assert told[4].startswith("line 6, task: made for the task stance, and this is claim_factuality")
     assert told[5].startswith("line 7, id: it is missing")
     assert told[6].endswith("Such a position is that of a passage, and the task asks about a sentence.")

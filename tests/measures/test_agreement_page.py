@@ -239,7 +239,7 @@ def test_every_link_to_a_table_leads_to_one(client, benchmark, owner, ada, ben):
 
 def test_my_work_leads_to_ones_own_agreement(client, benchmark, ada):
     link = get(client, ada, "/").select_one(f"a[href='{OWN}']")
-    assert words(link) == "Your agreement in Pilot"
+    assert words(link) == "Your inter-annotator agreement in Pilot"
 
 
 def test_ones_own_page_says_how_consolidation_changed_ones_work(client, benchmark, ada, ben):

@@ -571,7 +571,7 @@ def test_the_last_to_submit_goes_on_to_the_agreement_and_the_document_page_leads
     for person in (ada, ben):
         adjudicate.sign(document, Stage.DECOMPOSE, by=person)
     page = soup_of(client.get(reverse("document", args=[document.public_id])).content)
-    assert "How it was agreed" in words(one(page, f"#standing a[href='{url(document)}']"))
+    assert "View adjudication" in words(one(page, f"#standing a[href='{url(document)}']"))
 
 
 # --- queries --------------------------------------------------------------------------------------

@@ -317,7 +317,7 @@ def test_a_document_goes_on_without_an_extra_place_that_nobody_takes(
     document.refresh_from_db()
     assert document.phase == Phase.INDEPENDENT
     client.force_login(owner)
-    assert "without the free extra place" in client.get(f"/d/{document.public_id}/").content.decode()
+    assert "without the additional annotator" in client.get(f"/d/{document.public_id}/").content.decode()
     client.post(f"/d/{document.public_id}/do/close-places/")
     document.refresh_from_db()
     assert (document.extra_people, document.phase) == (0, Phase.CONSOLIDATING)

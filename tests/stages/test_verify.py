@@ -178,7 +178,7 @@ def test_a_document_without_claims_can_be_submitted(as_person: Client, person: U
     document.refresh_from_db()
     open_annotation(document, Stage.VERIFY, by=person)
     soup = page(as_person, document)
-    assert "No claim to check" in soup.get_text()
+    assert "No claims to check" in soup.get_text()
     url = reverse("submit", args=[document.public_id, "verify"])
     assert as_person.post(url, headers={"HX-Request": "true"}).headers["HX-Redirect"]
 
@@ -577,12 +577,12 @@ def test_own_evidence_is_added_judged_edited_removed_and_brought_back(
 @pytest.mark.parametrize(
     ("what", "data", "place", "said"),
     [
-        ("add-evidence", {}, "#add-evidence-problem", "Give the passage"),
+        ("add-evidence", {}, "#add-evidence-problem", "Enter the passage"),
         ("add-evidence", {"url": "example.org"}, "#add-evidence-problem", "http://"),
         ("add-edit", {"kind": "replace", "start": "0", "end": "0", "replacement": "x"}, "#edit-problem", "select"),
         ("add-edit", {"kind": "replace", "start": "0", "end": "999", "replacement": "x"}, "#edit-problem", "999"),
         ("add-edit", {"kind": "rhyme", "start": "0", "end": "3"}, "#edit-problem", "An edit"),
-        ("search-again", {"query": "  "}, "#search-problem", "few words"),
+        ("search-again", {"query": "  "}, "#search-problem", "Enter a search query."),
         ("send-back", {"reason": ""}, "#send-back-problem", "why"),
     ],
 )
@@ -848,4 +848,4 @@ def test_an_owner_without_a_place_is_told_why(client: Client, document: Document
     client.force_login(owner)
     answer = client.get(reverse("verify", args=[document.public_id]))
     assert answer.status_code == 403
-    assert "All places on this document are taken" in answer.content.decode()
+    assert "This document already has all its annotators" in answer.content.decode()

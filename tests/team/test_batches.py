@@ -72,7 +72,7 @@ def test_the_next_ones_in_order_are_cut_and_the_rest_is_left_for_the_next_batch(
     assert names(first) == [row.identity for row in rows[:2]]
     assert names(second) == [row.identity for row in rows[2:4]]
     assert names(cut(benchmark, owner)) == [rows[4].identity]
-    with pytest.raises(BadValueError, match="Nothing left to cut: 0 documents fit"):
+    with pytest.raises(BadValueError, match="No documents match, so no batch was created"):
         cut(benchmark, owner)
     assert Batch.objects.count() == 3
     assert first.cut["documents"] == 2 and first.cut["number"] == 2
@@ -366,7 +366,7 @@ def test_an_admin_previews_and_cuts_a_batch(client: Client, benchmark: Benchmark
     shown = client.get(URL, data | {"part": "preview"}, headers={"hx-request": "true"}).content.decode()
     assert "blind first." in shown and "would wait" not in shown
     answer = client.post(f"{URL}cut/", data, follow=True)
-    assert "Pilot is cut" in answer.content.decode()
+    assert "Pilot was created" in answer.content.decode()
     batch = Batch.objects.get()
     assert (batch.group, batch.documents.count()) == (group, 5)
     assert batch.documents.filter(blind_first=True).count() == 2
@@ -407,13 +407,13 @@ def test_a_batch_is_changed_and_idle_work_taken_back_from_the_page(
     form = page.select_one(f"form:has([value='{ada.username}'])")
     assert form is not None and "9 days" in words(form)
     data = {str(tag["name"]): str(tag["value"]) for tag in form.select("input[name]")}
-    assert "1 idle piece of work taken back" in client.post(str(form["action"]), data, follow=True).content.decode()
+    assert "1 idle piece of work unassigned" in client.post(str(form["action"]), data, follow=True).content.decode()
     assert document.annotations.get().state == AnnotationState.TAKEN_BACK
-    assert "Nothing was taken back" in client.post(str(form["action"]), data, follow=True).content.decode()
+    assert "Nothing was unassigned" in client.post(str(form["action"]), data, follow=True).content.decode()
     for what, sent, said in (
-        ("assign", {"group": group.public_id}, "belongs to Group 1 now"),
-        ("rename", {"name": "Pilot"}, "The batch is Pilot now"),
-        ("dissolve", {}, "Pilot is dissolved"),
+        ("assign", {"group": group.public_id}, "is now assigned to Group 1"),
+        ("rename", {"name": "Pilot"}, "The batch was renamed to Pilot"),
+        ("dissolve", {}, "Pilot was deleted"),
     ):
         answer = client.post(f"{URL}{batch.public_id}/{what}/", sent, follow=True)
         assert said in answer.content.decode()

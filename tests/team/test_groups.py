@@ -80,9 +80,9 @@ def test_a_third_rater_is_not_an_annotator_of_the_same_group_and_a_group_has_one
     ada, dee, other = member(benchmark), member(benchmark), member(benchmark, Role.THIRD_RATER)
     group = group_with(benchmark, owner, ada, third_rater=dee)
     for person, seat, why in (
-        (dee, Seat.ANNOTATOR, "Nobody is both"),
-        (ada, Seat.THIRD_RATER, "Nobody is both"),
-        (other, Seat.THIRD_RATER, "a group has one"),
+        (dee, Seat.ANNOTATOR, "One person can’t be both"),
+        (ada, Seat.THIRD_RATER, "One person can’t be both"),
+        (other, Seat.THIRD_RATER, "A group has only one"),
     ):
         with pytest.raises(BadValueError, match=why):
             group_actions.add_member(group, person, by=owner, seat=seat)
@@ -160,12 +160,12 @@ def test_the_number_of_people_holds_from_the_first_begun_document_on(benchmark: 
     document = DocumentFactory(benchmark=benchmark)
     protocol(benchmark, owner, overlap=1)
     annotation = open_annotation(document, Stage.DECOMPOSE, by=member(benchmark))
-    with pytest.raises(rules.NotAllowedError, match="has begun a document already"):
+    with pytest.raises(rules.NotAllowedError, match="has already started a document"):
         protocol(benchmark, owner, overlap=2)
     protocol(benchmark, owner, overlap=1, third_rater_at_verify=False)  # the rest can still change
     assert not benchmark.third_rater_at_verify
     actions.deactivate(ship(benchmark, annotation.person or owner), by=owner)
-    with pytest.raises(rules.NotAllowedError, match="has begun"):  # it can be taken up again
+    with pytest.raises(rules.NotAllowedError, match="has already started"):  # it can be taken up again
         protocol(benchmark, owner, overlap=2)
 
 
@@ -179,7 +179,7 @@ def test_the_form_says_why_the_number_stays(client: Client, benchmark: Benchmark
     field = get(client, owner, "/b/pilot/team/").select_one("[name=overlap]")
     assert field is not None and field.has_attr("disabled")
     answer = client.post("/b/pilot/team/protocol/", sent | {"overlap": "2"})
-    assert answer.status_code == 403 and b"has begun a document already" in answer.content
+    assert answer.status_code == 403 and b"has already started a document" in answer.content
     # A disabled field is not sent by a browser.
     del sent["overlap"]
     assert client.post("/b/pilot/team/protocol/", sent | {"practice_documents": "2"}).status_code == 302

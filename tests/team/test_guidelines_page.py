@@ -77,7 +77,7 @@ def test_the_form_publishes_a_version_with_a_note_of_what_changed(
     assert [(each.number, each.note) for each in versions_of(benchmark)] == [(2, "Claims are shorter"), (1, "")]
     assert Activity.objects.get(action="publish-guidelines").reason == "version 2: Claims are shorter"
     listed = get(client, owner, f"{URL}versions/").select(".entries li")
-    assert "Version 2 holds now Claims are shorter Grace," in words(listed[0])
+    assert "Version 2 current Claims are shorter Grace," in words(listed[0])
 
 
 def test_a_preview_publishes_nothing_and_counts_what_is_typed(
@@ -176,7 +176,7 @@ def test_with_one_version_or_none_there_is_nothing_to_compare(
 ) -> None:
     assert "Nothing to compare yet" in words(get(client, owner, f"{URL}versions/").select_one(".empty"))
     benchmark.guidelines.all().delete()
-    assert "not written yet" in words(get(client, owner, f"{URL}versions/").select_one(".empty"))
+    assert "There are no guidelines yet." in words(get(client, owner, f"{URL}versions/").select_one(".empty"))
     get(client, owner, f"{URL}decompose/")
 
 
@@ -191,7 +191,7 @@ def test_who_has_begun_by_an_older_version_is_told_until_they_have_read_it(
     publish(benchmark, "# Third", owner)
     for url, says in (("/", "The guidelines of Pilot changed"), (screen, "The guidelines changed")):
         note = get(client, ada, url).select_one("aside[aria-label='Changed guidelines']")
-        assert f"{says}: version 3 (what is new)." in words(note)
+        assert f"{says} in version 3 (what's new)." in words(note)
         link = note.select_one("a") if note else None
         assert link is not None and link["href"] == f"{URL}versions/?from=1&to=3"
     assert get(client, ada, f"{URL}versions/?from=1&to=3").select_one("form[action$='/read/']") is not None
@@ -296,7 +296,7 @@ def test_the_history_of_a_document_names_the_version_that_work_was_begun_by(
     document = DocumentFactory(benchmark=benchmark)
     open_annotation(document, Stage.DECOMPOSE, by=ada)
     history = get(client, ada, f"/d/{document.public_id}/").select_one("#history")
-    assert "Ada began decompose, by version 2 of the guidelines" in words(history)
+    assert "Ada started decompose with version 2 of the guidelines" in words(history)
 
 
 # --- definitions beside the work ------------------------------------------------------------------

@@ -70,7 +70,7 @@ def test_one_with_an_address_works_once(benchmark: Benchmark, owner: User) -> No
     assert rules.role_of(ben, benchmark) is None
     invitation.refresh_from_db()
     assert invitation.accepted_by == ada
-    with pytest.raises(BadValueError, match="used already"):
+    with pytest.raises(BadValueError, match="already been used"):
         actions.withdraw(invitation, by=owner)
 
 
@@ -143,7 +143,7 @@ def test_an_invitation_into_a_group_that_cannot_be_is_refused(benchmark: Benchma
     group = group_with(benchmark, owner, third_rater=member(benchmark, Role.THIRD_RATER))
     elsewhere = group_with(other := BenchmarkFactory(), member(other, Role.OWNER))
     for role, where, why in (
-        (Role.RESEARCHER, group, "in no group"),
+        (Role.RESEARCHER, group, "can’t be in a group"),
         (Role.THIRD_RATER, group, "already has an adjudicator"),
         (Role.ANNOTATOR, elsewhere, "another benchmark"),
     ):
@@ -258,7 +258,7 @@ def test_each_link_that_lets_nobody_in_says_why_and_names_nothing(
     old = actions.invite(benchmark, by=owner)
     actions.deactivate(former, by=owner)
     cases = [
-        ("/invitation/nonsense/", 404, "no invitation at this address"),
+        ("/invitation/nonsense/", 404, "Invitation not found."),
         (url_of(used), 410, "has been used"),
         (url_of(withdrawn), 410, "was withdrawn"),
         (url_of(expired), 410, "has expired"),
@@ -336,8 +336,8 @@ def test_the_page_says_whether_anything_was_mailed(
         answer = client.post("/b/pilot/team/invite/", {"role": "annotator", "email": "ada@example.org", "days": "14"})
     page = get(client, owner, answer["Location"])
     fresh = words(page.select_one(".fresh"))
-    assert ("being mailed to ada@example.org" in fresh) == is_on
-    assert ("Nothing was mailed" in fresh) == (not is_on)
+    assert ("being emailed to ada@example.org" in fresh) == is_on
+    assert ("No email was sent" in fresh) == (not is_on)
     assert len(mail.outbox) == is_on
     field = page.select_one(".fresh input[readonly]")
     assert field is not None and field["value"] == f"http://testserver{url_of(Invitation.objects.get())}"

@@ -166,13 +166,13 @@ def test_a_newcomer_practises_before_real_work(client, benchmark, golds, ada):
 def test_real_documents_are_not_offered_and_cannot_be_begun_meanwhile(client, benchmark, golds, ada):
     real = prefill(DocumentFactory(benchmark=benchmark))
     wants_practice(benchmark, 1)
-    with pytest.raises(rules.NotAllowedError, match="Practice comes first"):
+    with pytest.raises(rules.NotAllowedError, match="Complete your practice documents first"):
         open_annotation(real, Stage.DECOMPOSE, by=ada)
-    assert "Practice comes first" in page(client, ada, reverse("document", args=[real.public_id])).text
+    assert "Complete your practice documents first" in page(client, ada, reverse("document", args=[real.public_id])).text
     [copy] = gold_copies.make_practice(benchmark, ada, by=ada)
     annotation = decomposed(copy, ada)
     assert annotation.seat == 1
-    with pytest.raises(rules.NotAllowedError, match="Practice comes first"):
+    with pytest.raises(rules.NotAllowedError, match="Complete your practice documents first"):
         open_annotation(real, Stage.DECOMPOSE, by=ada)
     task = next_task(ada)
     assert task is not None and (task.why, task.stage, task.document) == ("practice", Stage.VERIFY, copy)
@@ -509,7 +509,7 @@ def test_who_knows_the_gold_keeps_it_and_is_never_given_its_copy(benchmark, gold
     batch = batch_with(benchmark, owner, 1)  # free for everybody
     copies = {each.twin_of_id: each for each in gold_copies.mix_in(batch, number=4, seed=1, by=owner)}
     check_see_document(cleo, known)
-    with pytest.raises(rules.NotAllowedError, match="All places on this document are taken"):
+    with pytest.raises(rules.NotAllowedError, match="This document already has all its annotators"):
         open_annotation(copies[known.pk], Stage.DECOMPOSE, by=cleo)
     given = set()
     while (task := next_task(cleo)) is not None:

@@ -218,7 +218,7 @@ def lacks(benchmark: Benchmark) -> list[str]:
 def test_the_page_says_what_the_team_lacks(client: Client, benchmark: Benchmark) -> None:
     admin = member(benchmark, Role.RESEARCHER)
     assert lacks(benchmark)[0] == (
-        "This benchmark requires two people per document and has no annotators: documents cannot be agreed."
+        "This benchmark requires two people per document and has no annotators, so documents can’t be adjudicated."
     )
     ada = member(benchmark)
     assert lacks(benchmark) == [
@@ -286,7 +286,7 @@ def test_where_one_person_labels_a_document_no_partner_and_no_third_rater_is_mis
     member(alone)
     assert lacks(alone) == []
     assert missing(1, [], []) == [
-        "This benchmark asks one person per document and has no annotators: documents cannot be agreed."
+        "This benchmark requires one person per document and has no annotators, so documents can’t be adjudicated."
     ]
 
 

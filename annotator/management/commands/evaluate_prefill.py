@@ -73,21 +73,21 @@ def _lines(report: QualityReport) -> list[str]:
     if not report.documents:
         return ["No gold yet. A document is gold when all three stages are complete."]
     if not report.columns:
-        return [f"{report.documents:,} gold documents, but nothing was suggested for any of them."]
+        return [f"{report.documents:,} gold documents, but none of them has suggestions."]
     blind = f", {report.blind_first:,} of them blind first" if report.blind_first else ""
     lines = [
-        f"{report.documents:,} gold documents{blind}. Intervals: 95%, documents drawn anew. Claims are the same "
-        f"from an agreement of words of {report.threshold:g} on."
+        f"{report.documents:,} gold documents{blind}. Intervals: 95%, from resampling documents. Claims match "
+        f"at a word overlap of {report.threshold:g} or more."
     ]
     for column in (*report.columns, *report.learned):
         lines += ["", _name(column), *_accuracy(column), *_handling(column.handled.agreed)]
         if column.handled.blind_first.works:
-            lines += ["  Blind first, beside what people made unaided", *_handling(column.handled.blind_first)]
+            lines += ["  Blind first, compared with unaided annotations", *_handling(column.handled.blind_first)]
     published = "; ".join(
         f"{each.name}: {', '.join(f'{done.value} {getattr(each, done):g}' for done in HandledSuggestions)}"
         for each in FASTFACT
     )
-    return [*lines, "", f"FastFact, Table 1, claims of an answer on average. {published}."]
+    return [*lines, "", f"FastFact, Table 1, mean number of claims per response. {published}."]
 
 
 def _name(column: StrategyColumn) -> str:
@@ -124,7 +124,7 @@ def _handling(handled: Handled) -> list[str]:
     if not rows:
         return []
     heads = "".join(f"{done.label:>11}" for done in HandledSuggestions)
-    lines = [f"  {'What became of them':<30}{heads}{'Documents':>11}"]
+    lines = [f"  {'How they were handled':<30}{heads}{'Documents':>11}"]
     for row in rows:
         numbers = "".join(f"{row[done.value]:>11,}" for done in HandledSuggestions)
         lines.append(f"    {row['thing']:<28}{numbers}{row['documents']:>11,}")

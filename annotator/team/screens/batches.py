@@ -220,7 +220,7 @@ def change(request: HttpRequest, slug: str, batch_id: str, what: str) -> HttpRes
             return f"{batch} is now assigned to {group}." if group else f"{batch} is now open to everyone."
         if what == "rename":
             actions.rename(batch, request.POST.get("name", ""), by=user)
-            return f"The batch is {batch} now."
+            return f"The batch was renamed to {batch}."
         if what == "dissolve":
             name = str(batch)
             actions.dissolve(batch, by=user)

@@ -67,7 +67,7 @@ def test_without_an_id_prompt_and_response_are_the_identity():
         ("{oops", "", "not JSON"),
         ('{"prompt": "Who', "", "Unterminated string starting at character 12"),
         ("[1, 2]", "", "jq -c"),
-        ('"text"', "", "a JSON object is needed, here stands a text"),
+        ('"text"', "", "expected a JSON object, found a text"),
         ('{"prompt": "Who?", "response": NaN}', "", "NaN"),
         ("[" * 100_000, "", "not JSON"),
         ('{"prompt": "Who?"}', "response", "required"),

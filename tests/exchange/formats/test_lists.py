@@ -50,7 +50,7 @@ def test_half_a_list_is_told(cut: int) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"[1 2]", "after item 1: “2” stands where a comma"),
+        (b"[1 2]", "after item 1: “2” found where a comma"),
         (b"[1, 2", "after item 2: the closing bracket is missing"),
         (b"[1,]", "after item 1"),
         (b"[1]\n[2]", "after item 1: unexpected text after the closing bracket"),
