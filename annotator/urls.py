@@ -117,5 +117,6 @@ urlpatterns = [
     path("history/<str:key>/<str:field>/", saving.history, name="history"),
     path("history/<str:key>/<str:field>/restore/", saving.restore, name="restore"),
     path("d/<str:public_id>/step/<str:stage>/<str:what>/", saving.undo, name="undo"),
+    path("note/<str:public_id>/", saving.note, name="note"),
     path("d/<str:public_id>/submit/<str:stage>/", saving.submit_stage, name="submit"),
 ]

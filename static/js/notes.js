@@ -21,7 +21,7 @@
     }
     const close = event.target.closest("[data-close]");
     if (close?.closest("dialog")) close.closest("dialog").close();
-    else close?.closest(".toast")?.remove();
+    else close?.closest(".toast, .review")?.remove();
     event.target.closest("[data-close-history]")?.closest(".history").remove();
     const open = event.target.closest("[data-open]");
     if (open) document.querySelector(open.dataset.open)?.showModal();

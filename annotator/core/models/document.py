@@ -133,6 +133,8 @@ class Annotation(Record):
     only_sent_back = models.BooleanField(default=False)
     submitted_at = models.DateTimeField(null=True, blank=True)
     active_seconds = models.PositiveIntegerField(default=0)
+    too_fast = models.BooleanField(default=False)  # submitted sooner than it can be read
+    note = models.TextField(blank=True)  # private: for its person alone, never exported
 
     class Meta:
         indexes: ClassVar = [

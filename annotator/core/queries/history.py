@@ -83,6 +83,7 @@ def visible_activities(document: Document, user: User, annotations: Iterable[Ann
 DONE: dict[str, str] = {
     "open": "started",
     "submit": "submitted",
+    "confirm-contradictions": "confirmed verdicts that contradict their stances",
     "save": "changed",
     "take-over": "accepted suggestions",
     "keep-text": "kept a sentence as it is",

@@ -29,10 +29,13 @@ from annotator.stages.actions.next_stage import open_next_stage
 from annotator.stages.queries.agreed import merged_response
 from annotator.stages.queries.missing import missing_in
 from annotator.stages.queries.places import waited_for
+from annotator.stages.queries.submit_review import is_too_fast
 
 
-def submit(annotation: Annotation, *, by: User, active_seconds: int = 0) -> Document:
+def submit(annotation: Annotation, *, by: User, active_seconds: int = 0, confirmed: str = "") -> Document:
     """Submit one's annotation: it is frozen, and the stage is agreed when nobody else is needed.
+
+    ``confirmed``: why verdicts stand that contradict their stances, in the person's words, for the history.
 
     Raises IncompleteError with what is missing, NotAllowedError by the rules. Submitting twice is harmless: the
     second time the document is returned as it stands.
@@ -48,6 +51,8 @@ def submit(annotation: Annotation, *, by: User, active_seconds: int = 0) -> Docu
         missing = missing_in(annotation)
         if missing:
             raise IncompleteError(missing)
+        if confirmed:
+            for_annotation("confirm-contradictions", annotation, by=by, reason=confirmed).write()
         action = for_annotation(
             "submit", annotation, by=by, reason=str(annotation.stage), active_seconds=active_seconds
         )
@@ -60,6 +65,7 @@ def submit(annotation: Annotation, *, by: User, active_seconds: int = 0) -> Docu
             state=AnnotationState.SUBMITTED.value,
             submitted_at=timezone.now(),
             only_sent_back=False,
+            too_fast=is_too_fast(annotation, annotation.active_seconds + active_seconds),
         )
         action.document = document
         action.flush()

@@ -107,12 +107,13 @@ class ReviseAnswer(StageView):
 
     def tree(self, annotation: Annotation) -> dict[str, Any]:
         statements = statements_of(annotation)
+        answer = answer_of(annotation, statements)
         own = annotation.person_id == self.person.pk
         return {
             "annotation": annotation,
             "can_edit": can_edit(self, annotation),
             "statements": statements,
-            "answer": answer_of(annotation, statements),
+            "answer": answer,
             "machine_answers": [
                 {
                     "id": row.public_id,
@@ -122,7 +123,7 @@ class ReviseAnswer(StageView):
                 }
                 for row in (answers_of(annotation) if own else [])
             ],
-            "missing": missing_in_revision(annotation, statements) if own else [],
+            "missing": missing_in_revision(annotation, statements, answer) if own else [],
         }
 
     def row(self, public_id: str) -> SentenceRevision:

@@ -7,7 +7,7 @@ from annotator.core.missing import Missing
 from annotator.core.models import Annotation, Claim, Sentence
 from annotator.core.vocabulary import Factuality, SentenceType, Stage
 from annotator.stages.queries.decomposition import present_claims, sentences_of
-from annotator.stages.queries.revision import StatementRow, statements_of
+from annotator.stages.queries.revision import RevisedResponse, StatementRow, answer_of, statements_of
 from annotator.stages.queries.verification import ClaimWork, claims_to_verify
 
 
@@ -86,11 +86,15 @@ def missing_in_claim(work: ClaimWork) -> list[Missing]:
     return found
 
 
-def missing_in_revision(annotation: Annotation, statements: list[StatementRow] | None = None) -> list[Missing]:
-    """Revise: sentences whose agreed edits found no place by themselves or whose claims were agreed anew, and
-    sentences that are blank. No query where the caller has read the ``statements`` already."""
+def missing_in_revision(
+    annotation: Annotation, statements: list[StatementRow] | None = None, answer: RevisedResponse | None = None
+) -> list[Missing]:
+    """Revise: sentences whose adjudicated edits found no place by themselves or whose claims were adjudicated again,
+    sentences that are blank, and a response that no longer fits its sentences until somebody merges it or keeps it.
+    No query where the caller has read the ``statements`` and the ``answer`` already."""
     found: list[Missing] = []
-    for number, statement in enumerate(statements_of(annotation) if statements is None else statements, start=1):
+    statements = statements_of(annotation) if statements is None else statements
+    for number, statement in enumerate(statements, start=1):
         row = f"sentence-revision-{statement.row.public_id}"
         if statement.row.deleted:
             continue
@@ -100,4 +104,6 @@ def missing_in_revision(annotation: Annotation, statements: list[StatementRow] |
             found.append(Missing(f"edit of sentence {number}", row, f"{row}-text"))
         elif not statement.row.text.strip():
             found.append(Missing(f"text of sentence {number}", row, f"{row}-text"))
+    if (answer or answer_of(annotation, statements)).is_behind:
+        found.append(Missing("merge the response again, or keep your text", "answer", "answer-state"))
     return found

@@ -26,7 +26,7 @@ from annotator.core.screens.common import (
     stage_links,
     whole_number,
 )
-from annotator.core.vocabulary import REMOVAL_REASONS, SentenceType, Stage
+from annotator.core.vocabulary import REMOVAL_REASONS, FlagReason, SentenceType, Stage
 from annotator.stages import rules
 from annotator.stages.actions import decompose as actions
 from annotator.stages.queries.decomposition import present_claims, sentences_of
@@ -192,6 +192,7 @@ def context_of(annotation: Annotation, user: Any, current: str = "") -> dict[str
         "can_edit": can_edit,
         "removal_reasons": REMOVAL_REASONS,
         "stages": stage_links(annotation.document, Stage.DECOMPOSE),
+        "flag_reasons": list(FlagReason),
         "pieces": pieces_of(annotation.document.response, rows),
     }
 

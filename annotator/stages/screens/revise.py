@@ -21,7 +21,7 @@ from annotator.core.screens.common import (
     seconds,
     stage_links,
 )
-from annotator.core.vocabulary import Stage
+from annotator.core.vocabulary import FlagReason, Stage
 from annotator.stages import rules
 from annotator.stages.actions import revise as actions
 from annotator.stages.actions import saving
@@ -41,13 +41,13 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
     """
     statements = statements_of(annotation)
     can_edit = rules.can_edit(user, annotation)
-    missing = missing_in_revision(annotation, statements)
+    answer = answer_of(annotation, statements)
+    missing = missing_in_revision(annotation, statements, answer)
     lacking = {each.row for each in missing}
     here = next(
         (each for each in statements if current and current in _names(each)),
         next((each for each in statements if f"sentence-revision-{each.row.public_id}" in lacking), None),
     )
-    answer = answer_of(annotation, statements)
     cannot_start = start_problem(answer.row, statements)
     return {
         "annotation": annotation,
@@ -55,6 +55,7 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
         "benchmark": annotation.document.benchmark,
         "stage": Stage.REVISE,
         "stages": stage_links(annotation.document, Stage.REVISE),
+        "flag_reasons": list(FlagReason),
         "statements": statements,
         "here": here or (statements[0] if statements else None),
         "answer": answer,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -11,8 +12,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core import missing, rules
 from annotator.core.actions import recorder
-from annotator.core.actions.fields import BadValueError
-from annotator.core.fields import field_of
+from annotator.core.actions.fields import BadValueError, clean_text
+from annotator.core.fields import MAX_TEXT, field_of
 from annotator.core.models import Activity, Annotation, Claim, Document
 from annotator.core.models.base import Record
 from annotator.core.queries.history import versions_of
@@ -30,6 +31,9 @@ from annotator.core.vocabulary import Stage
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions import saving, submit
 from annotator.stages.actions.verify import note_in_view
+from annotator.stages.queries.missing import missing_in
+from annotator.stages.queries.submit_review import review_of, seconds_to_read
+from annotator.stages.queries.verification import claims_to_verify
 from annotator.stages.screens import adjudicate, decompose, revise, verify
 
 SCREENS: dict[Stage, Any] = {Stage.DECOMPOSE: decompose, Stage.VERIFY: verify, Stage.REVISE: revise}
@@ -133,6 +137,16 @@ def row_of(activity: Activity) -> str:
     return ""
 
 
+@require_POST
+@render_domain_errors
+def note(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Keep the private note of one's own work. It is no part of the work: no history, no lock."""
+    annotation = get_object_or_404(Annotation, public_id=public_id, person=person(request))
+    annotation.note = clean_text(request.POST.get("note", ""))[:MAX_TEXT]
+    annotation.save(update_fields=["note"])
+    return HttpResponse(status=204)
+
+
 @require_GET
 @render_domain_errors
 def history(request: HttpRequest, key: str, field: str) -> HttpResponse:
@@ -170,8 +184,16 @@ def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpRespon
         raise BadValueError("There are three stages: decompose, verify, revise.") from None
     annotation = own_annotation(request, document, chosen)
     note_in_view(annotation, verify.in_view(request))
+    review = review_of(claims_to_verify(annotation)) if chosen == Stage.VERIFY else None
+    reason = " ".join(request.POST.get("reason", "").split())
     try:
-        submit.submit(annotation, by=person(request), active_seconds=seconds(request))
+        if review and review.concerns and not missing_in(annotation):
+            unexplained = bool(review.contradictions) and not reason
+            if unexplained or "confirmed" not in request.POST:
+                context = {"review": review, "document": document, "asked": "confirmed" in request.POST}
+                return render(request, "stages/review.html", context, status=422)
+            reason = "; ".join([*(each.text for each in review.contradictions), reason]) if reason else ""
+        submit.submit(annotation, by=person(request), active_seconds=seconds(request), confirmed=reason)
     except missing.IncompleteError as incomplete:
         context = {
             "missing": incomplete.missing,
@@ -180,6 +202,14 @@ def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpRespon
             "stage": chosen,
         }
         return render(request, "components/incomplete.html", context, status=422)
+    annotation.refresh_from_db()
+    if annotation.too_fast:
+        took, needs = annotation.active_seconds, seconds_to_read(annotation)
+        messages.info(
+            request,
+            f"You spent {took} s on this; reading it takes about {needs} s. If you skipped something, ask the owner to "
+            "reopen it.",
+        )
     response = HttpResponse(status=204 if is_htmx(request) else 303)
     document.refresh_from_db()
     # A newcomer sees at once how they did; who was the last to submit goes on to settle it with the others.

@@ -28,7 +28,7 @@ from annotator.core.screens.common import (
     whole_number,
 )
 from annotator.core.texts import edits
-from annotator.core.vocabulary import Confidence, EditKind, Factuality, Stage, StanceLabel
+from annotator.core.vocabulary import Confidence, EditKind, Factuality, FlagReason, Stage, StanceLabel
 from annotator.stages import rules, verdict_hints
 from annotator.stages.actions import documents, search_again
 from annotator.stages.actions import verify as actions
@@ -95,6 +95,7 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
         "benchmark": benchmark,
         "stage": Stage.VERIFY,
         "stages": stage_links(annotation.document, Stage.VERIFY),
+        "flag_reasons": list(FlagReason),
         "groups": groups,
         "rows": rows,
         "here": here,
