@@ -210,7 +210,7 @@ def read_list(stream: BinaryIO) -> Iterator[Any]:
             text = more()
         text, number, expected = text[end:], number + 1, ","
         if is_too_deep(item):
-            raise FileError(f"The file cannot be read: in item {number} of its list {TOO_DEEP}")
+            raise FileError(f"The file cannot be read: in item {number} of its list, {TOO_DEEP}")
         yield item
     if next_sign()[0] != "]":
         raise broken(f"“{text[0]}” found where a comma or the closing bracket was expected")

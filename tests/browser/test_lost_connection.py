@@ -84,7 +84,7 @@ def test_typed_text_survives_a_stopped_server_and_a_closed_tab(
     claim.press("End")
     page.keyboard.type(" that was typed while nobody listened.")
     expect(page.locator("#offline-banner")).to_be_visible(timeout=15_000)
-    expect(page.locator("#offline-banner")).to_contain_text("nothing is being saved")
+    expect(page.locator("#offline-banner")).to_contain_text("Your changes aren't being saved there.")
     expect(page.locator("#save-state")).to_contain_text("Not saved")
     expect(claim).to_have_value(TYPED)
     address = page.url

@@ -113,7 +113,7 @@ def test_server_stopped_in_mid_sentence(decompose: Page, server: FakeServer) -> 
     server.stop()
     decompose.fill(C1, "Typed while the server was gone.")
     expect(decompose.locator("#offline-banner")).to_be_visible()
-    expect(decompose.locator("#offline-banner")).to_contain_text("nothing is being saved")
+    expect(decompose.locator("#offline-banner")).to_contain_text("Your changes aren't being saved there.")
     state(decompose, "not-saved")
     expect(decompose.locator(C1)).to_have_value("Typed while the server was gone.")
     server.start()
@@ -514,7 +514,7 @@ def test_checkbox_saves_its_value_and_nothing(page: Page, server: FakeServer) ->
 def test_notes_are_dismissed_for_good_and_the_theme_is_remembered(decompose: Page) -> None:
     note = decompose.locator("[data-note]")
     expect(note).to_be_visible()
-    note.get_by_text("Got it").click()
+    note.get_by_text("Dismiss").click()
     expect(note).to_be_hidden()
     decompose.locator(".menu summary").click()
     decompose.locator(".menu-body label", has_text="Dark").click()

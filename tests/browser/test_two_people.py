@@ -149,7 +149,7 @@ def consolidation(of_ada: Page, of_ben: Page, document: Document) -> None:
     assert document.stage == Stage.VERIFY
     expect(of_ada.locator("#foot")).to_contain_text("is adjudicated")
     of_ada.goto(address)  # to look back at
-    expect(of_ada.locator(".look-back")).to_contain_text("answers")
+    expect(of_ada.locator(".look-back")).to_contain_text("decisions stand")
     check_axe(of_ada)
 
 

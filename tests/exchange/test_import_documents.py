@@ -71,7 +71,7 @@ def test_the_same_id_with_other_content_is_never_written_over(benchmark):
     assert (report.imported, report.bad) == (1, 1)
     [problem] = report.problems
     assert (problem.line, problem.field) == (1, "id")
-    assert "other content" in problem.reason
+    assert "with different content" in problem.reason
     assert Document.objects.get(external_id="d1").response == "Answer 1."
 
 
@@ -79,7 +79,7 @@ def test_two_rows_of_a_file_with_one_id(benchmark):
     report = bring(benchmark, [row(1), row(2), row(1), {"response": "x"}, {"response": "x"}])
     assert (report.imported, report.bad) == (3, 2)
     assert [(each.line, each.field) for each in report.problems] == [(3, "id"), (5, "id")]
-    assert "as in line 1" in report.problems[0].reason
+    assert "is already on line 1" in report.problems[0].reason
 
 
 def test_two_rows_with_one_id_are_found_in_different_batches_too(benchmark, monkeypatch):

@@ -87,7 +87,7 @@ def test_the_same_document_with_other_labels_is_refused(benchmark):
     bring(benchmark, released_document())
     report = bring(benchmark, released_document(revised_response="Otherwise."))
     assert (report.imported, report.bad) == (0, 1)
-    assert "other content" in report.problems[0].reason
+    assert "with different content" in report.problems[0].reason
 
 
 def test_bad_lines_are_named_and_strict_writes_nothing(benchmark):

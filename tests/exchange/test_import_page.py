@@ -148,9 +148,9 @@ def test_released_gold_is_recognised_and_comes_in_as_gold(client: Client, benchm
     [
         ("empty.csv", b"", "empty"),
         ("wide.csv", "prompt,response\na,b\n".encode("utf-16"), "UTF-16"),
-        ("photo.png", b"\x89PNG\r\n\x1a\n\x00\x00", "Could not detect the file format"),
+        ("photo.png", b"\x89PNG\r\n\x1a\n\x00\x00", "The file’s format is unknown"),
         ("twice.csv", b"response,response\na,b\n", "Two columns are called"),
-        ("list.txt", b"just words", "Could not detect the file format"),
+        ("list.txt", b"just words", "The file’s format is unknown"),
     ],
 )
 def test_a_file_that_cannot_be_read_says_why(
@@ -348,7 +348,7 @@ def test_a_fault_of_ours_is_said_and_leaves_what_is_in(
     monkeypatch.setattr(import_jobs, "import_documents", fail)
     done(job)
     assert job.state == RunState.FAILED
-    assert "the reason is in the server’s log" in job.message
+    assert "the details are in the server’s log" in job.message
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -392,8 +392,8 @@ def test_an_upload_is_its_owners_alone(client: Client, benchmark: Benchmark, own
     client.force_login(member(benchmark, Role.ADMIN))
     url = reverse("import", args=[benchmark.slug])
     for asked in (form_of(page), form_of(page) | {"upload": "imports/x.csv"}):
-        assert "no longer there" in soup_of(client.post(url, asked, follow=True)).text
-        assert "no longer there" in soup_of(client.get(url, asked, follow=True)).text
+        assert "has expired or was already imported" in soup_of(client.post(url, asked, follow=True)).text
+        assert "has expired or was already imported" in soup_of(client.get(url, asked, follow=True)).text
     assert not ImportJob.objects.exists()
 
 

@@ -288,10 +288,10 @@ def test_the_archive_is_packed_alike_on_every_processor(benchmark):
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
-        ({"version": "new one"}, "no version"),
-        ({"version": "../1.0"}, "no version"),
+        ({"version": "new one"}, "isn’t a valid version"),
+        ({"version": "../1.0"}, "isn’t a valid version"),
         ({"title": " "}, "title"),
-        ({"licence": ""}, "licence"),
+        ({"licence": ""}, "Enter a license"),
         ({"authors": [" "]}, "at least one author"),
         ({"seed": -1}, "seed"),
         ({"is_erratum": True}, "Choose the release that this erratum corrects"),
@@ -305,13 +305,13 @@ def test_what_is_missing_is_named(benchmark, wish, words):
 
 def test_a_version_is_there_once(benchmark):
     made(benchmark)
-    with pytest.raises(BadValueError, match="is there already"):
+    with pytest.raises(BadValueError, match="already exists"):
         start_release(benchmark=benchmark, wish=WISH, by=None)
 
 
 def test_an_erratum_says_what_was_wrong_and_mends_a_release_of_this_benchmark(benchmark):
     first = made(benchmark)
-    with pytest.raises(BadValueError, match=r"Say what was wrong in 1\.0"):
+    with pytest.raises(BadValueError, match=r"Describe what was wrong in 1\.0"):
         start_release(benchmark=benchmark, wish=replace(WISH, version="1.1", mends=first), by=None)
     other = create_benchmark(slug="other", name="Other")
     gold(other, 1)
@@ -330,7 +330,7 @@ def test_kept_splits_that_tear_a_group_apart_are_refused(benchmark):
     first = made(benchmark)
     Document.objects.update(source="bing")
     wish = replace(WISH, version="1.1", keeps_splits_of=first, grouped_by=GroupedBy.SOURCE)
-    with pytest.raises(BadValueError, match="belong together"):
+    with pytest.raises(BadValueError, match="Documents in the same group"):
         start_release(benchmark=benchmark, wish=wish, by=None)
 
 
@@ -343,7 +343,7 @@ def test_owners_and_admins_make_releases(benchmark, role):
 
 def test_one_release_is_made_at_a_time(benchmark):
     start_release(benchmark=benchmark, wish=WISH, by=None, here=True)
-    with pytest.raises(BadValueError, match=r"1\.0 is being made"):
+    with pytest.raises(BadValueError, match=r"1\.0 is being created"):
         start_release(benchmark=benchmark, wish=replace(WISH, version="1.1"), by=None)
 
 

@@ -222,7 +222,7 @@ def test_an_erratum_is_made_from_the_form(client, benchmark, owner, django_captu
     second = Release.objects.latest("pk")
     assert (second.mends, second.keeps_splits_of, second.state) == (first, first, ReleaseState.READY)
     page = get(client, owner, reverse("release", args=["trial", first.public_id]))
-    assert "This release has an error that is corrected in 1.0.1. Use that release instead." in words(page.main)
+    assert "This release has an error that is corrected in 1.0.1 . Use that release instead." in words(page.main)
     page = get(client, owner, reverse("release", args=["trial", second.public_id]))
     assert "The data did not change." in words(page.main) and "erratum that corrects 1.0" in words(page.main)
 

@@ -79,7 +79,7 @@ def test_new_documents_fill_up_what_the_kept_ones_lack():
 
 
 def test_documents_kept_in_two_splits_cannot_be_one_group():
-    with pytest.raises(SplitError, match=r"belong together \(source: bing\) are in train and in test"):
+    with pytest.raises(SplitError, match=r"Documents in the same group \(source: bing\) are in train and in test"):
         split_documents(
             {"a": "source: bing", "b": "source: bing"},
             Shares(50, 0, 50),
@@ -104,7 +104,7 @@ def test_the_splits_are_the_same_for_ever():
 
 @pytest.mark.parametrize(
     ("parts", "words"),
-    [((80, 10, 5), "add up to 95%"), ((80, 20, 10), "add up to 110%"), ((110, -10, 0), "below 0%")],
+    [((80, 10, 5), "add up to 95%"), ((80, 20, 10), "add up to 110%"), ((110, -10, 0), "cannot be negative")],
 )
 def test_shares_that_do_not_add_up_are_refused(parts, words):
     with pytest.raises(SplitError, match=words):

@@ -233,11 +233,11 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
     "column missing": (lambda f, d: change(f / "claims.csv", "factuality,", ""), "must name the columns claim_id"),
     "cells missing": (lambda f, d: change(f / "edits.csv", ",replace,", ","), r"edits\.csv, line 2: 7 cells where 8"),
     "no UTF-8": (
-        lambda f, d: (f / "claims.csv").write_bytes((f / "claims.csv").read_bytes() + b"\xff"), "not in UTF-8",
+        lambda f, d: (f / "claims.csv").write_bytes((f / "claims.csv").read_bytes() + b"\xff"), "is not UTF-8",
     ),
     "unknown label": (
         lambda f, d: change(f / "evidence.csv", "completely_support", "supports"),
-        r"evidence\.csv, line 2, stance: “supports” is not one of its words",
+        r"evidence\.csv, line 2, stance: “supports” is not one of its labels",
     ),
     "no number": (lambda f, d: change(f / "edits.csv", ",1,replace", ",one,replace"), "“one” is not a whole number"),
     "no boolean": (lambda f, d: change(f / "documents.csv", ",true,", ",ja,"), "“ja” is not true or false"),
@@ -247,7 +247,7 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
     ),
     "claim twice": (
         lambda f, d: change(f / "claims.csv", d.sentences[0].claims[1].public_id, _first_claim(d)),
-        r"claims\.csv, line 3: \w+ stands there twice",
+        r"claims\.csv, line 3: \w+ appears twice",
     ),
 }  # fmt: skip
 
@@ -266,7 +266,7 @@ def test_parquet_of_another_table_and_unknown_words_are_named(small: Benchmark, 
             yield replace(document, sentences=[replace(each, type="boring") for each in document.sentences])
 
     folder = write(tables_parquet.files(spoiled), tmp_path / "words")
-    with pytest.raises(FileError, match=r"sentences\.parquet, row 1, type: “boring” is not one of its words"):
+    with pytest.raises(FileError, match=r"sentences\.parquet, row 1, type: “boring” is not one of its labels"):
         list(read(folder))
     (folder / "sentences.parquet").write_bytes((folder / "edits.parquet").read_bytes())
     with pytest.raises(FileError, match=r"sentences\.parquet does not have the columns"):

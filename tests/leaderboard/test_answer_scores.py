@@ -57,11 +57,11 @@ def test_whose_answer_it_is() -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"model": "m"}, "claims: it is missing"),
+        ({"model": "m"}, "claims: required"),
         ({"claims": {}}, "found an object"),
         ({"claims": ["a"]}, "expected an object as item 1, found a text."),
         ({"claims": [{"text": "a"}]}, "claim 1 has no label; found null."),
-        ({"claims": [{"label": "so so"}]}, "claim 1: “so so” isn’t a valid label that is known"),
+        ({"claims": [{"label": "so so"}]}, "claim 1: “so so” isn’t a valid label; use supported or unsupported"),
         ({"claims": [], "k_prime": -1}, "k_prime: expected a number of claims"),
         ({"claims": [], "model": 3}, "model: expected a text"),
         ('{"claims": [', "not JSON"),
@@ -108,7 +108,7 @@ def test_factscore_is_precision_and_leaves_out_who_abstained() -> None:
     found = score_answers(rows, Metric.FACTSCORE)
     [model] = found["models"]
     assert (model["score"], model["answers"], model["abstained"]) == (0.75, 2, 1)
-    with pytest.raises(ScoreError, match="no answer"):
+    with pytest.raises(ScoreError, match="no responses to score"):
         score_answers(rows[2:], Metric.FACTSCORE)
 
 

@@ -326,9 +326,9 @@ def test_every_fault_is_named_by_line_and_counted_and_never_scored() -> None:
         "Did you mean “true”?"
     )
     assert told[3] == "line 5: the prediction for id “k3” is blank. Fill it in."
-    assert told[4].startswith("line 6, task: made for the task stance, and this is claim_factuality")
-    assert told[5].startswith("line 7, id: it is missing")
-    assert told[6].endswith("Such a position is that of a passage, and the task asks about a sentence.")
+    assert told[4].startswith("line 6, task: made for the task stance, but this is claim_factuality")
+    assert told[5].startswith("line 7, id: required: identify the row")
+    assert told[6].endswith("This position belongs to a passage; the task is about a sentence.")
     assert told[7].startswith("line 10: not JSON")
     assert told[8] == "the file: no row for document e4, position 1 (id k4)."
     assert dict(found.respelled) == {("TRUE", "true"): 1}

@@ -236,7 +236,7 @@ def test_a_file_that_is_too_large_is_refused_with_what_to_do(
 ) -> None:
     monkeypatch.setattr(actions, "MAX_BYTES", 100)
     answer = send(client, owner, file_of(pilot))
-    assert answer.status_code == 422 and "omit the texts" in answer.content.decode()
+    assert answer.status_code == 422 and "leave out the texts" in answer.content.decode()
 
 
 def test_without_gold_there_is_nothing_to_score_against(client: Client) -> None:

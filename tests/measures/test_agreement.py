@@ -261,7 +261,7 @@ def test_names_that_are_not_there_are_refused_with_what_there_is(benchmark, ada,
 def test_the_table_without_json_is_for_reading(benchmark, ada, ben):
     out = StringIO()
     call_command("agreement", "--benchmark", "pilot", stdout=out)
-    assert out.getvalue().startswith("Nothing to compare yet")
+    assert out.getvalue().startswith("No figures yet")
     constructed(benchmark, ada, ben)
     out = StringIO()
     call_command("agreement", "--benchmark", "pilot", stdout=out)

@@ -125,7 +125,7 @@ def test_nothing_shows_while_somebody_works_blind(client, benchmark, owner, ada,
 def test_before_there_are_figures_the_page_says_what_must_happen(client, benchmark, owner, ada):
     page = get(client, owner, PAGE)
     assert words(page.select_one(".empty h2")) == "No figures yet"
-    assert "has submitted a stage" in words(page.select_one(".empty p"))
+    assert "have submitted a stage" in words(page.select_one(".empty p"))
     assert words(get(client, ada, OWN).select_one(".empty h2")) == "Nothing to compare yet"
     Benchmark.objects.update(overlap=1)
     assert words(get(client, owner, PAGE).select_one(".empty h2")) == "One annotator per document"
@@ -182,8 +182,8 @@ def test_over_time_stands_where_two_periods_have_enough(client, benchmark, owner
     [chart] = [each for each in page.select(".trend") if "Importance of sentence" in words(each)]
     drawing = chart.select_one("svg")
     assert drawing is not None and len(drawing.select("circle")) == 2
-    assert "67% the same" in str(drawing["aria-label"]) and "100% the same" in str(drawing["aria-label"])
-    assert "last: 100% the same" in words(chart.figcaption)
+    assert "67% agreement" in str(drawing["aria-label"]) and "100% agreement" in str(drawing["aria-label"])
+    assert "last: 100% agreement" in words(chart.figcaption)
     # The same on one's own page, by weeks.
     assert get(client, ada, OWN).select_one(".trend svg") is not None
 
@@ -252,14 +252,14 @@ def test_ones_own_page_says_how_consolidation_changed_ones_work(client, benchmar
     assert "A slip 1" in settled and "Knowledge" not in settled, "where his own value did not stand"
     [link] = page.select("[aria-labelledby=newest] a")
     assert link["href"] == reverse("agree", args=[document.public_id, "decompose"])
-    assert "2 differences settled" in words(page.select_one("[aria-labelledby=newest]"))
+    assert "2 differences resolved" in words(page.select_one("[aria-labelledby=newest]"))
 
 
 def test_ones_own_page_counts_the_pairs_that_one_is_in(client, benchmark, ada, ben):
     labelled(benchmark, ada, ben, differing=3)
     cem = member(benchmark)
     labelled(benchmark, ada, cem)
-    for person, said in ((ada, "50% the same"), (ben, "0% the same"), (cem, "100% the same")):
+    for person, said in ((ada, "50% agreement"), (ben, "0% agreement"), (cem, "100% agreement")):
         page = get(client, person, OWN)
         [field] = [each for each in page.select(".agree-field") if "Importance of sentence" in words(each)]
         assert words(field.select_one("p")).startswith(said)

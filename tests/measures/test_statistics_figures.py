@@ -245,7 +245,7 @@ def test_long_answers_are_gathered_into_steps() -> None:
 def test_stacks_say_in_words_what_they_draw() -> None:
     report = report_of(document(sentence(TRUE)), document(sentence(FALSE)), document(sentence(UNDETERMINED)))
     stack = truth_stacks(report)["paper"]
-    assert stack.words == "The paper’s count: false 2 (67%), true 1 (33%), without a label 0 (0%)"
+    assert stack.words == "The paper’s count: false 2 (67%), true 1 (33%), no label 0 (0%)"
     assert [(part["kind"], part["width"]) for part in stack.parts] == [("refute", 66.67), ("support", 33.33)]
     yes, no = stance_stacks(report)
     assert (yes.number, no.number) == (5, 4)

@@ -243,7 +243,7 @@ def test_prefill_says_when_documents_failed(benchmark: Benchmark, monkeypatch: p
 
 def test_prefill_needs_a_strategy(benchmark: Benchmark) -> None:
     Benchmark.objects.filter(pk=benchmark.pk).update(strategy="")
-    with pytest.raises(CommandError, match="no strategy"):
+    with pytest.raises(CommandError, match="no suggestion strategy"):
         call_command("prefill", benchmark=benchmark.slug)
 
 

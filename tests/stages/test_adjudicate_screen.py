@@ -214,11 +214,11 @@ def test_a_decision_that_came_too_late_is_answered_with_both(client, differing, 
     ("what", "data", "says"),
     [
         ("decide", {"pick": "person 7", "version": 0}, "no such version"),
-        ("decide", {"pick": 'value "huge"', "version": 0}, "no label"),
+        ("decide", {"pick": 'value "huge"', "version": 0}, "a valid label"),
         ("decide", {"pick": "value [[", "version": 0}, "Choose one"),
         ("decide", {"version": "x"}, "whole number"),
-        ("comment", {"text": " "}, "Write what"),
-        ("dance", {}, "cannot"),
+        ("comment", {"text": " "}, "Write a comment first."),
+        ("dance", {}, "Unknown adjudication action"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(client, differing, ada, what, data, says):
@@ -382,9 +382,9 @@ def test_before_everyone_has_submitted_the_page_says_who_is_waited_for(client, d
     submit(mine, by=ada)
     for person in (ada, cleo):
         page = load(client, person, document)
-        assert "Waiting for Ben to submit it." in words(one(page, "main"))
+        assert "Waiting for Ben to submit." in words(one(page, "main"))
         assert "mathematician" not in words(one(page, "main")) and "Only Ben" not in str(page)
-    assert "Waiting for you to submit it." in words(load(client, ben, document).select_one("main"))
+    assert "Waiting for you to submit." in words(load(client, ben, document).select_one("main"))
     for person, status in ((member(benchmark), 403), (member(benchmark, Role.RESEARCHER), 403), (UserFactory(), 404)):
         client.force_login(person)
         assert client.get(url(document)).status_code == status
@@ -565,7 +565,7 @@ def test_the_last_to_submit_goes_on_to_the_agreement_and_the_document_page_leads
     client.force_login(ada)
     page = soup_of(client.get(reverse("document", args=[document.public_id])).content)
     button = one(page, "#standing a.btn.main")
-    assert (button["href"], words(button)) == (url(document), "Agree on decompose N")
+    assert (button["href"], words(button)) == (url(document), "Adjudicate decompose N")
     own = soup_of(client.get(reverse("decompose", args=[document.public_id])).content)
     assert one(own, f".steps-nav a[href='{url(document)}']")
     for person in (ada, ben):

@@ -60,7 +60,7 @@ def test_the_note_to_newcomers_tells_of_no_violet(client: Client, annotation: An
     assert "Here you label first; the suggestion is shown afterward." in notes and "Violet" not in notes
     Document.objects.update(blind_first=False)
     notes = words(get(client, ada, address).select_one(".notes"))
-    assert "Violet is a suggestion." in notes and "label first" not in notes
+    assert "Violet marks a suggestion." in notes and "label first" not in notes
 
 
 def test_a_kept_sentence_is_never_called_taken_over(

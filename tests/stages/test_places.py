@@ -85,7 +85,7 @@ def test_work_taken_back_keeps_its_rows_and_frees_its_place(
     opened(document, bea)
     sentence = save(sentences_of(annotation)[0], "type", "opinion", ada)
     third = member(benchmark)
-    with pytest.raises(NotAllowedError, match="All places"):
+    with pytest.raises(NotAllowedError, match="already has all its annotators"):
         opened(document, third)
     take_back(annotation, by=owner, reason=WHY)
     annotation.refresh_from_db()
@@ -117,7 +117,7 @@ def test_who_lost_their_place_cannot_save_and_goes_on_where_they_were_when_a_pla
     opened(document, bea)
     opened(document, member(benchmark))
     assert next_task(ada) is None
-    with pytest.raises(NotAllowedError, match="All places"):
+    with pytest.raises(NotAllowedError, match="already has all its annotators"):
         opened(document, ada)
 
 
@@ -289,8 +289,8 @@ def test_the_admin_sees_the_places_and_takes_back_and_reopens_from_there(
     opened(document, bea)
     panel = get(client, owner, f"/d/{document.public_id}/").select_one("#places")
     assert panel is not None
-    assert f"{ada} Decompose, place 1: submitted" in words(panel)
-    assert f"{bea} Decompose, place 2: open" in words(panel)
+    assert f"{ada} Decompose, slot 1: submitted" in words(panel)
+    assert f"{bea} Decompose, slot 2: open" in words(panel)
     assert get(client, ada, f"/d/{document.public_id}/").select_one("#places") is None
     client.force_login(owner)
     for form in panel.select("form[action*='take-back'], form[action*='reopen-annotation']"):

@@ -47,7 +47,7 @@ def test_order_and_irrelevant_passages_change_nothing() -> None:
 def test_a_conflict_names_the_numbers_it_weighed() -> None:
     text = hint([(AGAINST, False), (FULL, None), (FULL, None)]).text
     assert "2 for the claim, 0 against it (unreliable sources not counted)" in text
-    assert "the text stays" in text
+    assert "no edit needed" in text
 
 
 @pytest.mark.parametrize("label", [FULL, PART, AGAINST])

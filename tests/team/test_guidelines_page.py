@@ -312,7 +312,7 @@ def test_the_sheet_holds_the_benchmarks_words_and_ours_where_it_has_none(
     assert stance is not None and stance.select_one("em") is not None
     titles = {words(tag): words(tag.find_next_sibling("div")) for tag in stance.select("h3")}
     assert titles["Refutes"] == "Against it."
-    assert titles["Partly by default"] == "It supports part of the claim and is silent about the rest."
+    assert titles["Partially supports default"] == "It supports part of the claim and is silent about the rest."
     assert sheet.select_one("[data-asks~='verdict:operations']") is not None
     assert not sheet.select(".prose [id]")  # no anchor that the page around it may have too
     page = get(client, ada, f"{URL}verify/")

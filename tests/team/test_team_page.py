@@ -218,11 +218,11 @@ def lacks(benchmark: Benchmark) -> list[str]:
 def test_the_page_says_what_the_team_lacks(client: Client, benchmark: Benchmark) -> None:
     admin = member(benchmark, Role.RESEARCHER)
     assert lacks(benchmark)[0] == (
-        "This benchmark requires two people per document and has no annotators, so documents can’t be adjudicated."
+        "This benchmark requires two people per document and has no annotators, so documents can’t be completed."
     )
     ada = member(benchmark)
     assert lacks(benchmark) == [
-        "This benchmark requires two people per document and has one annotator, so documents can’t be adjudicated.",
+        "This benchmark requires two people per document and has one annotator, so documents can’t be completed.",
         "No adjudicator: owners and admins adjudicate instead.",
     ]
     owner = member(benchmark, Role.OWNER)
@@ -286,7 +286,7 @@ def test_where_one_person_labels_a_document_no_partner_and_no_third_rater_is_mis
     member(alone)
     assert lacks(alone) == []
     assert missing(1, [], []) == [
-        "This benchmark requires one person per document and has no annotators, so documents can’t be adjudicated."
+        "This benchmark requires one person per document and has no annotators, so documents can’t be completed."
     ]
 
 
@@ -294,7 +294,7 @@ def test_where_one_person_labels_a_document_no_partner_and_no_third_rater_is_mis
 
 
 @pytest.mark.parametrize(
-    ("role", "sentence"), [(Role.RESEARCHER, "does not label"), (Role.THIRD_RATER, "not label first")]
+    ("role", "sentence"), [(Role.RESEARCHER, "can’t label"), (Role.THIRD_RATER, "not label first")]
 )
 def test_researchers_and_third_raters_label_nothing_first(benchmark: Benchmark, role: Role, sentence: str) -> None:
     with pytest.raises(rules.NotAllowedError, match=sentence):

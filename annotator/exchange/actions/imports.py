@@ -205,7 +205,7 @@ def _once(batch: Sequence[R | BadRow], lines: dict[int, int], report: ImportRepo
             continue
         first = lines.setdefault(hash(row.identity), row.line)
         if first != row.line:
-            report.note(bad_row(row.line, f"{_what_repeats(row)} as line {first}: keep only one.", "id"))
+            report.note(bad_row(row.line, f"{_what_repeats(row)} is already on line {first}. Keep only one.", "id"))
         else:
             good.append(row)
     return good

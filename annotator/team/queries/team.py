@@ -155,7 +155,7 @@ def missing(overlap: int, members: list[Membership], groups: list[GroupCard]) ->
         has = f"has {number(annotators)} annotator{'' if annotators == 1 else 's'}"
         asks = f"This benchmark requires {_people(overlap)} per document and {has}"
         if can_label < overlap:
-            sentences.append(f"{asks}, so documents can’t be adjudicated.")
+            sentences.append(f"{asks}, so documents can’t be completed.")
         else:
             sentences.append(f"{asks}, so owners and admins have to annotate too.")
     for card in groups:

@@ -83,9 +83,9 @@ def test_only_what_is_asked_for_is_read() -> None:
 def test_what_is_nested_too_deep_is_told_before_anything_goes_over_it(depth: int) -> None:
     """JSON itself reads some nine hundred levels, most of what comes after it half of that."""
     deep = "[" * depth + "]" * depth
-    with pytest.raises(RowError, match="more than 100 deep"):
+    with pytest.raises(RowError, match="nested more than 100 levels deep"):
         lines.json_value(deep)
-    with pytest.raises(FileError, match=r"item 2 .* more than 100 deep"):
+    with pytest.raises(FileError, match=r"item 2 .* more than 100 levels deep"):
         read(f"[1, {deep}]".encode())
 
 

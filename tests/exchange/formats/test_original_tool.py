@@ -159,7 +159,7 @@ def _with(name: str, value: Any) -> Any:
         (_with("factCheck", 3), "sentence1.factCheck"),
         (lambda content: content.update(sentences=[]), "screen3_output.sentences: an object"),
         (lambda content: content["sentences"].update(sentence1=1), "sentences.sentence1: an object is needed"),
-        (lambda content: content.pop("response"), "response: it is missing"),
+        (lambda content: content.pop("response"), "response: required"),
     ],
 )
 def test_what_is_wrong_is_named_in_the_words_of_the_tool(change: Any, said: str) -> None:
