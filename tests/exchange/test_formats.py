@@ -122,7 +122,7 @@ def test_pieces_go_out_while_few_parts_have_been_asked_for() -> None:
 
 
 def test_an_unknown_format_is_named(benchmark: Benchmark) -> None:
-    with pytest.raises(LookupError, match="“xml” isn’t an export format. Choose one of factcheck-bench, touchstone"):
+    with pytest.raises(LookupError, match=r"“xml” isn’t an export format\. Choose one of factcheck-bench, touchstone"):
         format_named("xml")
     with pytest.raises(CommandError, match="invalid choice"):
         call_command("export", "--benchmark", "trial", "--format", "xml", "--output", "-")

@@ -395,7 +395,10 @@ def changed(content: bytes, line: int, change: Callable[[dict[str, Any]], Any]) 
         (lambda row: row["claims"][1].update(type="fakt"), "claims[2].type: “fakt” isn’t a valid value: factual"),
         (lambda row: row["claims"][0].update(text=7), "claims[1].text: expected a text, found a number"),
         (lambda row: row["claims"][0].update(colour="red"), "claims[1].colour: the format has no such field"),
-        (lambda row: row["claims"][0].update(sentence="zzzz"), "claims[1].sentence: “sentences” on this line has no such id"),
+        (
+            lambda row: row["claims"][0].update(sentence="zzzz"),
+            "claims[1].sentence: “sentences” on this line has no such id",
+        ),
         (lambda row: row["claims"][0].pop("sentence"), "claims[1].sentence: it is missing"),
         (lambda row: row["claims"][0].pop("id"), "claims[1].id: expected a public id"),
         (lambda row: row["claims"].append(row["claims"][0]), "claims: duplicate id"),

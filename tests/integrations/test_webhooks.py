@@ -413,7 +413,7 @@ def test_switched_off_after_days_without_a_success(webhook: Webhook, receiver: F
     assert Activity.objects.filter(action="switch-webhook-off", by=None).count() == 1
     assert Notice.objects.get(kind=NoticeKind.WEBHOOK).to == owner
     for refused in (lambda: send_test(webhook, by=owner), lambda: redeliver(delivery, by=owner)):
-        with pytest.raises(BadValueError, match="is disabled. Enable it first"):
+        with pytest.raises(BadValueError, match=r"is disabled\. Enable it first"):
             refused()
     switch_on(webhook, by=owner)
     webhook.refresh_from_db()

@@ -168,7 +168,8 @@ def test_real_documents_are_not_offered_and_cannot_be_begun_meanwhile(client, be
     wants_practice(benchmark, 1)
     with pytest.raises(rules.NotAllowedError, match="Complete your practice documents first"):
         open_annotation(real, Stage.DECOMPOSE, by=ada)
-    assert "Complete your practice documents first" in page(client, ada, reverse("document", args=[real.public_id])).text
+    shown = page(client, ada, reverse("document", args=[real.public_id])).text
+    assert "Complete your practice documents first" in shown
     [copy] = gold_copies.make_practice(benchmark, ada, by=ada)
     annotation = decomposed(copy, ada)
     assert annotation.seat == 1
