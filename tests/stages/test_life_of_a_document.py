@@ -215,7 +215,7 @@ def test_nobody_else_can_change_it(document: Document, person: User) -> None:
     claim = present_claims(sentences_of(annotation)[0])[0]
     with pytest.raises(rules.NotAllowedError):
         saving.save_field(claim, "text", "Mine now.", by=peer, version=claim.version)
-    with pytest.raises(rules.NotAllowedError, match="places"):
+    with pytest.raises(rules.NotAllowedError, match="all its annotators"):
         open_annotation(document, Stage.DECOMPOSE, by=peer)
 
 

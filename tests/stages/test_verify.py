@@ -30,6 +30,7 @@ from annotator.core.models import (
 from annotator.core.record_keys import key_of
 from annotator.core.vocabulary import Factuality, Origin, Phase, Role, RunState, Stage, StanceLabel
 from annotator.stages.actions.annotate import open_annotation
+from annotator.stages.queries.submit_review import is_too_fast, review_of, seconds_to_read
 from annotator.stages.queries.verification import ClaimWork, claims_to_verify
 from tests.factories import (
     BenchmarkFactory,
@@ -131,6 +132,17 @@ def assert_swap_equals_fresh(
 ) -> None:
     fresh = workspace_of(page(client, document, claim.public_id))
     assert plain(swapped(before, answer)) == plain(fresh)
+
+
+def read(annotation: Annotation) -> None:
+    """Every passage has been in view, and supports its claim."""
+    now = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    annotation.stances.update(in_view_at=now, label=StanceLabel.COMPLETELY_SUPPORT, label_origin=Origin.HUMAN)
+
+
+def submit(client: Client, document: Document, **data: str) -> Any:
+    url = reverse("submit", args=[document.public_id, "verify"])
+    return client.post(url, data, headers={"HX-Request": "true"})
 
 
 def in_view(works: ClaimWork, *numbers: int) -> str:
@@ -670,8 +682,8 @@ def test_a_search_that_ends_after_submission_changes_nothing(
         change(as_person, document, works(annotation)[0].claim, "search-again", query="flying machines")
     for work in works(annotation):
         finish(work, person)
-    url = reverse("submit", args=[document.public_id, "verify"])
-    assert as_person.post(url, headers={"HX-Request": "true"}).status_code == 204
+    read(annotation)
+    assert submit(as_person, document).status_code == 204
     for callback in callbacks:
         callback()
     assert not Evidence.objects.filter(run__plan__again=True).exists()
@@ -786,14 +798,116 @@ def test_submit_is_the_main_button_when_nothing_is_missing_and_freezes_the_work(
     soup = page(as_person, document)
     assert [button.get_text() for button in soup.select(".btn.main")] == ["Submit verification"]
     assert "Nothing missing" in soup.get_text()
-    url = reverse("submit", args=[document.public_id, "verify"])
-    assert as_person.post(url, headers={"HX-Request": "true"}).status_code == 204
+    read(annotation)
+    assert submit(as_person, document).status_code == 204
     frozen = page(as_person, document)
     assert "this work is locked" in frozen.get_text()
     assert not frozen.select("#workspace [hx-post]:not([disabled])")
     assert all(each.has_attr("disabled") for each in frozen.select("[data-record] input[type=radio]"))
     stance = works(annotation)[0].cards[0].stance
     assert post_field(as_person, stance, "label", "refute").status_code == 403
+
+
+# --- before submitting ----------------------------------------------------------------------------------------
+
+
+def concerns(answer: Any) -> list[str]:
+    soup = BeautifulSoup(answer.content, "html.parser")
+    return [re.sub(r"\s+", " ", link.get_text()) for link in soup.select(".review .need")]
+
+
+def test_what_contradicts_is_confirmed_with_a_reason_that_stays(
+    as_person: Client, document: Document, annotation: Annotation, person: User
+) -> None:
+    for work in works(annotation):
+        finish(work, person)
+    read(annotation)
+    first = works(annotation)[0]
+    annotation.stances.filter(evidence__claim=first.claim).update(label=StanceLabel.IRRELEVANT)
+    answer = submit(as_person, document)
+    said = f"Claim {first.number} is true, but no passage supports it"
+    assert (answer.status_code, concerns(answer)) == (422, [said])
+    assert f"{len(works(annotation))} true" in answer.content.decode()
+    assert submit(as_person, document, confirmed="yes", reason=" ").status_code == 422, "a contradiction needs a reason"
+    annotation.refresh_from_db()
+    assert annotation.submitted_at is None
+    assert submit(as_person, document, confirmed="yes", reason="Known from the encyclopedia.").status_code == 204
+    kept = Activity.objects.get(annotation=annotation, action="confirm-contradictions")
+    assert kept.reason == f"{said}; Known from the encyclopedia."
+
+
+@pytest.mark.parametrize(
+    ("label", "factuality", "said"),
+    [
+        (StanceLabel.IRRELEVANT, Factuality.TRUE, "true, but no passage supports it"),
+        (StanceLabel.PARTIALLY_SUPPORT, Factuality.TRUE, ""),
+        (StanceLabel.COMPLETELY_SUPPORT, Factuality.FALSE, "false, but no passage refutes it"),
+        (StanceLabel.REFUTE, Factuality.FALSE, ""),
+        (StanceLabel.COMPLETELY_SUPPORT, Factuality.NOT_ENOUGH_EVIDENCE, "a passage supports all of it"),
+        (StanceLabel.PARTIALLY_SUPPORT, Factuality.NOT_ENOUGH_EVIDENCE, ""),
+        (None, Factuality.TRUE, "true, but has no evidence"),
+    ],
+)
+def test_a_verdict_that_contradicts_its_stances_is_named(
+    annotation: Annotation, label: StanceLabel | None, factuality: Factuality, said: str
+) -> None:
+    read(annotation)
+    claim = works(annotation)[0].claim
+    annotation.verdicts.filter(claim=claim).update(factuality=factuality, factuality_origin=Origin.HUMAN)
+    if label is None:
+        claim.evidence.all().delete()
+    else:
+        annotation.stances.filter(evidence__claim=claim).update(label=label)
+    review = review_of(works(annotation))
+    assert [each.is_contradiction for each in review.concerns] == ([True] if said else [])
+    assert not said or review.concerns[0].text.endswith(said)
+    assert review.counts == ((factuality.label, 1),)
+
+
+def test_passages_that_were_never_in_view_are_named_before_submitting(
+    as_person: Client, document: Document, annotation: Annotation, person: User
+) -> None:
+    for work in works(annotation):
+        finish(work, person)
+    read(annotation)
+    first = works(annotation)[0]
+    unseen = first.cards[0].stance
+    annotation.stances.filter(pk=unseen.pk).update(in_view_at=None)
+    assert concerns(submit(as_person, document)) == [f"Passage 1 of claim {first.number} hasn’t been in view"]
+    annotation.stances.filter(pk=unseen.pk).update(label_origin=Origin.ACCEPTED)
+    assert "its suggested stance was accepted" in concerns(submit(as_person, document))[0]
+    assert submit(as_person, document, confirmed="yes").status_code == 204
+    assert not Activity.objects.filter(action="confirm-contradictions").exists()
+
+
+def test_work_that_is_faster_than_reading_is_marked_and_said_quietly(
+    as_person: Client, document: Document, annotation: Annotation, person: User
+) -> None:
+    for work in works(annotation):
+        finish(work, person)
+    read(annotation)
+    assert seconds_to_read(annotation) >= 2
+    assert submit(as_person, document, active_seconds="1").status_code == 204
+    annotation.refresh_from_db()
+    assert annotation.too_fast
+    said = as_person.get(reverse("document", args=[document.public_id])).content.decode()
+    assert "You spent 1 s on this" in said
+    assert not is_too_fast(annotation, 0), "time that was not measured says nothing"
+    assert not is_too_fast(annotation, seconds_to_read(annotation))
+
+
+def test_a_private_note_is_for_its_author_alone(
+    client: Client, document: Document, annotation: Annotation, person: User
+) -> None:
+    url = reverse("note", args=[annotation.public_id])
+    other = member(document.benchmark)
+    client.force_login(other)
+    assert client.post(url, {"note": "Mine."}).status_code == 404
+    client.force_login(person)
+    assert client.post(url, {"note": "Ask about the date."}).status_code == 204
+    assert page(client, document).select_one("#note-text").get_text(strip=True) == "Ask about the date."  # type: ignore[union-attr]
+    export = client.get(f"/api/v1/documents/{document.public_id}/")
+    assert "Ask about the date." not in export.content.decode()
 
 
 # --- who ------------------------------------------------------------------------------------------------------
