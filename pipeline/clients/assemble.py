@@ -27,11 +27,11 @@ from pipeline.clients.limiter import Limiter, shared_limiter
 from pipeline.clients.local_models import LocalRanker
 from pipeline.clients.pages import Absence, HttpPages, PageLimits, open_pages
 from pipeline.clients.rerank import RerankRanker
-from pipeline.clients.search_brave import BraveSearch
-from pipeline.clients.search_corpus import CorpusSearch
-from pipeline.clients.search_mediawiki import MediaWikiSearch
-from pipeline.clients.search_searxng import SearxngSearch
-from pipeline.clients.search_serper import SerperSearch
+from pipeline.clients.search.brave import BraveSearch
+from pipeline.clients.search.corpus import CorpusSearch
+from pipeline.clients.search.mediawiki import MediaWikiSearch
+from pipeline.clients.search.searxng import SearxngSearch
+from pipeline.clients.search.serper import SerperSearch
 from pipeline.retrieval.corpus_ranking import PassageIndex
 
 _SEARCHES: dict[str, type[SerperSearch | BraveSearch | SearxngSearch | MediaWikiSearch]] = {

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from pipeline.clients.base import FetchedPage, PageFetcher, PageRequest, SearchRequest, SearchResult, ServiceError
-from pipeline.clients.search_corpus import CorpusSearch
+from pipeline.clients.search.corpus import CorpusSearch
 from pipeline.notes import StepNotes
 from pipeline.retrieval.corpus_ranking import PER_CLAIM, content_hash
 from pipeline.retrieval.passages import SENTENCE_LENGTH, STRIDE, WINDOW, passages, without_near_duplicates

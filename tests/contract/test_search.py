@@ -15,10 +15,10 @@ import pytest
 from pipeline.clients.base import SearchClient, SearchRequest, SearchResult, ServiceError
 from pipeline.clients.http import Patience, open_client
 from pipeline.clients.limiter import Limiter
-from pipeline.clients.search_brave import BraveSearch
-from pipeline.clients.search_mediawiki import MediaWikiSearch
-from pipeline.clients.search_searxng import SearxngSearch
-from pipeline.clients.search_serper import SerperSearch
+from pipeline.clients.search.brave import BraveSearch
+from pipeline.clients.search.mediawiki import MediaWikiSearch
+from pipeline.clients.search.searxng import SearxngSearch
+from pipeline.clients.search.serper import SerperSearch
 from tests.contract.variants import variants
 from tests.fakes.search import ARTICLES, FakeBrave, FakeMediaWiki, FakeSearch, FakeSearxng, FakeSerper
 from tests.fakes.server import Reply, broken, cut_off, malformed, too_many

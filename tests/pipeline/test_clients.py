@@ -19,8 +19,8 @@ from pipeline.clients.assemble import Services, ServiceSettings, described, open
 from pipeline.clients.base import ChatRequest, Message, RankRequest, SearchRequest, ServiceError
 from pipeline.clients.chat import strict_schema
 from pipeline.clients.http import RefusedError, endpoint, retry_after
-from pipeline.clients.results import day_of, listed, result, text_of
-from pipeline.clients.search_corpus import CorpusSearch
+from pipeline.clients.search.corpus import CorpusSearch
+from pipeline.clients.search.results import day_of, listed, result, text_of
 from pipeline.clients.tokens import about_messages, at_most
 from pipeline.retrieval.corpus_ranking import PassageIndex
 from pipeline.suggestions import Page

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from annotator.core.vocabulary import Factuality, StanceLabel
 from pipeline.clients.base import SearchResult
-from pipeline.clients.search_corpus import CorpusSearch
+from pipeline.clients.search.corpus import CorpusSearch
 from pipeline.notes import StepNotes
 from pipeline.retrieval.corpus_ranking import PassageIndex
 from pipeline.retrieval.evidence import SearchReach, evidence_for

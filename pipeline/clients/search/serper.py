@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.clients.base import SearchRequest, SearchResult
 from pipeline.clients.http import Provider
-from pipeline.clients.results import day_of, items, listed, result
+from pipeline.clients.search.results import day_of, items, listed, result
 
 
 class SerperSearch(Provider):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pipeline.clients.base import SearchRequest, SearchResult
 from pipeline.clients.http import Provider
-from pipeline.clients.results import day_of, items, listed, result
+from pipeline.clients.search.results import day_of, items, listed, result
 
 # Longer queries are refused.
 MAX_CHARACTERS = 400

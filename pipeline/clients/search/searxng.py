@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipeline.clients.base import SearchRequest, SearchResult
 from pipeline.clients.http import Provider, endpoint
-from pipeline.clients.results import day_of, items, listed, result
+from pipeline.clients.search.results import day_of, items, listed, result
 
 
 class SearxngSearch(Provider):

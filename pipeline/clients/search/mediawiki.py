@@ -11,7 +11,7 @@ from urllib.parse import quote, urljoin
 
 from pipeline.clients.base import SearchRequest, SearchResult
 from pipeline.clients.http import Provider
-from pipeline.clients.results import day_of, items, listed, result, text_of
+from pipeline.clients.search.results import day_of, items, listed, result, text_of
 
 MAX_RESULTS = 50
 MAX_CHARACTERS = 300  # CirrusSearch refuses longer queries

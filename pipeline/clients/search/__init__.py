@@ -1,0 +1,1 @@
+"""Search providers: one module each, with what they have in common in ``results``."""
