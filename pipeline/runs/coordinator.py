@@ -16,7 +16,7 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
 from annotator.core.actions.locking import lock_document
@@ -30,7 +30,7 @@ from pipeline.clients.base import BudgetSpentError, ServiceError
 from pipeline.runs.bridge import Bridge
 from pipeline.runs.db_retry import LOST, persistently
 from pipeline.runs.lease import Lease
-from pipeline.runs.run_budget import RunMeter, RunStoppedError, give_back
+from pipeline.runs.run_budget import RunMeter, RunStoppedError, give_back, lock_run
 from pipeline.runs.run_document import Result, suggest
 from pipeline.runs.services import settings_of
 from pipeline.tools import MissingServiceError
@@ -58,6 +58,12 @@ def _lost(*, alone: bool = False) -> Q:
     """Items in the hands of workers that are gone. ``alone``: there is no other worker, so all of them."""
     running = Q(state=RunState.RUNNING)
     return running if alone else running & (Q(seen_at__isnull=True) | Q(seen_at__lt=timezone.now() - LOST_AFTER))
+
+
+def _still_lost(items: QuerySet[RunItem]) -> bool:
+    """Whether an item is there and nobody holds its row: a worker that stores a result holds it and is alive, however
+    long that takes. Checked again under the run's lock, inside the caller's transaction, which keeps the row."""
+    return bool(items.select_for_update(no_key=True, skip_locked=True).values_list("pk"))
 
 
 # --- handing out ----------------------------------------------------------------------------------
@@ -102,10 +108,11 @@ def release_lost(*, alone: bool = False) -> list[int]:
     released = []
     for item in list(found.select_related("run")):
         with transaction.atomic():
-            PipelineRun.objects.select_for_update().get(pk=item.run_id)
+            lock_run(item.run_id)
             mine = RunItem.objects.filter(_lost(alone=alone), pk=item.pk, started_at=item.started_at)
-            if not mine.update(state=RunState.QUEUED):
+            if not _still_lost(mine):
                 continue
+            mine.update(state=RunState.QUEUED)
             item.refresh_from_db(fields=["reserved_tokens", "reserved_money"])
             give_back(item)
         if item.run.state in OPEN_STATES:
@@ -119,8 +126,10 @@ def close_cancelled(*, alone: bool) -> None:
     stranded = _lost(alone=alone) | Q(state=RunState.QUEUED)
     for item in RunItem.objects.filter(stranded, run__state=RunState.CANCELLED).select_related("run"):
         with transaction.atomic():
-            if PipelineRun.objects.select_for_update().get(pk=item.run_id).state != RunState.CANCELLED:
+            if lock_run(item.run_id).state != RunState.CANCELLED:
                 continue  # tried again meanwhile
+            if not _still_lost(RunItem.objects.filter(stranded, pk=item.pk)):
+                continue
             give_back(item)
             _finish(item, RunState.CANCELLED)
 
@@ -135,7 +144,9 @@ def claim_item(item_id: int) -> RunItem | None:
         if found is None:
             return None
         if found.state == RunState.RUNNING:  # the run first, as everywhere: so nobody waits for each other
-            PipelineRun.objects.select_for_update().get(pk=found.run_id)
+            lock_run(found.run_id)
+            if not _still_lost(RunItem.objects.filter(_lost(), pk=item_id)):
+                return None
         now = timezone.now()
         taken = RunItem.objects.filter(Q(state=RunState.QUEUED) | _lost(), pk=item_id).update(
             state=RunState.RUNNING, started_at=now, seen_at=now, attempts=F("attempts") + 1
@@ -197,14 +208,16 @@ def _keep(item: RunItem, meter: RunMeter, result: Result) -> None:
 
 def _check_mine(item: RunItem) -> None:
     """Raise _TakenError unless this worker still has the item. The caller holds the document's lock."""
-    mine = RunItem.objects.select_for_update().filter(pk=item.pk, state=RunState.RUNNING, started_at=item.started_at)
+    mine = RunItem.objects.select_for_update(no_key=True).filter(
+        pk=item.pk, state=RunState.RUNNING, started_at=item.started_at
+    )
     if not mine.exists():
         raise _TakenError
 
 
 def _finish_mine(item: RunItem, state: RunState, *, error: str = "") -> None:
     with transaction.atomic():
-        PipelineRun.objects.select_for_update().get(pk=item.run_id)  # the run first, as everywhere
+        lock_run(item.run_id)  # the run first, as everywhere
         lock_document(item.document_id)
         try:
             _check_mine(item)

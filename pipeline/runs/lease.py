@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from annotator.core.models import PipelineRun, RunItem
@@ -47,7 +48,12 @@ class Lease:
 
     def _beat(self) -> None:
         try:
-            if not self._item.update(seen_at=timezone.now()):
+            with transaction.atomic():
+                # Never waits: who holds the row is this worker storing its result, and the lock is its sign of life.
+                free = self._item.select_for_update(no_key=True, skip_locked=True).values_list("pk").first()
+                if free:
+                    self._item.update(seen_at=timezone.now())
+            if not free and not self._item.exists():
                 self._meter.stop("Another worker has the document now.")
             elif not PipelineRun.objects.filter(pk=self._run_id, state__in=OPEN_STATES).exists():
                 self._meter.stop("The run was paused or cancelled.")

@@ -30,6 +30,12 @@ WAIT = 0.25
 _COLUMN = {CallKind.CHAT: "chats", CallKind.SEARCH: "searches", CallKind.PAGE: "pages", CallKind.RANK: "rankings"}
 
 
+def lock_run(run_id: int) -> PipelineRun:
+    """The run's row, locked until the transaction ends. Rows that name the run can still be written by others, as a
+    worker does that stores suggestions: it holds its document's row, so the two must not wait for each other."""
+    return PipelineRun.objects.select_for_update(no_key=True).defer("plan").get(pk=run_id)
+
+
 class RunStoppedError(BudgetSpentError):
     """The run was paused or cancelled, or another worker has the document: no further call is made."""
 
@@ -179,7 +185,7 @@ class RunMeter:
         tokens = used.prompt_tokens + used.answer_tokens
         with transaction.atomic():
             # The run first, then its document, as everywhere: so nobody waits for each other.
-            list(self._run.select_for_update().values_list("pk"))
+            list(self._run.select_for_update(no_key=True).values_list("pk"))
             mine = self._item.update(
                 reserved_tokens=F("reserved_tokens") - hold.tokens, reserved_money=F("reserved_money") - hold.money
             )

@@ -261,3 +261,22 @@ def test_a_document_may_take_longer_than_a_lost_one_is_waited_for(house: House) 
     assert set(house.ask("SELECT attempts FROM annotator_runitem")) == {(1,)}
     assert house.states() == {"finished": DOCUMENTS}
     assert len(house.chat.calls) == DOCUMENTS * CALLS
+
+
+SLOW_STORING = """
+CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN PERFORM pg_sleep({seconds}); RETURN NEW; END $$;
+CREATE TRIGGER slowly BEFORE INSERT ON annotator_sentencesuggestion FOR EACH ROW EXECUTE FUNCTION slowly();
+"""
+
+
+def test_storing_may_take_longer_than_a_lost_document_is_waited_for(house: House) -> None:
+    with psycopg.connect(house.database) as connection:
+        connection.execute(SLOW_STORING.format(seconds=4 * float(LOST_AFTER)))
+    house.chat.latency = 0.0
+    house.start_worker(at_once=DOCUMENTS + 1)  # somebody is free to look for lost ones
+    house.wait_for(house.is_over)
+    assert house.states() == {"finished": DOCUMENTS}
+    assert set(house.ask("SELECT attempts FROM annotator_runitem")) == {(1,)}
+    assert len(house.chat.calls) == DOCUMENTS * CALLS
+    assert "deadlock" not in (house.var / "worker.log").read_text()

@@ -178,7 +178,7 @@ def retry_failed(run: PipelineRun, *, by: User) -> int:
     rules.check_manage(by, run.benchmark)
     with transaction.atomic():
         # Of two clicks at once the second finds nothing left: a document that a worker has by then is not queued again.
-        PipelineRun.objects.select_for_update().get(pk=run.pk)
+        PipelineRun.objects.select_for_update(no_key=True).get(pk=run.pk)
         ended = run.items.filter(state__in=(RunState.FAILED, RunState.CANCELLED))
         # A document that has gone on meanwhile needs no suggestions for a stage it has left.
         again = ended.filter(document__stage=run.stage, document__phase__in=(Phase.INDEPENDENT, Phase.PREFILLING))
