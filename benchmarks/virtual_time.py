@@ -76,7 +76,7 @@ class ReplayedChat:
     def __init__(self, replay: Replay, provider: str, latency: float) -> None:
         self._replay, self._provider, self._latency = replay, provider, latency
 
-    async def complete(self, request: ChatRequest) -> ChatAnswer:
+    async def complete(self, request: ChatRequest, readable: Callable[[ChatAnswer], bool] | None = None) -> ChatAnswer:
         value = await self._replay.give("chat", answers.key_of(self._provider, request), self._latency)
         return answers.chat_from_json(value, cached=True)
 

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import json_repair
 from pydantic import BaseModel, ValidationError
 
-from pipeline.clients.base import ChatAnswer, ChatRequest, Message
+from pipeline.clients.base import ChatAnswer, ChatRequest, Message, PromptRefusedError
 from pipeline.tools import Tools
 
 ATTEMPTS = 2
@@ -31,9 +31,9 @@ _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # as JSON escapes it; an escape
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
-class UnreadableAnswerError(Exception):
-    """A model's answers could not be read, however often it was asked. The sentence says what was wrong with the
-    last; ``calls`` is how often it was asked."""
+class NoAnswerError(Exception):
+    """A model gave no answer that can be used: it refused the prompt, or its answers could not be read however often
+    it was asked. The sentence says what was wrong; ``calls`` is how often it was asked."""
 
     def __init__(self, text: str, calls: int) -> None:
         super().__init__(text)
@@ -63,26 +63,31 @@ async def ask(
 ) -> Asking[Answer]:
     """Ask with the prompt of that name and read the answer as ``form``.
 
-    Raises UnreadableAnswerError after ``attempts`` answers that could not be read, ServiceError and BudgetSpentError
-    from the client, MissingServiceError without one.
+    Raises NoAnswerError after ``attempts`` answers that could not be read, and at once where the prompt is refused;
+    ServiceError and BudgetSpentError from the client, MissingServiceError without one.
     """
     chat = tools.need_chat()
     schema = form.model_json_schema()
     messages = list(tools.prompts[prompt].messages(fields))
     problem = ""
     for call in range(1, attempts + 1):
-        answer = await chat.complete(
-            ChatRequest(
-                step=step,
-                messages=tuple(messages),
-                model=tools.model,
-                temperature=tools.temperature,
-                seed=tools.seed,
-                max_tokens=max_tokens,
-                schema=schema,
-                logprobs=logprobs,
-            )
+        request = ChatRequest(
+            step=step,
+            messages=tuple(messages),
+            model=tools.model,
+            temperature=tools.temperature,
+            seed=tools.seed,
+            max_tokens=max_tokens,
+            schema=schema,
+            logprobs=logprobs,
         )
+        try:
+            answer = await chat.complete(request, lambda answer: _is_readable(answer, form))
+        except PromptRefusedError as error:
+            raise NoAnswerError(str(error), call) from None
+        if answer.refused:
+            said = " ".join(answer.text.split())[:_LONGEST_PLACE]
+            raise NoAnswerError(f"The model refused to answer this prompt{f': “{said}”' if said else ''}.", call)
         try:
             return Asking(value=read(answer.text, form), answer=answer, calls=call)
         except ValueError as error:
@@ -91,7 +96,15 @@ async def ask(
                 Message("assistant", answer.text.strip() or "{}"),  # servers refuse an empty turn
                 Message("user", f"That could not be read: {problem}. Answer again, with the JSON object alone."),
             ]
-    raise UnreadableAnswerError(f"The model's answer could not be read after {attempts} tries: {problem}", attempts)
+    raise NoAnswerError(f"The model's answer could not be read after {attempts} tries: {problem}", attempts)
+
+
+def _is_readable(answer: ChatAnswer, form: type[BaseModel]) -> bool:
+    try:
+        read(answer.text, form)
+    except ValueError:
+        return False
+    return True
 
 
 def read(text: str, form: type[Answer]) -> Answer:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.asking import UnreadableAnswerError, ask
+from pipeline.asking import NoAnswerError, ask
 from pipeline.suggestions import Note
 from pipeline.tools import Tools
 
@@ -43,7 +43,7 @@ class StepNotes:
         what ``asking.ask`` raises else."""
         try:
             asked = await ask(tools, step=step, prompt=prompt, fields=fields, form=form, max_tokens=max_tokens)
-        except UnreadableAnswerError as error:
+        except NoAnswerError as error:
             self.counts[f"{step}_again"] += error.calls - 1
             self.note(step, f"{str(error).rstrip('.')}. {instead}")
             return None

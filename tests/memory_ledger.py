@@ -34,7 +34,9 @@ class MemoryStore:
         return self.values.get(key)
 
     def put(self, answer: KeptAnswer) -> None:
-        """Keep an answer; one kept earlier under its key stays."""
+        """Keep an answer; one kept earlier under its key stays, unless it cannot be used."""
+        if answer.instead:
+            self.values.pop(answer.key, None)
         self.values.setdefault(answer.key, answer.value)
 
 

@@ -52,7 +52,7 @@ class ScriptedChat:
         self.answers = answers
         self.requests: list[ChatRequest] = []
 
-    async def complete(self, request: ChatRequest) -> ChatAnswer:
+    async def complete(self, request: ChatRequest, readable: Callable[[ChatAnswer], bool] | None = None) -> ChatAnswer:
         self.requests.append(request)
         await asyncio.sleep(0)  # as a real call does, let others go first
         answer = _resolved(self.answers[request.step], request)

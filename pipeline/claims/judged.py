@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator
 
-from pipeline.asking import ATTEMPTS, Asking, UnreadableAnswerError, ask
+from pipeline.asking import Asking, NoAnswerError, ask
 from pipeline.claims.on_sentences import Extracted
 from pipeline.notes import StepNotes
 from pipeline.suggestions import Prejudgement
@@ -66,8 +66,8 @@ async def judged_claims(
             max_tokens=max(_SHORTEST_ANSWER, min(2 * len(chunk), _LONGEST_ANSWER)),
             logprobs=True,
         )
-    except UnreadableAnswerError as error:
-        tally.counts[f"{STEP}_again"] += ATTEMPTS - 1
+    except NoAnswerError as error:
+        tally.counts[f"{STEP}_again"] += error.calls - 1
         tally.note(STEP, f"{str(error).rstrip('.')}. The chunk was decomposed by rules; nothing in it is prejudged.")
         return None
     if asked.calls > 1:

@@ -56,8 +56,15 @@ class Account:
         self._store = store
         self._meter = meter
 
-    async def get(self, key: str, hold: Hold, make: Callable[[], Awaitable[_Made]]) -> tuple[Mapping[str, Any], bool]:
-        """The answer to a request, kept or made, and whether it was kept. Raises ServiceError, BudgetSpentError."""
+    async def get(
+        self,
+        key: str,
+        hold: Hold,
+        make: Callable[[], Awaitable[_Made]],
+        usable: Callable[[Mapping[str, Any]], bool] | None = None,
+    ) -> tuple[Mapping[str, Any], bool]:
+        """The answer to a request, kept or made, and whether it was kept. A kept one that is not ``usable`` is made
+        anew. Raises ServiceError, BudgetSpentError."""
         while True:
             with _under_way_lock:
                 first = _under_way.get(key)
@@ -73,7 +80,7 @@ class Account:
             await self._meter.count_cached(hold.step, hold.kind)
             return value, True
         try:
-            value, cached = await self._found_or_made(key, hold, make)
+            value, cached = await self._found_or_made(key, hold, make, usable)
         except BaseException as error:
             with _under_way_lock:
                 del _under_way[key]
@@ -86,10 +93,14 @@ class Account:
         return value, cached
 
     async def _found_or_made(
-        self, key: str, hold: Hold, make: Callable[[], Awaitable[_Made]]
+        self,
+        key: str,
+        hold: Hold,
+        make: Callable[[], Awaitable[_Made]],
+        usable: Callable[[Mapping[str, Any]], bool] | None,
     ) -> tuple[Mapping[str, Any], bool]:
         kept = await self._store.get(key)
-        if kept is not None:
+        if kept is not None and (usable is None or usable(kept)):
             await self._meter.count_cached(hold.step, hold.kind)
             return kept, True
         await self._meter.reserve(hold)
@@ -99,7 +110,7 @@ class Account:
         except BaseException:
             await _surely(self._meter.release(hold, time.monotonic() - began))
             raise
-        answer = KeptAnswer(key, hold.kind, made.value) if made.lasting else None
+        answer = KeptAnswer(key, hold.kind, made.value, instead=kept is not None) if made.lasting else None
         await _surely(self._meter.settle(hold, made.usage, time.monotonic() - began, answer))
         return made.value, False
 
@@ -136,16 +147,23 @@ class AccountedChat:
         self._inner = inner
         self._account = account
 
-    async def complete(self, request: ChatRequest) -> ChatAnswer:
-        """The model's answer; a kept one costs nothing. Raises ServiceError, BudgetSpentError."""
+    async def complete(self, request: ChatRequest, readable: Callable[[ChatAnswer], bool] | None = None) -> ChatAnswer:
+        """The model's answer; a kept one costs nothing. One that was refused or is not ``readable`` is paid and not
+        kept. Raises ServiceError, BudgetSpentError."""
         tokens, money = self._inner.worst_case(request)
+
+        def is_good(answer: ChatAnswer) -> bool:
+            return not answer.refused and (readable is None or readable(answer))
 
         async def make() -> _Made:
             answer = await self._inner.complete(request)
-            return _Made(answers.chat_to_json(answer), answer.usage)
+            return _Made(answers.chat_to_json(answer), answer.usage, lasting=is_good(answer))
+
+        def usable(kept: Mapping[str, Any]) -> bool:
+            return is_good(answers.chat_from_json(kept, cached=True))
 
         key = answers.key_of(self._inner.provider, request)
-        value, cached = await self._account.get(key, Hold(request.step, CallKind.CHAT, tokens, money), make)
+        value, cached = await self._account.get(key, Hold(request.step, CallKind.CHAT, tokens, money), make, usable)
         return answers.chat_from_json(value, cached=cached)
 
 

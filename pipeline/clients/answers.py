@@ -46,6 +46,7 @@ def chat_to_json(answer: ChatAnswer) -> dict[str, Any]:
         "tokens": [[token.text, token.logprob] for token in answer.tokens],
         "cut": answer.cut,
         "model": answer.model,
+        "refused": answer.refused,
         "usage": [answer.usage.prompt_tokens, answer.usage.answer_tokens, answer.usage.money],
     }
 
@@ -59,6 +60,7 @@ def chat_from_json(value: Mapping[str, Any], *, cached: bool) -> ChatAnswer:
         usage=Usage(prompt_tokens, answer_tokens, money),
         cut=value["cut"],
         model=value["model"],
+        refused=value.get("refused", False),
     )
 
 

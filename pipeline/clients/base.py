@@ -8,7 +8,7 @@ that costs can be told step by step.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -16,6 +16,11 @@ from typing import Any, Literal, Protocol
 class ServiceError(Exception):
     """An outside service could not help, after all tries. The sentence is for the person who reads the run's page:
     which service, what it said, what to do."""
+
+
+class PromptRefusedError(ServiceError):
+    """The service will not answer this one prompt: its content filter, or a text longer than the model takes. Others
+    are answered, so that the step can do without; asked again, it would refuse again."""
 
 
 class BudgetSpentError(Exception):
@@ -68,20 +73,22 @@ class Usage:
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
     """What a model said. ``tokens`` is empty where the server gives no log-probabilities. ``cut``: it ran into
-    ``max_tokens``."""
+    ``max_tokens``. ``refused``: it would not answer, or a filter held its answer back."""
 
     text: str
     tokens: tuple[ModelToken, ...] = ()
     usage: Usage = field(default_factory=Usage)
     cut: bool = False
     model: str = ""
+    refused: bool = False
 
 
 class Chat(Protocol):
-    """An OpenAI-compatible chat endpoint."""
+    """A language model."""
 
-    async def complete(self, request: ChatRequest) -> ChatAnswer:
-        """The model's answer. Raises ServiceError, BudgetSpentError."""
+    async def complete(self, request: ChatRequest, readable: Callable[[ChatAnswer], bool] | None = None) -> ChatAnswer:
+        """The model's answer. One that is not ``readable`` is not kept: the same request is asked again next time.
+        Raises ServiceError, of which PromptRefusedError for this prompt alone; BudgetSpentError."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 Servers differ in what they take. The request starts with everything that was asked for; what a server answers 400 to
 is given up step by step (a JSON schema for the answer, then plain JSON mode, then words alone; ``max_tokens`` for
 ``max_completion_tokens``; log-probabilities; seed; temperature), and what worked is remembered for that server and
-model as long as the process lives.
+model for a quarter of an hour. A refusal that does not name what the server stumbles over is met for that request
+alone: one stray 400 must not take the schema away from all the others.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import logging
 import math
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,14 +22,30 @@ import httpx
 
 from pipeline.clients import tokens
 from pipeline.clients.answers import clean
-from pipeline.clients.base import ChatAnswer, ChatRequest, Message, ModelToken, ServiceError, Usage
+from pipeline.clients.base import (
+    ChatAnswer,
+    ChatRequest,
+    Message,
+    ModelToken,
+    PromptRefusedError,
+    ServiceError,
+    Usage,
+)
 from pipeline.clients.http import Patience, RefusedError, ServiceClient, bearer, endpoint
 from pipeline.clients.limiter import Limiter
 
 logger = logging.getLogger(__name__)
 
 SECONDS = 240.0  # for one answer: a small machine writes ten tokens a second
+PROBE_AFTER = 900.0  # seconds; then the server is asked again for all that it once refused
 _FORMATS = ("json_schema", "json_object", "")
+_ABOUT_FORMAT = ("format", "json", "schema", "structured", "grammar", "guided")
+# What services say when a prompt offends their filter, when it is too long, and when the fault is not the prompt's.
+_FILTERED = ("content_filter", "content filter", "content management", "content policy", "usage polic", "safety")
+_FILTERED += ("moderation", "flagged", "responsibleai", "data_inspection", "sensitive")
+_TOO_LONG = ("context length", "context window", "context size", "context_length", "too long", "too many tokens")
+_SETTINGS = ("api key", "api_key", "apikey", "model not", "model_not", "unknown model", "invalid model", "no model")
+_SETTINGS += ("does not exist", "not found", "billing", "credit", "quota", "authentication", "permission", "account")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +59,7 @@ class Manner:
     temperature: bool = True
 
 
-_manners: dict[tuple[str, str], Manner] = {}
+_manners: dict[tuple[str, str], tuple[Manner, float]] = {}
 _manners_lock = threading.Lock()
 
 
@@ -104,27 +122,40 @@ class OpenAIChat:
     async def complete(self, request: ChatRequest) -> ChatAnswer:
         """The model's answer. Raises ServiceError."""
         known = (self.url, request.model)
-        with _manners_lock:
-            began = manner = _manners.get(known, Manner())
+        manner, since = self._remembered(known)
+        remembered = began = manner
         while True:
             try:
                 answer = await self._service.post(body_of(request, manner))
             except RefusedError as error:
-                next_manner = concession(error, request, manner)
-                if next_manner is None:
-                    raise
-                logger.info("%s refused, asked again with %s: %s", self._service.where, next_manner, error.said)
-                manner = next_manner
+                given_up = concession(error, request, manner)
+                if given_up is None:
+                    raise prompt_fault(error, self._service.where) or error from None
+                logger.info("%s refused, asked again with %s: %s", self._service.where, given_up.changes, error.said)
+                manner = replace(manner, **given_up.changes)
+                if given_up.named:
+                    remembered = replace(remembered, **given_up.changes)
                 continue
-            if manner != began:
+            if remembered != began:
                 with _manners_lock:
-                    _manners[known] = manner
+                    _manners[known] = (remembered, since)
             return self._read(answer, request)
+
+    def _remembered(self, known: tuple[str, str]) -> tuple[Manner, float]:
+        """What that server takes as far as is known, and since when: everything, where that was long ago."""
+        now = time.monotonic()
+        with _manners_lock:
+            manner, since = _manners.get(known, (Manner(), now))
+        return (Manner(), now) if now - since > PROBE_AFTER else (manner, since)
 
     def _read(self, answer: Any, request: ChatRequest) -> ChatAnswer:
         try:
             choice = answer["choices"][0]
-            text = _text(choice["message"] if "message" in choice else {"content": choice["text"]})
+            message = choice["message"] if "message" in choice else {"content": choice["text"]}
+            text = _text(message)
+            refused = choice.get("finish_reason") == "content_filter" or bool(
+                message.get("refusal") and not message.get("content")
+            )
             found = _tokens(choice.get("logprobs"))
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             raise ServiceError(
@@ -140,6 +171,7 @@ class OpenAIChat:
             tokens=found,
             usage=Usage(prompt_tokens, answer_tokens, self.prices.of(prompt_tokens, answer_tokens)),
             cut=choice.get("finish_reason") == "length",
+            refused=refused,
             model=str(answer.get("model") or request.model),
         )
 
@@ -207,26 +239,51 @@ def strict_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     return (tight, True) if strict else (dict(schema), False)
 
 
-def concession(error: RefusedError, request: ChatRequest, manner: Manner) -> Manner | None:
+@dataclass(frozen=True, slots=True)
+class Concession:
+    """What to give up of a ``Manner``. ``named``: the refusal spoke of it, so it holds for other requests too."""
+
+    changes: dict[str, Any]
+    named: bool = True
+
+
+def concession(error: RefusedError, request: ChatRequest, manner: Manner) -> Concession | None:
     """What to give up after a refusal; None where nothing is left, or where it was about something else."""
     said = error.said.lower()
-    if error.status not in {400, 415, 422} or "context length" in said or "context window" in said:
+    if error.status not in {400, 415, 422} or _speaks_of(said, _FILTERED) or _speaks_of(said, _TOO_LONG):
         return None
-    formatted = request.schema is not None and bool(manner.format)
-    less_format = _FORMATS[_FORMATS.index(manner.format) + 1] if formatted else ""
     choices = [
-        ("max_tokens" in said and manner.limit == "max_tokens", replace(manner, limit="max_completion_tokens")),
-        (
-            "max_completion_tokens" in said and manner.limit == "max_completion_tokens",
-            replace(manner, limit="max_tokens"),
-        ),
-        ("logprob" in said and manner.logprobs and request.logprobs, replace(manner, logprobs=False)),
-        ("temperature" in said and manner.temperature, replace(manner, temperature=False)),
-        ("seed" in said and manner.seed and request.seed is not None, replace(manner, seed=False)),
-        # Last, since many servers do not name what they stumble over.
-        (formatted, replace(manner, format=less_format)),
+        ("max_tokens" in said and manner.limit == "max_tokens", {"limit": "max_completion_tokens"}),
+        ("max_completion_tokens" in said and manner.limit == "max_completion_tokens", {"limit": "max_tokens"}),
+        ("logprob" in said and manner.logprobs and request.logprobs, {"logprobs": False}),
+        ("temperature" in said and manner.temperature, {"temperature": False}),
+        ("seed" in said and manner.seed and request.seed is not None, {"seed": False}),
     ]
-    return next((choice for fits, choice in choices if fits), None)
+    for fits, changes in choices:
+        if fits:
+            return Concession(changes)
+    if request.schema is not None and manner.format:
+        # Last, since many servers do not name what they stumble over.
+        less = _FORMATS[_FORMATS.index(manner.format) + 1]
+        return Concession({"format": less}, named=_speaks_of(said, _ABOUT_FORMAT))
+    return None
+
+
+def prompt_fault(error: RefusedError, where: str) -> PromptRefusedError | None:
+    """The refusal as one of this prompt alone; None where key, model or account are at fault, so that every other
+    prompt would be refused, too. ``where``: the service as people know it."""
+    said = error.said.lower()
+    if error.status in {400, 403, 422} and _speaks_of(said, _FILTERED):
+        return PromptRefusedError(f"{where} refused the text of this prompt (content filter): {error.said}.")
+    if error.status in {400, 413, 422} and (error.status == 413 or _speaks_of(said, _TOO_LONG)):
+        return PromptRefusedError(f"{where} refused this prompt because it is too long: {error.said}.")
+    if error.status in {400, 422} and not _speaks_of(said, _SETTINGS):
+        return PromptRefusedError(f"{where} refused this prompt: {error.status} {error.said}.")
+    return None
+
+
+def _speaks_of(said: str, words: tuple[str, ...]) -> bool:
+    return any(word in said for word in words)
 
 
 def _text(message: Mapping[str, Any]) -> str:

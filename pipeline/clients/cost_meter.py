@@ -27,11 +27,12 @@ class CallKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
     """An answer to keep. ``key``: SHA-256 of the request, in hexadecimal; ``value``: what was answered, as JSON holds
-    it, without NUL and lone surrogates (see ``answers.py``)."""
+    it, without NUL and lone surrogates (see ``answers.py``). ``instead``: of one that is kept and cannot be used."""
 
     key: str
     kind: CallKind
     value: Mapping[str, Any]
+    instead: bool = False
 
 
 @dataclass(frozen=True, slots=True)

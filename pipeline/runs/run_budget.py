@@ -61,12 +61,15 @@ def kept_answer(key: str) -> Mapping[str, Any] | None:
 
 
 def keep_answer(answer: KeptAnswer) -> None:
-    """Keep an answer; one that is kept under its key stays. Inside the caller's transaction."""
+    """Keep an answer; one that is kept under its key stays, unless it cannot be used. Inside the caller's
+    transaction."""
     value = dict(answer.value)
     if answer.kind == CallKind.PAGE and "text" in value:
         snapshot = snapshot_of(answers.page_from_json(value))
         del value["text"]
         value["snapshot"] = snapshot.public_id
+    if answer.instead:
+        CachedAnswer.objects.filter(key=answer.key).delete()
     CachedAnswer.objects.bulk_create(
         [CachedAnswer(key=answer.key, kind=answer.kind, answer=value)], ignore_conflicts=True
     )

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.clients.base import ChatAnswer, ChatRequest, Message, ServiceError
+from pipeline.clients import chat as chat_client
+from pipeline.clients.base import ChatAnswer, ChatRequest, Message, PromptRefusedError, ServiceError
 from pipeline.clients.chat import OpenAIChat, Prices
 from pipeline.clients.http import Patience, open_client
 from pipeline.clients.limiter import Limiter
@@ -154,9 +155,64 @@ def test_a_prompt_that_is_too_long_is_no_matter_of_form() -> None:
     said = "This model's maximum context length is 4096 tokens. Reduce the length of the messages or max_tokens."
     with FakeChat() as chat:
         chat.first(as_json({"error": {"message": said, "code": "context_length_exceeded"}}, 400))
-        with pytest.raises(ServiceError, match="maximum context length"):
+        with pytest.raises(PromptRefusedError, match="maximum context length"):
             ask(chat.url, request(schema=SCHEMA))
         assert len(chat.calls) == 1
+
+
+REFUSALS = [
+    ({"message": "The response was filtered: content management policy.", "code": "content_filter"}, 400, "filter"),
+    ({"message": "This model's maximum context length is 4096 tokens."}, 400, "too long"),
+    ({"message": "Something about it displeases us."}, 400, "displeases"),
+]
+
+
+@pytest.mark.parametrize(("error", "status", "words"), REFUSALS, ids=["filter", "length", "unnamed"])
+def test_a_refused_prompt_is_the_fault_of_the_prompt(error: dict[str, str], status: int, words: str) -> None:
+    """Neither key nor address are named, since every other prompt goes through."""
+    with FakeChat(lambda _: {"capital": "Paris"}) as chat:
+        chat.first(*[as_json({"error": error}, status)] * 3)
+        with pytest.raises(PromptRefusedError, match=words) as raised:
+            ask(chat.url, request(schema=SCHEMA))
+        assert "LLM_KEY" not in str(raised.value)
+        if words != "displeases":
+            assert len(chat.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "status"), [("Incorrect API key provided", 400), ("The model `m` does not exist", 400), ("No.", 403)]
+)
+def test_a_refusal_of_key_or_model_is_no_fault_of_the_prompt(said: str, status: int) -> None:
+    with FakeChat() as chat:
+        chat.first(*[as_json({"error": {"message": said}}, status)] * 3)
+        with pytest.raises(ServiceError, match="Check LLM_URL") as raised:
+            ask(chat.url, request(schema=SCHEMA))
+        assert not isinstance(raised.value, PromptRefusedError)
+
+
+def forms(chat: FakeChat) -> list[str]:
+    return [each.get("response_format", {}).get("type", "words") for each in chat.requests]
+
+
+def test_one_stray_refusal_lowers_the_form_of_one_request_alone() -> None:
+    async def twice(chat: OpenAIChat) -> None:
+        await chat.complete(request(schema=SCHEMA))
+        await chat.complete(request("And of Spain?", schema=SCHEMA))
+
+    with FakeChat(lambda _: {"capital": "Paris"}) as chat:
+        chat.first(as_json({"error": {"message": "Bad request"}}, 400))
+        with_chat(chat.url, twice)
+        assert forms(chat) == ["json_schema", "json_object", "json_schema"]
+
+
+def test_a_server_is_asked_again_for_what_it_once_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeChat(lambda _: {"capital": "Paris"}, refuses=("json_schema",)) as chat:
+        ask(chat.url, request(schema=SCHEMA))
+        ask(chat.url, request("And of Spain?", schema=SCHEMA))
+        chat.refuses = ()
+        monkeypatch.setattr(chat_client, "PROBE_AFTER", -1.0)
+        ask(chat.url, request("And of Italy?", schema=SCHEMA))
+        assert forms(chat) == ["json_schema", "json_object", "json_object", "json_schema"]
 
 
 # --- what answers look like -----------------------------------------------------------------------
@@ -180,6 +236,20 @@ def test_answers_of_all_kinds_are_read(reply: Reply, text: str) -> None:
     with FakeChat() as chat:
         chat.first(reply)
         assert ask(chat.url).text == text
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        choice(message={"content": None, "refusal": "I would rather not."}),
+        as_json({"choices": [{"index": 0, "finish_reason": "content_filter", "message": {"content": ""}}]}),
+    ],
+)
+def test_an_answer_that_is_held_back_is_refused(reply: Reply) -> None:
+    with FakeChat() as chat:
+        chat.first(reply)
+        assert ask(chat.url).refused
+        assert not ask(chat.url).refused
 
 
 def test_the_older_form_of_log_probabilities_is_read() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
@@ -13,6 +14,14 @@ from tests.fakes.server import Call, FakeServer, Reply, as_json
 # A request as it came, to what the model says: a text, or an object that is said as JSON.
 Script = Callable[[Mapping[str, Any]], object]
 _TOKEN = re.compile(r"\s*\S{1,6}")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a script gives where the server refuses the prompt: the error object of its answer."""
+
+    error: Mapping[str, Any]
+    status: int = 400
 
 
 class FakeChat(FakeServer):
@@ -54,6 +63,8 @@ class FakeChat(FakeServer):
         if refused := self._refused(request):
             return as_json({"error": {"message": refused, "type": "invalid_request_error"}}, 400)
         said = self.script(request)
+        if isinstance(said, Refusal):
+            return as_json({"error": dict(said.error)}, said.status)
         text = said if isinstance(said, str) else json.dumps(said)
         words = _TOKEN.findall(text)
         most = request.get("max_tokens", request.get("max_completion_tokens", 1 << 20))

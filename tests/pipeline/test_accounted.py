@@ -85,6 +85,28 @@ def test_the_same_request_is_paid_once_whatever_its_step() -> None:
     assert (later.steps["verify"].cached, later.steps["verify"].calls) == (1, {})
 
 
+def test_an_answer_that_cannot_be_read_is_paid_and_not_kept() -> None:
+    model, store = Model(), MemoryStore()
+    service, meter = chat(model, store)
+    for _ in range(2):
+        asyncio.run(service.complete(request(), lambda answer: False))
+    assert (model.calls, meter.spent_tokens, store.values) == (2, 200, {})
+    asyncio.run(service.complete(request(), lambda answer: True))
+    asyncio.run(service.complete(request(), lambda answer: True))
+    assert (model.calls, len(store.values)) == (3, 1)
+
+
+def test_a_kept_answer_that_cannot_be_read_is_asked_for_anew_and_replaced() -> None:
+    model, store = Model(), MemoryStore()
+    service, _ = chat(model, store)
+    asyncio.run(service.complete(request()))
+    [key] = store.values
+    store.values[key] = answers.chat_to_json(ChatAnswer("<html>"))  # kept by an earlier version
+    for _ in range(2):
+        assert asyncio.run(service.complete(request(), lambda answer: answer.text == "Yes.")).text == "Yes."
+    assert model.calls == 2
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from pipeline.asking import UnreadableAnswerError, ask, read
-from pipeline.clients.base import ChatAnswer, ServiceError
+from pipeline.asking import NoAnswerError, ask, read
+from pipeline.clients.base import ChatAnswer, PromptRefusedError, ServiceError
 from pipeline.prompts import Prompt
 from pipeline.tools import MissingServiceError, Tools
 from tests.scripted import UNREADABLE, ScriptedChat, chat_of, run, turns
@@ -81,9 +81,18 @@ def test_an_unreadable_answer_is_asked_again_with_the_error() -> None:
 
 def test_after_the_last_try_the_step_is_told() -> None:
     given = tools(UNREADABLE, UNREADABLE)
-    with pytest.raises(UnreadableAnswerError, match=r"after 2 tries: there is no JSON object") as raised:
+    with pytest.raises(NoAnswerError, match=r"after 2 tries: there is no JSON object") as raised:
         asked(given)
     assert raised.value.calls == 2
+
+
+@pytest.mark.parametrize(
+    "refusal", [PromptRefusedError("The filter refused it."), ChatAnswer("I would rather not.", refused=True)]
+)
+def test_a_refused_prompt_is_not_asked_again(refusal: Any) -> None:
+    with pytest.raises(NoAnswerError, match="refused") as raised:
+        asked(tools(refusal))
+    assert raised.value.calls == 1
 
 
 def test_a_cut_answer_says_so_and_an_empty_turn_is_not_sent_back() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,6 +16,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.models import (
     Benchmark,
     CachedAnswer,
+    ClaimSuggestion,
     Document,
     Notice,
     PipelineRun,
@@ -38,7 +39,7 @@ from pipeline.runs.bridge import Bridge
 from pipeline.runs.run_budget import RunMeter, RunStoppedError, kept_answer
 from tests.counting_strategy import Counting
 from tests.factories import BenchmarkFactory, DocumentFactory, member
-from tests.fakes.chat import FakeChat
+from tests.fakes.chat import FakeChat, Refusal
 
 
 @pytest.fixture
@@ -520,3 +521,45 @@ def test_a_document_put_back_into_a_cancelled_run_is_closed(benchmark: Benchmark
     item.refresh_from_db()
     assert item.state == RunState.CANCELLED
     assert Document.objects.get(pk=item.document_id).phase == Phase.INDEPENDENT
+
+
+@pytest.mark.parametrize("refusal", [{"message": "It was flagged by our content filter."}, {"message": "Bad request"}])
+def test_one_refused_prompt_takes_nothing_away_from_its_document(
+    chat: FakeChat, settings: Any, refusal: dict[str, str]
+) -> None:
+    """One sentence of three is refused: it falls back to rules and says so, the others keep what the model said."""
+    benchmark = BenchmarkFactory(strategy="veriscore")
+    settings.SEARCH_PROVIDER, settings.SEARCH_URL = "searxng", "http://127.0.0.1:9"
+
+    def script(request: Mapping[str, Any]) -> object:
+        sentence = request["messages"][-1]["content"].partition("<SOS>")[2].partition("<EOS>")[0]
+        return Refusal(refusal) if "second" in sentence else {"claims": [f"Model: {sentence}"]}
+
+    chat.script = script
+    document = DocumentFactory(
+        benchmark=benchmark, response="The first fort stands. The second fort stands. The third fort stands."
+    )
+    run = start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=[document.pk], by=None)
+    assert run is not None
+    work(run)
+    assert states(run) == [RunState.FINISHED]
+    [note] = run.items.get().notes
+    assert "refused" in note["text"]
+    assert "decomposed by rules" in note["text"]
+    assert "LLM_KEY" not in note["text"]
+    texts = list(ClaimSuggestion.objects.order_by("id").values_list("text", flat=True))
+    assert [text.startswith("Model:") for text in texts] == [True, False, True]
+
+
+def test_an_unreadable_answer_is_not_replayed(chat: FakeChat, settings: Any) -> None:
+    benchmark = BenchmarkFactory(strategy="veriscore")
+    settings.SEARCH_PROVIDER, settings.SEARCH_URL = "searxng", "http://127.0.0.1:9"
+    document = DocumentFactory(benchmark=benchmark, response="The first fort stands.")
+    for said, expected in (("<html>Bad gateway</html>", 0), ({"claims": ["The fort stands."]}, 1)):
+        chat.script = lambda _, said=said: said
+        run = start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=[document.pk], by=None)
+        assert run is not None
+        work(run)
+        assert states(run) == [RunState.FINISHED]
+        assert CachedAnswer.objects.count() == expected
+    assert len(chat.calls) == 3
