@@ -282,6 +282,7 @@ LOOKS: dict[type[Model], ReadOnlyAdmin] = {
 # What machines made or used, found through its run or document.
 LOOKS |= dict.fromkeys(
     (
+        models.PendingCall,
         models.StepUse,
         models.CachedAnswer,
         models.PageSnapshot,

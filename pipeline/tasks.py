@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from celery import current_app, shared_task
+from django.db import connection
 
 from annotator.core.actions.announce import SEND
 from annotator.core.models import PipelineRun
@@ -35,6 +37,30 @@ def advance_run(run_id: int) -> int:
 def prefill_item(item_id: int) -> None:
     """Make the suggestions of one document."""
     coordinator.prefill_item(item_id)
+
+
+@shared_task(name="pipeline.work_off_run")
+def work_off_run(run_id: int, at_once: int) -> None:
+    """Do the documents of a run here, ``at_once`` of them at the same time, in threads. For a command that waits."""
+    run = PipelineRun.objects.filter(pk=run_id).first()
+    if run is None:
+        return
+    items = coordinator.begin(run)
+
+    def one(item_id: int) -> None:
+        try:
+            prefill_item.apply((item_id,), throw=True)
+        finally:
+            if at_once > 1:
+                connection.close()
+
+    if at_once == 1:
+        for item_id in items:
+            one(item_id)
+    else:
+        with ThreadPoolExecutor(at_once) as pool:
+            list(pool.map(one, items))
+    coordinator.finish_run_if_done(run_id)
 
 
 @shared_task(name="pipeline.pick_up_runs")

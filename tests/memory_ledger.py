@@ -66,7 +66,7 @@ class MemoryMeter:
         self.most_money = 0.0
         self._lock = threading.Lock()
 
-    async def reserve(self, hold: Hold) -> None:
+    async def reserve(self, hold: Hold) -> bool:
         with self._lock:
             tokens = self.spent_tokens + self.held_tokens + hold.tokens
             money = self.spent_money + self.held_money + hold.money
@@ -78,6 +78,7 @@ class MemoryMeter:
             self.held_money += hold.money
             self.most_tokens = max(self.most_tokens, tokens)
             self.most_money = max(self.most_money, money)
+        return True
 
     async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: KeptAnswer | None) -> None:
         with self._lock:

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from celery import Celery, current_app, signals
+from django.conf import settings
+from django.db import connection
 
 from annotator.core.models import PipelineRun
 
@@ -25,7 +27,8 @@ def _tasks_at_once() -> Iterator[Celery]:
 
 
 def work_off(runs: Sequence[PipelineRun], on_document: Callable[[], None] | None = None) -> None:
-    """Do what is open in these runs, one document after the other. ``on_document`` is called after each.
+    """Do what is open in these runs, as many documents at once as a worker would. ``on_document`` is called after each,
+    in any thread. Inside a transaction, whose rows other threads cannot see, one document after the other.
 
     A worker that has the same runs does no harm: each document is taken once.
     """
@@ -34,11 +37,12 @@ def work_off(runs: Sequence[PipelineRun], on_document: Callable[[], None] | None
         if on_document is not None and task is not None and task.name == "pipeline.prefill_item":
             on_document()
 
+    at_once = 1 if connection.in_atomic_block else max(settings.CELERY_WORKER_CONCURRENCY, 1)
     # Weak references would lose the local function at once.
     signals.task_postrun.connect(after_task, weak=False)
     try:
         with _tasks_at_once() as app:
             for run in runs:
-                app.tasks["pipeline.advance_run"].apply((run.pk,), throw=True)
+                app.tasks["pipeline.work_off_run"].apply((run.pk, at_once), throw=True)
     finally:
         signals.task_postrun.disconnect(after_task)

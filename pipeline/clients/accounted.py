@@ -1,8 +1,9 @@
 """Every call of a run passes here: answered from the store if it can be, else held against the budget, made and paid.
 
 The order matters. The store is asked first, so that a kept answer costs nothing and needs no budget. Identical
-requests under way at the same time in one process are made once: the first is paid, the others count as cached. What
-the call cost is written together with its answer (``Meter.settle``), so that a killed process forgets neither.
+requests under way at the same time are made once: the first is paid, the others count as cached. In one process they
+share its answer; another process waits until the answer is in the store. What the
+call cost is written together with its answer (``Meter.settle``), so that a killed process forgets neither.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pipeline.clients import answers
@@ -99,11 +100,14 @@ class Account:
         make: Callable[[], Awaitable[_Made]],
         usable: Callable[[Mapping[str, Any]], bool] | None,
     ) -> tuple[Mapping[str, Any], bool]:
-        kept = await self._store.get(key)
-        if kept is not None and (usable is None or usable(kept)):
-            await self._meter.count_cached(hold.step, hold.kind)
-            return kept, True
-        await self._meter.reserve(hold)
+        hold = replace(hold, key=key)
+        while True:
+            kept = await self._store.get(key)
+            if kept is not None and (usable is None or usable(kept)):
+                await self._meter.count_cached(hold.step, hold.kind)
+                return kept, True
+            if await self._meter.reserve(hold):
+                break
         began = time.monotonic()
         try:
             made = await make()

@@ -37,12 +37,14 @@ class KeptAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What is held back for a call under way: the most it can cost."""
+    """What is held back for a call under way: the most it can cost. ``key``: that of its request, so that nobody else
+    makes the same call meanwhile; blank: anybody may."""
 
     step: str
     kind: CallKind
     tokens: int = 0
     money: float = 0.0
+    key: str = ""
 
 
 class Store(Protocol):
@@ -55,8 +57,9 @@ class Store(Protocol):
 class Meter(Protocol):
     """Counts what a run uses, and never lets its budget be passed. One for each document of a run."""
 
-    async def reserve(self, hold: Hold) -> None:
-        """Hold that much back. Raises BudgetSpentError, and holds nothing, where spent, held back and this together
+    async def reserve(self, hold: Hold) -> bool:
+        """Hold that much back. False, and nothing held, where another process is making the same call: its answer will
+        be in the store soon. Raises BudgetSpentError, and holds nothing, where spent, held back and this together
         would pass the budget; or where the run was stopped meanwhile."""
 
     async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: KeptAnswer | None) -> None:

@@ -30,7 +30,7 @@ from pipeline.clients.base import BudgetSpentError, ServiceError
 from pipeline.runs.bridge import Bridge
 from pipeline.runs.db_retry import LOST, persistently
 from pipeline.runs.lease import Lease
-from pipeline.runs.run_budget import RunMeter, RunStoppedError, give_back, lock_run
+from pipeline.runs.run_budget import RunMeter, RunStoppedError, mark_lost
 from pipeline.runs.run_document import Result, suggest
 from pipeline.runs.services import settings_of
 from pipeline.tools import MissingServiceError
@@ -62,7 +62,7 @@ def _lost(*, alone: bool = False) -> Q:
 
 def _still_lost(items: QuerySet[RunItem]) -> bool:
     """Whether an item is there and nobody holds its row: a worker that stores a result holds it and is alive, however
-    long that takes. Checked again under the run's lock, inside the caller's transaction, which keeps the row."""
+    long that takes. Checked again inside the caller's transaction, which keeps the row."""
     return bool(items.select_for_update(no_key=True, skip_locked=True).values_list("pk"))
 
 
@@ -102,19 +102,17 @@ def unfinished_runs() -> Iterable[int]:
 
 
 def release_lost(*, alone: bool = False) -> list[int]:
-    """Queue again what a killed worker had in hand, and give back what it had reserved. Returns the items of runs that
-    go on. ``alone``: only for a worker that knows itself to be alone, at its start."""
+    """Queue again what a killed worker had in hand; its calls under way are marked as lost. Returns the items of runs
+    that go on. ``alone``: only for a worker that knows itself to be alone, at its start."""
     found = RunItem.objects.filter(_lost(alone=alone)).exclude(run__state=RunState.CANCELLED)
     released = []
     for item in list(found.select_related("run")):
         with transaction.atomic():
-            lock_run(item.run_id)
             mine = RunItem.objects.filter(_lost(alone=alone), pk=item.pk, started_at=item.started_at)
             if not _still_lost(mine):
                 continue
             mine.update(state=RunState.QUEUED)
-            item.refresh_from_db(fields=["reserved_tokens", "reserved_money"])
-            give_back(item)
+            mark_lost(item)
         if item.run.state in OPEN_STATES:
             released.append(item.pk)
     return released
@@ -126,11 +124,13 @@ def close_cancelled(*, alone: bool) -> None:
     stranded = _lost(alone=alone) | Q(state=RunState.QUEUED)
     for item in RunItem.objects.filter(stranded, run__state=RunState.CANCELLED).select_related("run"):
         with transaction.atomic():
-            if lock_run(item.run_id).state != RunState.CANCELLED:
+            # Rows that name the run can still be written: a worker that stores a result must not wait for this.
+            run = PipelineRun.objects.select_for_update(no_key=True).defer("plan").get(pk=item.run_id)
+            if run.state != RunState.CANCELLED:
                 continue  # tried again meanwhile
             if not _still_lost(RunItem.objects.filter(stranded, pk=item.pk)):
                 continue
-            give_back(item)
+            mark_lost(item)
             _finish(item, RunState.CANCELLED)
 
 
@@ -143,10 +143,8 @@ def claim_item(item_id: int) -> RunItem | None:
         found = RunItem.objects.select_related("run").filter(pk=item_id, run__state__in=OPEN_STATES).first()
         if found is None:
             return None
-        if found.state == RunState.RUNNING:  # the run first, as everywhere: so nobody waits for each other
-            lock_run(found.run_id)
-            if not _still_lost(RunItem.objects.filter(_lost(), pk=item_id)):
-                return None
+        if found.state == RunState.RUNNING and not _still_lost(RunItem.objects.filter(_lost(), pk=item_id)):
+            return None
         now = timezone.now()
         taken = RunItem.objects.filter(Q(state=RunState.QUEUED) | _lost(), pk=item_id).update(
             state=RunState.RUNNING, started_at=now, seen_at=now, attempts=F("attempts") + 1
@@ -154,8 +152,7 @@ def claim_item(item_id: int) -> RunItem | None:
         if not taken:
             return None
         item = RunItem.objects.select_related("run__benchmark", "document").get(pk=item_id)
-        if item.reserved_tokens or item.reserved_money:
-            give_back(item)
+        mark_lost(item)
         return item
 
 
@@ -217,15 +214,13 @@ def _check_mine(item: RunItem) -> None:
 
 def _finish_mine(item: RunItem, state: RunState, *, error: str = "") -> None:
     with transaction.atomic():
-        lock_run(item.run_id)  # the run first, as everywhere
         lock_document(item.document_id)
         try:
             _check_mine(item)
         except _TakenError:
             return
         # What a call that could not be written still holds would keep the others waiting for ever.
-        item.refresh_from_db(fields=["reserved_tokens", "reserved_money"])
-        give_back(item)
+        mark_lost(item)
         _finish(item, state, error=error)
 
 

@@ -1,23 +1,25 @@
 """Answers and costs in the database: the Store over kept answers, and the Meter of one document of a run.
 
 What a run has spent and what its calls under way may still cost stand together in its row, so that one conditional
-update keeps all workers together within the budget; each document names its part of the latter, which is given back
-when a killed worker's document is taken again. A call's cost is written when the call ends, in the same transaction as
-its answer. By hand: no library keeps a budget over processes.
+update keeps all workers together within the budget; each call under way has a row of its own (``PendingCall``). A
+call's cost is written when the call ends, in the same transaction as its answer. What a killed worker had on the wire
+stays counted at the most it can have cost. By hand: no library keeps a budget over processes.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
+from enum import Enum
 from functools import partial
 from typing import Any
 
-from django.db import transaction
-from django.db.models import F, Q, Sum
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, F, Q, Sum
+from django.utils import timezone
 
-from annotator.core.models import CachedAnswer, PageSnapshot, PipelineRun, RunItem, StepUse
+from annotator.core.models import CachedAnswer, PageSnapshot, PendingCall, PipelineRun, RunItem, StepUse
 from annotator.core.vocabulary import OPEN_STATES, RunState
 from pipeline.clients import answers
 from pipeline.clients.base import BudgetSpentError, FetchedPage, Usage
@@ -28,12 +30,6 @@ from pipeline.runs.db_retry import persistently
 # Seconds between two tries of a call that waits for others to give back what they hold.
 WAIT = 0.25
 _COLUMN = {CallKind.CHAT: "chats", CallKind.SEARCH: "searches", CallKind.PAGE: "pages", CallKind.RANK: "rankings"}
-
-
-def lock_run(run_id: int) -> PipelineRun:
-    """The run's row, locked until the transaction ends. Rows that name the run can still be written by others, as a
-    worker does that stores suggestions: it holds its document's row, so the two must not wait for each other."""
-    return PipelineRun.objects.select_for_update(no_key=True).defer("plan").get(pk=run_id)
 
 
 class RunStoppedError(BudgetSpentError):
@@ -90,6 +86,18 @@ def snapshot_of(page: FetchedPage) -> PageSnapshot:
     return PageSnapshot.objects.get(url=page.url, content_hash=page.content_hash)
 
 
+class _Held(Enum):
+    """Whether something could be held back of a budget."""
+
+    YES = 1
+    NO = 2  # others hold too much
+    UNDER_WAY = 3  # somebody makes the same call
+
+
+class _SameCallError(Exception):
+    """The same call is under way in another process."""
+
+
 class RunMeter:
     """Counts what one document uses, and never lets its run's budget be passed, whatever other workers do.
 
@@ -102,21 +110,26 @@ class RunMeter:
         self._item_id = item.pk
         self._bridge = bridge
         self._stopped = ""
+        self._rows: dict[Hold, list[int]] = defaultdict(list)  # the rows of what is held
         self._cached: Counter[str] = Counter()
 
     def stop(self, reason: str) -> None:
         """Let no further call be made: those under way may end. From any thread."""
         self._stopped = self._stopped or reason
 
-    async def reserve(self, hold: Hold) -> None:
-        """Hold that much of the budget back; waits while calls under way hold too much of it. Raises BudgetSpentError
-        where even alone it might pass what is left, RunStoppedError where no call may be made any more."""
+    async def reserve(self, hold: Hold) -> bool:
+        """Hold that much of the budget back; waits while calls under way hold too much of it. False, after a moment,
+        where another process is making the same call. Raises BudgetSpentError where even alone it might pass what is
+        left, RunStoppedError where no call may be made any more."""
         while True:
             if self._stopped:
                 raise RunStoppedError(self._stopped)
-            if await self._do(partial(self._try_to_hold, hold)):
-                return
+            held = await self._do(partial(self._try_to_hold, hold))
+            if held == _Held.YES:
+                return True
             await asyncio.sleep(WAIT)
+            if held == _Held.UNDER_WAY:
+                return False
 
     async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: KeptAnswer | None) -> None:
         """The call ended well: count it, give back what was held, keep the answer, in one transaction."""
@@ -141,37 +154,45 @@ class RunMeter:
     async def _do(self, function: partial[Any]) -> Any:
         return await self._bridge.do(partial(persistently, function))
 
-    def _try_to_hold(self, hold: Hold) -> bool:
-        """Whether it could be held: False while others hold too much. Raises like ``reserve``."""
+    def _try_to_hold(self, hold: Hold) -> _Held:
+        """Whether it could be held. Raises like ``reserve``."""
         within = (Q(budget_tokens__isnull=True) | Q(budget_tokens__gte=F("spent_tokens") + hold.tokens)) & (
             Q(budget_money__isnull=True) | Q(budget_money__gte=F("spent_money") + hold.money)
         )
-        with transaction.atomic():
-            held = self._run.filter(within, state__in=OPEN_STATES).update(
-                spent_tokens=F("spent_tokens") + hold.tokens, spent_money=F("spent_money") + hold.money
-            )
-            if held:
-                mine = self._item.update(
-                    reserved_tokens=F("reserved_tokens") + hold.tokens,
-                    reserved_money=F("reserved_money") + hold.money,
+        try:
+            with transaction.atomic():
+                held = self._run.filter(within, state__in=OPEN_STATES).update(
+                    spent_tokens=F("spent_tokens") + hold.tokens, spent_money=F("spent_money") + hold.money
                 )
-                if not mine:  # rolls the hold back
-                    raise RunStoppedError("Another worker has the document now.")
-                return True
-        run = (
-            self._run.defer("plan")
-            .annotate(  # asked again and again while others hold; a plan may be large
-                held_tokens=Sum("items__reserved_tokens"), held_money=Sum("items__reserved_money")
-            )
-            .first()
-        )
+                if held:
+                    self._add_row(hold)
+                    return _Held.YES
+        except (_SameCallError, IntegrityError):  # the latter where two begin at the same moment
+            return _Held.UNDER_WAY
+        run = self._run.defer("plan").first()  # asked again and again while others hold; a plan may be large
         if run is None or run.state not in OPEN_STATES:
             raise RunStoppedError("The run was paused or cancelled.")
         self._check_budget(run, hold)
-        return False
+        return _Held.NO
+
+    def _add_row(self, hold: Hold) -> None:
+        """Write the call's row. What it raises rolls the hold back."""
+        same = PendingCall.objects.filter(key=hold.key, lost_at__isnull=True).exclude(key="")
+        is_under_way = self._item.annotate(same=Exists(same)).values_list("same", flat=True).first()
+        if is_under_way is None:
+            raise RunStoppedError("Another worker has the document now.")
+        if is_under_way:
+            raise _SameCallError
+        row = PendingCall.objects.create(
+            item_id=self._item_id, key=hold.key, step=hold.step, kind=hold.kind, tokens=hold.tokens, money=hold.money
+        )
+        self._rows[hold].append(row.pk)
 
     def _check_budget(self, run: Any, hold: Hold) -> None:
-        tokens, money = run.spent_tokens - run.held_tokens, run.spent_money - run.held_money
+        held = PendingCall.objects.filter(item__run=run, lost_at__isnull=True).aggregate(
+            tokens=Sum("tokens", default=0), money=Sum("money", default=0.0)
+        )
+        tokens, money = run.spent_tokens - held["tokens"], run.spent_money - held["money"]
         if run.budget_tokens is not None and tokens + hold.tokens > run.budget_tokens:
             raise BudgetSpentError(
                 f"The next call might use {hold.tokens:,} tokens, and {tokens:,} of the budget of "
@@ -188,16 +209,12 @@ class RunMeter:
         tokens = used.prompt_tokens + used.answer_tokens
         with transaction.atomic():
             # The run first, then its document, as everywhere: so nobody waits for each other.
-            list(self._run.select_for_update(no_key=True).values_list("pk"))
-            mine = self._item.update(
-                reserved_tokens=F("reserved_tokens") - hold.tokens, reserved_money=F("reserved_money") - hold.money
-            )
-            # The worker that took the document since has released its share.
-            held_tokens, held_money = (hold.tokens, hold.money) if mine else (0, 0.0)
             self._run.update(
-                spent_tokens=F("spent_tokens") + (tokens - held_tokens),
-                spent_money=F("spent_money") + (used.money - held_money),
+                spent_tokens=F("spent_tokens") + (tokens - hold.tokens),
+                spent_money=F("spent_money") + (used.money - hold.money),
             )
+            # Also where the worker was taken for lost meanwhile: what the call did cost is known after all.
+            PendingCall.objects.filter(pk=self._rows[hold][-1]).delete()
             self._count(
                 hold.step,
                 prompt_tokens=used.prompt_tokens,
@@ -208,6 +225,7 @@ class RunMeter:
             )
             if answer is not None:
                 keep_answer(answer)
+        self._rows[hold].pop()
 
     def _count(self, step: str, **numbers: float) -> None:
         change = {name: F(name) + number for name, number in numbers.items()}
@@ -217,10 +235,7 @@ class RunMeter:
             rows.update(**change)
 
 
-def give_back(item: RunItem) -> None:
-    """What a worker that is gone had reserved for a document no longer counts. Inside the caller's transaction, which
-    holds the run's lock."""
-    PipelineRun.objects.filter(pk=item.run_id).update(
-        spent_tokens=F("spent_tokens") - item.reserved_tokens, spent_money=F("spent_money") - item.reserved_money
-    )
-    RunItem.objects.filter(pk=item.pk).update(reserved_tokens=0, reserved_money=0)
+def mark_lost(item: RunItem) -> None:
+    """The worker of a document is gone, or could not write what its calls did cost: they stay counted at the most they
+    can have cost, and others may make them again. Inside the caller's transaction."""
+    PendingCall.objects.filter(item_id=item.pk, lost_at__isnull=True).update(lost_at=timezone.now())

@@ -72,7 +72,7 @@ SCHEMA = Path(settings.BASE_DIR) / "docs" / "formats" / "touchstone.schema.json"
 LEFT_OUT: dict[str, set[str]] = {
     "documents": {"order", "discard_reason", "batch", "twin_of", "practice_for"},  # order: that of the lines
     "runs": set(),
-    "run_items": {"reserved_tokens", "reserved_money", "seen_at"},
+    "run_items": {"seen_at"},
     "annotations": {"guidelines"},  # by its number
     **{
         name: {"created_at"}

@@ -19,6 +19,7 @@ from annotator.core.models import (
     ClaimSuggestion,
     Document,
     Notice,
+    PendingCall,
     PipelineRun,
     RunItem,
     SentenceSuggestion,
@@ -31,12 +32,13 @@ from annotator.core.vocabulary import NoticeKind, Phase, Role, RunState, Stage
 from annotator.suggestions.actions import runs as actions
 from annotator.suggestions.actions.plans import RunRequest
 from annotator.suggestions.actions.runs import cancel_run, pause_run, resume_run, retry_failed, start_run
+from annotator.suggestions.queries.costs import Pending, costs_of
 from pipeline import tasks
 from pipeline.clients.base import BudgetSpentError, Usage
 from pipeline.clients.cost_meter import CallKind, Hold, KeptAnswer
 from pipeline.runs import coordinator
 from pipeline.runs.bridge import Bridge
-from pipeline.runs.run_budget import RunMeter, RunStoppedError, kept_answer
+from pipeline.runs.run_budget import RunMeter, RunStoppedError, kept_answer, mark_lost
 from tests.counting_strategy import Counting
 from tests.factories import BenchmarkFactory, DocumentFactory, member
 from tests.fakes.chat import FakeChat, Refusal
@@ -118,8 +120,7 @@ def test_what_was_used_is_written_by_step_and_adds_up(benchmark: Benchmark, chat
     )
     item = run.items.first()
     assert item is not None
-    assert item.reserved_tokens == 0
-    assert item.reserved_money == pytest.approx(0)
+    assert not item.pending_calls.exists()
     assert item.counts == {"questions": 3, "sentences": 1}
     assert item.notes == [{"step": "count", "text": "Counted to the end."}]
 
@@ -273,10 +274,10 @@ def test_many_workers_together_never_pass_the_budget(benchmark: Benchmark, chat:
     assert max(highest) <= 1000
     assert run.spent_tokens == spent(run)[0]
     assert run.spent_tokens > 1000 - 90 - 30, "held-back worst cases of others do not stop a run early"
-    assert run.items.aggregate(Sum("reserved_tokens"))["reserved_tokens__sum"] == 0
+    assert not PendingCall.objects.exists()
 
 
-def test_what_a_killed_worker_had_reserved_is_given_back(benchmark: Benchmark, chat: FakeChat) -> None:
+def test_what_a_killed_worker_had_on_the_wire_stays_counted(benchmark: Benchmark, chat: FakeChat) -> None:
     run = counting(benchmark, 1, budget_tokens=1000)
     item = coordinator.claim_item(run.items.get().pk)
     assert item is not None
@@ -289,8 +290,11 @@ def test_what_a_killed_worker_had_reserved_is_given_back(benchmark: Benchmark, c
     taken = coordinator.claim_item(item.pk)
     assert taken is not None
     run.refresh_from_db()
-    assert run.spent_tokens == 0
-    # The first one was not dead but slow: its call is paid and kept, and nothing is given back twice.
+    assert run.spent_tokens == 900, "the service may have charged it"
+    costs = costs_of(run)
+    assert (costs.held, costs.lost) == (Pending(), Pending(1, 900, 0.0))
+    assert costs.percent == 90
+    # The first one was not dead but slow: what its call did cost is known after all.
     answer = KeptAnswer("k" * 64, CallKind.CHAT, {"text": "late"})
     bridge = Bridge()
     meter._bridge = bridge
@@ -305,6 +309,22 @@ def test_what_a_killed_worker_had_reserved_is_given_back(benchmark: Benchmark, c
         bridge.run(lambda: meter.reserve(Hold("count", CallKind.CHAT, tokens=1)))
     run.refresh_from_db()
     assert run.spent_tokens == 10
+
+
+def test_the_same_call_is_made_once_by_all_processes(benchmark: Benchmark, chat: FakeChat) -> None:
+    """Who comes second waits until the answer is kept, or until the first is lost."""
+    first, second = meters(counting(benchmark, 2))
+    hold = Hold("count", CallKind.CHAT, tokens=10, key="k" * 64)
+
+    def held(meter: RunMeter) -> bool:
+        meter._bridge = bridge = Bridge()
+        return bridge.run(lambda: meter.reserve(hold))
+
+    assert held(first)
+    assert not held(second)
+    assert PipelineRun.objects.get().spent_tokens == 10, "who waits holds nothing"
+    mark_lost(RunItem.objects.order_by("id")[0])
+    assert held(second)
 
 
 def test_a_worker_that_was_only_slow_stores_nothing(benchmark: Benchmark, chat: FakeChat) -> None:
@@ -447,12 +467,14 @@ def test_while_messages_wait_only_what_was_lost_is_handed_out(
     lost, alive, _ = coordinator.begin(run)
     for item_id in (lost, alive):
         assert coordinator.claim_item(item_id)
-    RunItem.objects.filter(pk=lost).update(seen_at=timezone.now() - 2 * coordinator.LOST_AFTER, reserved_tokens=5)
+    RunItem.objects.filter(pk=lost).update(seen_at=timezone.now() - 2 * coordinator.LOST_AFTER)
+    PendingCall.objects.create(item_id=lost, step="count", kind="chat", tokens=5)
     PipelineRun.objects.update(spent_tokens=5)
     assert tasks.resume_runs() == 1
     assert states(run) == ["finished", "running", "queued"]
     run.refresh_from_db()
-    assert run.spent_tokens == spent(run)[0], "what the lost worker had reserved is given back"
+    assert run.spent_tokens == spent(run)[0] + 5, "what the lost worker had on the wire stays counted"
+    assert costs_of(run).held == Pending()
 
 
 def test_a_worker_that_is_alone_takes_up_everything_at_its_start(
@@ -490,10 +512,10 @@ def test_parameters_that_are_out_of_date_hold_up_nobody_who_hands_in(
 
 
 @pytest.mark.django_db
-def test_a_document_that_fails_gives_back_what_it_holds(
+def test_a_document_that_fails_holds_nothing(
     benchmark: Benchmark, chat: FakeChat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An answer that cannot be written leaves its hold; kept with a failed document it would be waited for for ever."""
+    """The cost of an answer that cannot be written is counted at its most; held, it would be waited for for ever."""
 
     def refuse(answer: KeptAnswer) -> None:
         raise ValueError("cannot be stored")
@@ -505,8 +527,11 @@ def test_a_document_that_fails_gives_back_what_it_holds(
     item = run.items.get()
     run.refresh_from_db()
     assert item.state == RunState.FAILED
-    assert (item.reserved_tokens, item.reserved_money) == (0, 0)
-    assert (run.spent_tokens, run.spent_money) == (0, 0)
+    costs = costs_of(run)
+    assert costs.held == Pending()
+    assert costs.lost.calls == 1
+    assert (run.spent_tokens, run.spent_money) == (costs.lost.tokens, pytest.approx(costs.lost.money))
+    assert run.spent_tokens > 0
 
 
 @pytest.mark.django_db

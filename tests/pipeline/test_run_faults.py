@@ -251,7 +251,25 @@ def test_no_document_is_done_twice_half_or_not_at_all(house: House, harm: Callab
     )[0]
     assert chats == DOCUMENTS * CALLS
     spent = house.ask("SELECT spent_tokens, spent_money FROM annotator_pipelinerun")[0]
-    assert spent == (tokens, pytest.approx(money)), "nothing stays reserved"
+    on_the_wire, at_most = house.ask(
+        "SELECT count(*), coalesce(sum(tokens), 0) FROM annotator_pendingcall WHERE lost_at IS NOT NULL"
+    )[0]
+    assert house.ask("SELECT count(*) FROM annotator_pendingcall WHERE lost_at IS NULL")[0][0] == 0
+    assert on_the_wire <= lost
+    assert spent == (tokens + at_most, pytest.approx(money)), "nothing stays reserved, nothing paid is forgotten"
+    if harm is kill_worker:
+        assert on_the_wire == lost, "what the service was asked for is in the books, though no answer came"
+        assert at_most > 0
+
+
+def test_the_same_request_of_several_processes_is_made_once(house: House) -> None:
+    house.ask("UPDATE annotator_document SET response = 'The same for all.' RETURNING id")
+    house.start_worker(at_once=DOCUMENTS)
+    house.wait_for(house.is_over)
+    assert house.states() == {"finished": DOCUMENTS}
+    assert len(house.chat.calls) == CALLS
+    chats, cached = house.ask("SELECT sum(chats), sum(cached) FROM annotator_stepuse")[0]
+    assert (chats, cached) == (CALLS, (DOCUMENTS - 1) * CALLS)
 
 
 def test_a_document_may_take_longer_than_a_lost_one_is_waited_for(house: House) -> None:

@@ -18,12 +18,15 @@ from annotator.core.models import Benchmark, Document, PipelineRun, RunItem, Sen
 from annotator.core.vocabulary import Phase, Role, RunState, Stage
 from annotator.stages.actions.annotate import open_annotation
 from annotator.suggestions.actions import get_suggestions
+from annotator.suggestions.actions import runs as run_actions
 from annotator.suggestions.actions.runs import cancel_run, retry_failed, start_run
 from pipeline.runs import coordinator
 from pipeline.strategies.offline import Offline
 from pipeline.suggestions import Decomposition, DocumentText
 from pipeline.tools import Tools
+from tests.counting_strategy import Counting
 from tests.factories import BenchmarkFactory, DocumentFactory, decomposed, documents, member, with_corpus
+from tests.fakes.chat import FakeChat
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]  # rows that workers take with SKIP LOCKED
 
@@ -224,6 +227,21 @@ def test_prefill_waits_until_the_work_is_done(benchmark: Benchmark, capsys: pyte
     assert benchmark.runs.get().state == RunState.FINISHED
     call_command("prefill", benchmark=benchmark.slug, wait=True)
     assert "Nothing to do" in capsys.readouterr().out
+
+
+@pytest.mark.django_db(transaction=True)
+def test_prefill_that_waits_does_several_documents_at_once(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.CELERY_WORKER_CONCURRENCY = 4
+    monkeypatch.setattr(run_actions, "after_commit", lambda *_: None)  # the queue in memory has no worker
+    benchmark = BenchmarkFactory(strategy=Counting.name)
+    documents(4, benchmark=benchmark)
+    with FakeChat(latency=0.2) as chat:
+        settings.LLM_URL, settings.LLM_MODEL = f"{chat.url}/v1", "tiny"
+        call_command("prefill", benchmark=benchmark.slug, wait=True)
+        assert chat.most_under_way > 1, "a document's calls come one after the other"
+    assert "4 documents done, 0 failed." in capsys.readouterr().out
 
 
 def test_prefill_without_waiting_writes_the_run(benchmark: Benchmark, capsys: pytest.CaptureFixture[str]) -> None:

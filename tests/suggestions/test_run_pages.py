@@ -12,11 +12,22 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
-from annotator.core.models import Activity, Benchmark, Document, PipelineRun, PromptVersion, RunItem, User
+from annotator.core.models import (
+    Activity,
+    Benchmark,
+    Document,
+    PendingCall,
+    PipelineRun,
+    PromptVersion,
+    RunItem,
+    StepUse,
+    User,
+)
 from annotator.core.vocabulary import Role, RunState, Stage
 from annotator.suggestions.actions import runs as actions
 from annotator.suggestions.actions.plans import RunRequest
@@ -243,10 +254,25 @@ def test_the_page_tells_costs_by_step_beside_the_formula(
     assert (costs.total.tokens, costs.percent) == (run.spent_tokens, None)
     page = soup(client, reverse("run", args=[benchmark.slug, run.public_id]))
     (row,) = page.select("table.costs tbody tr")
-    assert [cell.text for cell in row.select("th, td")][:4] == ["count", "6", "6", "0"]
+    assert [cell.text for cell in row.select("th, td")][:5] == ["count", "6", "0", "6", "6"]
     assert "Counted to the end. in 2 documents" in " ".join(page.text.split())
     plan = page.select_one("dl.plan")
     assert plan is not None and "tiny at 127.0.0.1" in plan.text
+
+
+def test_answers_from_the_store_stand_apart_from_calls(
+    client: Client, benchmark: Benchmark, owner: User, chat: FakeChat
+) -> None:
+    run = counted(benchmark, 1)
+    StepUse.objects.filter(item__run=run).update(chats=1, cached=2)
+    item = run.items.get()
+    PendingCall.objects.create(item=item, step="count", kind="chat", tokens=1234, lost_at=timezone.now())
+    page = soup(client, reverse("run", args=[benchmark.slug, run.public_id]))
+    (row,) = page.select("table.costs tbody tr")
+    assert [cell.text for cell in row.select("th, td")][:5] == ["count", "1", "2", "3", "3"]
+    said = " ".join(page.text.split())
+    assert "1 call was interrupted" in said
+    assert "1,234 tokens" in said
 
 
 def test_a_halted_run_says_why_and_is_resumed_with_what_is_typed(
@@ -343,8 +369,8 @@ def test_calls_of_another_parameter_and_of_failed_documents_do_not_mix(benchmark
     assert item is not None
     RunItem.objects.filter(pk=item.pk).update(state=RunState.FAILED)
     (entry,) = compared(benchmark)
-    assert (entry.documents, entry.use.calls, entry.use.formula) == (1, 4, 4)
-    assert costs_of(run).total.calls == 8, "the run's own page tells all that was spent"
+    assert (entry.documents, entry.use.requests, entry.use.formula) == (1, 4, 4)
+    assert costs_of(run).total.requests == 8, "the run's own page tells all that was spent"
 
 
 @pytest.mark.parametrize("name", ["run-costs", "run-new", "prompts"])

@@ -26,6 +26,7 @@ from annotator.core.models.revision import ClaimRevision, ResponseRevision, Sent
 from annotator.core.models.suggestion import (
     CachedAnswer,
     ClaimSuggestion,
+    PendingCall,
     PipelineRun,
     PromptVersion,
     RevisionSuggestion,
@@ -63,6 +64,7 @@ __all__ = [
     "Membership",
     "Notice",
     "PageSnapshot",
+    "PendingCall",
     "PipelineRun",
     "PromptVersion",
     "Question",

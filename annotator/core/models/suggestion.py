@@ -25,8 +25,8 @@ class PipelineRun(models.Model):
     halted = models.TextField(blank=True, help_text="Why the run paused by itself; blank: it did not.")
     budget_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     budget_money = models.FloatField(null=True, blank=True)
-    # Together with what calls under way may still cost, which their items name as reserved: so one conditional update
-    # keeps several workers together within the budget. ``annotator.suggestions.queries.costs`` tells the two apart.
+    # Together with what calls under way may still cost (``PendingCall``): so one conditional update keeps several
+    # workers together within the budget. ``annotator.suggestions.queries.costs`` tells the two apart.
     spent_tokens = models.PositiveBigIntegerField(default=0)
     spent_money = models.FloatField(default=0)
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
@@ -52,8 +52,6 @@ class RunItem(models.Model):
     error = models.TextField(blank=True)
     notes = models.JSONField(default=list, blank=True, help_text="[{step, text}]: what fell back to rules, and why.")
     counts = models.JSONField(default=dict, blank=True, help_text="Quantities of the strategy's cost formula.")
-    reserved_tokens = models.PositiveBigIntegerField(default=0)
-    reserved_money = models.FloatField(default=0)
     started_at = models.DateTimeField(null=True, blank=True)
     seen_at = models.DateTimeField(
         null=True, blank=True, help_text="Last sign of life of the worker that has it in hand."
@@ -96,6 +94,34 @@ class StepUse(models.Model):
 
     def __str__(self) -> str:
         return f"{self.item}, {self.step}"
+
+
+class PendingCall(models.Model):
+    """A call under way: what it may cost at most is part of its run's ``spent_tokens`` and ``spent_money``. The row is
+    deleted when the call ends. One whose worker was lost stays: its cost is not known, and the service may have charged
+    it. One row a key: no other process makes the same call meanwhile."""
+
+    item = models.ForeignKey(RunItem, models.CASCADE, related_name="pending_calls")
+    key = models.CharField(max_length=64, blank=True, help_text="SHA-256 of the request; blank: anybody may repeat it.")
+    step = models.CharField(max_length=40)
+    kind = models.CharField(max_length=16)
+    tokens = models.PositiveBigIntegerField(default=0)
+    money = models.FloatField(default=0)
+    began_at = models.DateTimeField(auto_now_add=True)
+    lost_at = models.DateTimeField(null=True, blank=True, help_text="When its worker was found to be lost.")
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["key"],
+                condition=models.Q(lost_at__isnull=True) & ~models.Q(key=""),
+                name="annotator_pendingcall_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item}, {self.step}, pending"
 
 
 class CachedAnswer(models.Model):

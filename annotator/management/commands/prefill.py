@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import threading
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -79,13 +80,15 @@ class Command(BaseCommand):
     def _wait(self, runs: list[PipelineRun], documents: int) -> None:
         done = 0
         live = self.stderr.isatty()
+        telling = threading.Lock()
 
         def tell() -> None:
             nonlocal done
-            done += 1
-            if live:
-                self.stderr.write(f"\r{done} of {documents} documents", ending="" if done < documents else "\n")
-                self.stderr.flush()
+            with telling:
+                done += 1
+                if live:
+                    self.stderr.write(f"\r{done} of {documents} documents", ending="" if done < documents else "\n")
+                    self.stderr.flush()
 
         work_off(runs, tell)
         rows = [progress_of(row) for row in runs_of(runs[0].benchmark).filter(pk__in=[run.pk for run in runs])]

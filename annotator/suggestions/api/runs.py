@@ -64,7 +64,17 @@ class UseSerializer(serializers.Serializer):
     answer_tokens = serializers.IntegerField()
     money = serializers.FloatField()
     seconds = serializers.FloatField()
-    formula = serializers.FloatField(allow_null=True, help_text="Calls predicted by the strategy's formula.")
+    formula = serializers.FloatField(
+        allow_null=True, help_text="Requests, calls and cached, predicted by the strategy's formula."
+    )
+
+
+class InterruptedSerializer(serializers.Serializer):
+    """Calls whose worker was lost: how many, and the most they can have cost. Counted against the budget."""
+
+    calls = serializers.IntegerField()
+    tokens = serializers.IntegerField()
+    money = serializers.FloatField()
 
 
 class FailureSerializer(serializers.Serializer):
@@ -81,6 +91,7 @@ class RunDetailSerializer(RunSerializer):
     plan = serializers.DictField()
     steps = UseSerializer(many=True)
     costs = UseSerializer()
+    interrupted = InterruptedSerializer()
     budget_tokens = serializers.IntegerField(allow_null=True)
     budget_money = serializers.FloatField(allow_null=True)
     failures = FailureSerializer(many=True)
@@ -160,6 +171,7 @@ class RunAnswer(ApiView):
         names = ("total", "finished", "failed", "cancelled", "running", "waiting")
         found = {name: getattr(row, name) for name in names} | {"run": row.run, "pace": row.pace}
         found |= {"plan": _plan(row.run.plan), "steps": costs.steps, "costs": costs.total}
+        found["interrupted"] = costs.lost
         found |= {"budget_tokens": costs.budget_tokens, "budget_money": costs.budget_money}
         found["failures"] = failures_of(row.run).select_related("document")[:FAILURES_SHOWN]
         return Response(RunDetailSerializer(found).data, status=status)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Min, Q, QuerySet, Sum
+from django.db.models import Aggregate, Avg, Count, DurationField, ExpressionWrapper, F, Min, Q, QuerySet, Sum
 from django.db.models.fields.json import KeyTransform
 
-from annotator.core.models import Benchmark, PipelineRun, RunItem, StepUse
+from annotator.core.models import Benchmark, PendingCall, PipelineRun, RunItem, StepUse
 from annotator.core.vocabulary import RunState, Stage
 
 # The newest documents that a comparison looks at: enough to be sure, few enough to be quick.
@@ -20,8 +20,8 @@ _NUMBERS = ("chats", "searches", "pages", "rankings", "cached", "prompt_tokens",
 
 @dataclass(slots=True)
 class Use:
-    """What was used: calls by kind, those answered from the store, tokens, money, seconds of waiting. ``formula`` is
-    the number of calls that the strategy's formula gives for the same documents, None where it has no say."""
+    """What was used: calls by kind, answers from the store, tokens, money, seconds of waiting. ``formula`` is the
+    number of requests that the strategy's formula gives for the same documents, None where it has no say."""
 
     step: str = ""
     chats: int = 0
@@ -37,8 +37,13 @@ class Use:
 
     @property
     def calls(self) -> int:
-        """All calls, also those that the store answered: the formula knows no store."""
-        return self.chats + self.searches + self.pages + self.rankings + self.cached
+        """Calls that went out."""
+        return self.chats + self.searches + self.pages + self.rankings
+
+    @property
+    def requests(self) -> int:
+        """Calls that went out and answers from the store: the formula knows no store."""
+        return self.calls + self.cached
 
     @property
     def tokens(self) -> int:
@@ -53,25 +58,43 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
+class Pending:
+    """Calls whose cost is not known: how many, and the most that they can have cost."""
+
+    calls: int = 0
+    tokens: int = 0
+    money: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class RunCosts:
-    """What one run has used so far, by step in the order in which steps began, and in all; what is left of its budget,
-    and what its calls under way hold back of it."""
+    """What one run has used so far, by step in the order in which steps began, and in all; its budget; what its calls
+    under way hold back of it (``held``), and what calls may have cost whose worker was lost (``lost``)."""
 
     steps: list[Use]
     total: Use
     budget_tokens: int | None
     budget_money: float | None
-    held_tokens: int
-    held_money: float
+    held: Pending
+    lost: Pending
+
+    @property
+    def spent_tokens(self) -> int:
+        """What counts against the budget: used, or possibly used."""
+        return self.total.tokens + self.lost.tokens
+
+    @property
+    def spent_money(self) -> float:
+        return self.total.money + self.lost.money
 
     @property
     def share(self) -> float | None:
         """The share of the budget that is spent, from 0 to 1; None where there is none."""
         shares = []
         if self.budget_tokens is not None:
-            shares.append(self.total.tokens / self.budget_tokens if self.budget_tokens else 1.0)
+            shares.append(self.spent_tokens / self.budget_tokens if self.budget_tokens else 1.0)
         if self.budget_money is not None:
-            shares.append(self.total.money / self.budget_money if self.budget_money else 1.0)
+            shares.append(self.spent_money / self.budget_money if self.budget_money else 1.0)
         return min(max(shares), 1.0) if shares else None
 
     @property
@@ -83,13 +106,26 @@ def costs_of(run: PipelineRun) -> RunCosts:
     """What a run has used, finished documents or not. Two queries."""
     sums = StepUse.objects.filter(item__run=run).values("step").annotate(**_sums(), first=Min("id"))
     steps = [_use(row) for row in sums.order_by("first")]
-    held = run.items.aggregate(tokens=Sum("reserved_tokens"), money=Sum("reserved_money"))
     total = Use()
     for step in steps:
         total.add(step)
+    held, lost = Q(lost_at__isnull=True), Q(lost_at__isnull=False)
+    pending = PendingCall.objects.filter(item__run=run).aggregate(**_pending("held", held), **_pending("lost", lost))
     return RunCosts(
-        steps, total, run.budget_tokens, run.budget_money, held["tokens"] or 0, max(held["money"] or 0.0, 0.0)
+        steps,
+        total,
+        run.budget_tokens,
+        run.budget_money,
+        *(Pending(*(pending[f"{name}_{each}"] for each in ("calls", "tokens", "money"))) for name in ("held", "lost")),
     )
+
+
+def _pending(name: str, which: Q) -> dict[str, Aggregate]:
+    return {
+        f"{name}_calls": Count("id", filter=which),
+        f"{name}_tokens": Sum("tokens", filter=which, default=0),
+        f"{name}_money": Sum("money", filter=which, default=0.0),
+    }
 
 
 def with_formula(costs: RunCosts, run: PipelineRun) -> RunCosts:
@@ -143,7 +179,7 @@ class Compared:
     def per_document(self) -> dict[str, float | None]:
         """What one document comes to, by name."""
         use = self.use
-        names = ("chats", "searches", "pages", "rankings", "cached", "calls", "tokens", "money", "formula")
+        names = ("chats", "searches", "pages", "rankings", "cached", "calls", "requests", "tokens", "money", "formula")
         return {name: self.each(getattr(use, name)) for name in names}
 
 

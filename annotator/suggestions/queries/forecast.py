@@ -75,8 +75,7 @@ def _from_measured(past: Compared, scope: RunScope) -> Forecast:
     share = documents / past.documents
     use = past.use
     # Answers from the store were calls once, and are calls again for other documents.
-    made = use.calls - use.cached
-    whole = use.calls / made if made else 1.0
+    whole = use.requests / use.calls if use.calls else 1.0
     at_once = max(settings.CELERY_WORKER_CONCURRENCY, 1)
     return Forecast(
         documents,

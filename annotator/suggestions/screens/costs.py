@@ -39,7 +39,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = managed_benchmark(request, slug)
     formulas = {choice.name: choice.formula for choice in choices()}
     found = compared(benchmark)
-    widest = max((value for entry in found for value in _calls(entry)), default=0.0) or 1.0
+    widest = max((value for entry in found for value in _requests(entry)), default=0.0) or 1.0
     rows = []
     for entry in found:
         each = entry.per_document
@@ -51,7 +51,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
                 formulas.get(entry.strategy, ""),
                 each,
                 time_in_words(entry.seconds),
-                made=rounded(100 * (each["calls"] or 0) / widest),
+                made=rounded(100 * (each["requests"] or 0) / widest),
                 by_formula=None if by_formula is None else rounded(100 * by_formula / widest),
             )
         )
@@ -59,6 +59,6 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "suggestions/runs/costs.html", page_of_benchmark(request, benchmark, "") | context)
 
 
-def _calls(entry: Compared) -> list[float]:
+def _requests(entry: Compared) -> list[float]:
     each = entry.per_document
-    return [each["calls"] or 0.0, each["formula"] or 0.0]
+    return [each["requests"] or 0.0, each["formula"] or 0.0]
