@@ -43,11 +43,12 @@ class NoAnswerError(Exception):
 @dataclass(frozen=True, slots=True)
 class Asking(Generic[Answer]):
     """A model's answer, read, with the answer as it came (its text and log-probabilities) and how many calls it
-    took."""
+    took. ``cut``: it ran into its length limit, and ``value`` holds the items that were complete by then."""
 
     value: Answer
     answer: ChatAnswer
     calls: int
+    cut: bool = False
 
 
 async def ask(
@@ -89,7 +90,8 @@ async def ask(
             said = " ".join(answer.text.split())[:_LONGEST_PLACE]
             raise NoAnswerError(f"The model refused to answer this prompt{f': “{said}”' if said else ''}.", call)
         try:
-            return Asking(value=read(answer.text, form), answer=answer, calls=call)
+            value, cut = _understood(answer, form)
+            return Asking(value=value, answer=answer, calls=call, cut=cut)
         except ValueError as error:
             problem = "it was cut off at its length limit" if answer.cut else str(error)
             messages += [
@@ -101,10 +103,21 @@ async def ask(
 
 def _is_readable(answer: ChatAnswer, form: type[BaseModel]) -> bool:
     try:
-        read(answer.text, form)
+        _understood(answer, form)
     except ValueError:
         return False
     return True
+
+
+def _understood(answer: ChatAnswer, form: type[Answer]) -> tuple[Answer, bool]:
+    """The answer as its form, and whether it is the complete part of one that was cut. Raises ValueError."""
+    try:
+        return read(answer.text, form), False
+    except ValueError:
+        part = complete_part(answer.text, form) if answer.cut else None
+        if part is None:
+            raise
+        return part, True
 
 
 def read(text: str, form: type[Answer]) -> Answer:
@@ -120,6 +133,26 @@ def read(text: str, form: type[Answer]) -> Answer:
             except ValidationError as error:
                 problem = problem or _told(error)
     raise ValueError(problem or "there is no JSON object in it")
+
+
+def complete_part(text: str, form: type[Answer]) -> Answer | None:
+    """The complete items of an answer that was cut, for a form that is one list; None where there is none."""
+    [name, *others] = form.model_fields
+    start = re.search(rf"""["'“‘]{re.escape(name)}["'”’]\s*:\s*\[|^\s*\[""", text.rpartition(_THOUGHT)[2])
+    if others or start is None:
+        return None
+    body, items = text.rpartition(_THOUGHT)[2][start.end() :], []
+    while body := body.lstrip(" \t\r\n,"):
+        try:
+            item, end = json.JSONDecoder(strict=False).raw_decode(body)
+        except (ValueError, RecursionError):
+            break
+        items.append(_storable(item))
+        body = body[end:]
+    try:
+        return form.model_validate({name: items}) if items else None
+    except ValidationError:
+        return None
 
 
 def _values_in(text: str) -> Iterator[object]:

@@ -59,6 +59,7 @@ class StrategyChoice:
     prompts: tuple[str, ...]
     formula: str
     typical: Mapping[Stage, Mapping[str, float]]
+    longest_at_once: int
     fields: tuple[ParameterField, ...]
 
 
@@ -75,6 +76,7 @@ def choices() -> list[StrategyChoice]:
             prompts=each.prompts,
             formula=each.formula_text,
             typical=each.typical,
+            longest_at_once=each.longest_at_once,
             fields=tuple(
                 _field(name, schema)
                 for name, schema in each.parameters_type.model_json_schema().get("properties", {}).items()

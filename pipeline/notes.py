@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.asking import NoAnswerError, ask
+from pipeline.asking import Asking, NoAnswerError, ask
 from pipeline.suggestions import Note
 from pipeline.tools import Tools
 
@@ -19,7 +19,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 @dataclass(slots=True)
 class StepNotes:
     """Filled while a strategy works. ``counts["STEP_again"]``: how often a step's answer could not be read and was
-    asked for once more."""
+    asked for once more, or was cut and continued."""
 
     notes: list[Note] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
@@ -39,14 +39,43 @@ class StepNotes:
         instead: str,
         max_tokens: int = 1024,
     ) -> Answer | None:
-        """A model's answer; None where it could not be read, noted with what is done ``instead`` (a sentence). Raises
-        what ``asking.ask`` raises else."""
+        """A model's answer; None where it gave none that can be used, noted with what is done ``instead`` (a
+        sentence). Of a list that was cut at its length limit the complete items, which is noted too. Raises what
+        ``asking.ask`` raises else."""
+        asked = await self.asking(
+            tools, step=step, prompt=prompt, fields=fields, form=form, instead=instead, max_tokens=max_tokens
+        )
+        if asked is None:
+            return None
+        if asked.cut:
+            self.note(step, "The model's answer was cut off at its length limit; its complete part was used.")
+        return asked.value
+
+    async def asking(
+        self,
+        tools: Tools,
+        *,
+        step: str,
+        prompt: str,
+        fields: Mapping[str, object],
+        form: type[Answer],
+        instead: str,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
+    ) -> Asking[Answer] | None:
+        """Like ``ask``, for callers that go on where an answer was cut (``Asking.cut``)."""
         try:
-            asked = await ask(tools, step=step, prompt=prompt, fields=fields, form=form, max_tokens=max_tokens)
+            asked = await ask(
+                tools, step=step, prompt=prompt, fields=fields, form=form, max_tokens=max_tokens, logprobs=logprobs
+            )
         except NoAnswerError as error:
-            self.counts[f"{step}_again"] += error.calls - 1
+            self.again(step, error.calls - 1)
             self.note(step, f"{str(error).rstrip('.')}. {instead}")
             return None
-        if asked.calls > 1:
-            self.counts[f"{step}_again"] += asked.calls - 1
-        return asked.value
+        self.again(step, asked.calls - 1)
+        return asked
+
+    def again(self, step: str, calls: int = 1) -> None:
+        """Count calls of a step that its formula does not know."""
+        if calls:
+            self.counts[f"{step}_again"] += calls

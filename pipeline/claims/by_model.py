@@ -1,7 +1,8 @@
 """Steps 1 and 2 by a model: a response becomes sentences with claims that stand alone (Factcheck-Bench section B.2).
 
 The model sees the whole response and its first sentence, and goes on sentence by sentence by itself. Where it stops
-early, or leaves something out, it is asked for what is missing one sentence at a time.
+early, or leaves something out, it is asked for what is missing one sentence at a time. A long response is read in
+parts, and an answer that is cut at its length limit is continued behind its last complete sentence.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from pipeline.claims.fallback import Rules
+from pipeline.claims.long_responses import around, before, parts
 from pipeline.metrics.text import words
 from pipeline.notes import StepNotes
-from pipeline.sentences.boundaries import split_sentences
+from pipeline.sentences.boundaries import SentenceSpan, split_sentences
 from pipeline.sentences.places import SentencePiece, pieces_of
 from pipeline.suggestions import DocumentText
 from pipeline.together import together
@@ -57,24 +59,16 @@ async def decompose_by_model(
 ) -> list[SplitSentence]:
     """The pieces of the response in its order, with their claims; nothing of it is lost, whatever the model says.
 
-    Counts ``answers`` (1 unless the response is empty), ``sentences`` (the pieces) and ``left`` (those that the model
-    did not give at once, of those that have words).
+    Counts ``answers`` (the parts of the response: 1, of a long one more, of an empty one 0), ``sentences`` (the pieces)
+    and ``left`` (those that the model did not give at once, of those that have words).
     """
     response = document.response
     spans = split_sentences(response)
-    tally.counts["answers"] += bool(spans)
+    split = parts(spans)
+    tally.counts["answers"] += len(split)
     if not spans:
         return []
-    whole = await tally.ask(
-        tools,
-        step="decompose",
-        prompt="factcheck_gpt/decompose",
-        fields={"question": document.prompt, "response": response, "first_sentence": spans[0].text},
-        form=SaidSentences,
-        instead="The response was decomposed sentence by sentence.",
-        max_tokens=room_for(response),
-    )
-    said = whole.sentences if whole else []
+    said = [each for part in await together(_said_of(part, document, tools, tally) for part in split) for each in part]
     pieces = pieces_of(response, [each.sentence for each in said], spans)
     placed = {which for piece in pieces for which in piece.said}
     if lost := sum(which not in placed for which in range(len(said))):
@@ -92,6 +86,47 @@ async def decompose_by_model(
     return [SplitSentence(piece.start, piece.end, piece.text, claims.get(piece.start, ())) for piece in pieces]
 
 
+async def _said_of(
+    part: Sequence[SentenceSpan], document: DocumentText, tools: Tools, tally: StepNotes
+) -> list[SaidSentence]:
+    """What the model says of a part of the response; none where its answers cannot be used."""
+    response, said = document.response, list[SaidSentence]()
+    while part:
+        start, end = part[0].start, part[-1].end
+        text = response if (start, end) == (0, len(response)) else response[start:end]
+        asked = await tally.asking(
+            tools,
+            step="decompose",
+            prompt="factcheck_gpt/decompose",
+            fields={
+                "question": _with_lead(document.prompt, before(response, start)),
+                "response": text,
+                "first_sentence": part[0].text,
+            },
+            form=SaidSentences,
+            instead="The response was decomposed sentence by sentence.",
+            max_tokens=room_for(text),
+        )
+        said += asked.value.sentences if asked else []
+        if asked is None or not asked.cut:
+            break
+        pieces = pieces_of(response[: part[-1].end], [each.sentence for each in asked.value.sentences], part)
+        reached = max((piece.end for piece in pieces if piece.said), default=start)
+        rest = [span for span in part if span.start >= reached]
+        if len(rest) == len(part):
+            break  # not one of its sentences was found: it would say the same again
+        part = rest
+        tally.again("decompose", bool(rest))
+    return said
+
+
+def _with_lead(question: str, lead: str) -> str:
+    """The question, and for a part of a long response what stands before it."""
+    return (
+        f"{question}\n(The answer is long; this is a part of it. Just before it stands: “{lead}”)" if lead else question
+    )
+
+
 async def _alone(
     piece: SentencePiece, document: DocumentText, rules: Rules, tools: Tools, tally: StepNotes
 ) -> tuple[str, ...]:
@@ -99,7 +134,11 @@ async def _alone(
         tools,
         step="decompose_sentence",
         prompt="factcheck_gpt/decompose_sentence",
-        fields={"question": document.prompt, "response": document.response, "sentence": piece.text},
+        fields={
+            "question": document.prompt,
+            "response": around(document.response, piece.start, piece.end),
+            "sentence": piece.text,
+        },
         form=SaidClaims,
         instead=f"“{piece.text[:80]}” was decomposed by rules.",
         max_tokens=room_for(piece.text),

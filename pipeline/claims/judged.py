@@ -7,11 +7,12 @@ without a search if the model was sure enough of it, which its tokens' log-proba
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator
 
-from pipeline.asking import Asking, NoAnswerError, ask
+from pipeline.asking import Asking
 from pipeline.claims.on_sentences import Extracted
 from pipeline.notes import StepNotes
 from pipeline.suggestions import Prejudgement
@@ -48,32 +49,34 @@ class JudgedClaims(BaseModel):
     claims: list[JudgedClaim]
 
 
-async def judged_claims(
-    chunk: str, question: str, threshold: float, tools: Tools, tally: StepNotes
-) -> list[Extracted] | None:
-    """The claims of a chunk with their prejudgements; None if the model's answer could not be read.
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The claims of a chunk. ``cut``: the answer ended at its length limit, behind the last of them."""
+
+    claims: list[Extracted]
+    cut: bool = False
+
+
+async def judged_claims(chunk: str, question: str, threshold: float, tools: Tools, tally: StepNotes) -> Judged | None:
+    """The claims of a chunk with their prejudgements; None if the model's answer could not be used.
 
     Settled is a claim with a definite label whose probability is higher than ``threshold``; without log-probabilities
     none is, which is noted.
     """
-    try:
-        asked = await ask(
-            tools,
-            step=STEP,
-            prompt="fastfact/extract",
-            fields={"question": question, "chunk": chunk},
-            form=JudgedClaims,
-            max_tokens=max(_SHORTEST_ANSWER, min(2 * len(chunk), _LONGEST_ANSWER)),
-            logprobs=True,
-        )
-    except NoAnswerError as error:
-        tally.counts[f"{STEP}_again"] += error.calls - 1
-        tally.note(STEP, f"{str(error).rstrip('.')}. The chunk was decomposed by rules; nothing in it is prejudged.")
+    asked = await tally.asking(
+        tools,
+        step=STEP,
+        prompt="fastfact/extract",
+        fields={"question": question, "chunk": chunk},
+        form=JudgedClaims,
+        instead="The chunk was decomposed by rules; nothing in it is prejudged.",
+        max_tokens=max(_SHORTEST_ANSWER, min(2 * len(chunk), _LONGEST_ANSWER)),
+        logprobs=True,
+    )
+    if asked is None:
         return None
-    if asked.calls > 1:
-        tally.counts[f"{STEP}_again"] += asked.calls - 1
     confidences = _confidences(asked, tally)
-    return [
+    claims = [
         Extracted(
             item.claim,
             Prejudgement(
@@ -83,6 +86,7 @@ async def judged_claims(
         )
         for item, confidence in zip(asked.value.claims, confidences, strict=True)
     ]
+    return Judged(claims, asked.cut)
 
 
 def _confidences(asked: Asking[JudgedClaims], tally: StepNotes) -> Sequence[float | None]:
@@ -90,6 +94,8 @@ def _confidences(asked: Asking[JudgedClaims], tally: StepNotes) -> Sequence[floa
     rather searched for once too often than settled by the wrong number."""
     items = asked.value.claims
     written = written_labels(asked.answer.tokens, "label")
+    if asked.cut:  # the last one may belong to a claim that is not complete
+        written = written[: len(items)]
     if [as_label(each.text) for each in written] == [item.label for item in items]:
         return [each.probability for each in written]
     if not asked.answer.tokens:

@@ -53,6 +53,8 @@ class Strategy(ABC):
     formula_text: ClassVar[str] = "0"  # in the letters of docs/strategies.md
     # What one document and one claim come to before anything was measured, for the forecast: names as in ``counts``.
     typical: ClassVar[Mapping[Stage, Mapping[str, float]]] = {}
+    # Characters of a response that are decomposed in one call; longer ones are read in parts. 0: calls do not grow.
+    longest_at_once: ClassVar[int] = 0
     parameters_type: ClassVar[type[Parameters]] = Parameters
 
     parameters: Parameters  # narrowed by each strategy to its own class

@@ -14,6 +14,7 @@ from annotator.core.vocabulary import Factuality, SentenceType, Stage
 from pipeline.checkworthiness.by_model import Labeller
 from pipeline.claims.by_model import decompose_by_model
 from pipeline.claims.fallback import Rules
+from pipeline.claims.long_responses import LONGEST_AT_ONCE
 from pipeline.notes import StepNotes
 from pipeline.retrieval.corpus_ranking import PER_CLAIM
 from pipeline.retrieval.evidence import SearchReach, evidence_for
@@ -91,6 +92,7 @@ class FactcheckGpt(Strategy):
         Stage.VERIFY: {"claims": 7, "queries": 35, "pages": 175, "ranked": 35, "evidence": 35, "judged": 7},
         Stage.REVISE: {"mended": 0.65},
     }
+    longest_at_once: ClassVar = LONGEST_AT_ONCE
     parameters_type: ClassVar = FactcheckGptParameters
     parameters: FactcheckGptParameters
 
@@ -104,9 +106,8 @@ class FactcheckGpt(Strategy):
             split if kind == SentenceType.CHECKWORTHY else dataclasses.replace(split, claims=())
             for split, kind in zip(splits, types, strict=True)
         ]
-        texts = [claim for split in splits for claim in split.claims]
-        tally.counts["statements"] += len(texts)
-        labelled, importances = await both(labeller.claim_types(texts), labeller.importances(splits, texts))
+        tally.counts["statements"] += sum(len(split.claims) for split in splits)
+        labelled, importances = await both(labeller.claim_types(splits), labeller.importances(splits))
         claims = iter(
             dataclasses.replace(claim, importance=importance)
             for claim, importance in zip(labelled, importances[len(splits) :], strict=True)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import ClassVar
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from annotator.core.vocabulary import Stage
 from pipeline.claims.decompose import decompose
-from pipeline.claims.judged import judged_claims
+from pipeline.claims.judged import STEP, judged_claims
+from pipeline.claims.long_responses import parts
 from pipeline.claims.on_sentences import Extracted, with_claims
 from pipeline.claims.places import places_of
 from pipeline.notes import StepNotes
 from pipeline.retrieval.hits import hits
 from pipeline.retrieval.page_chunks import LENGTH, OVERLAP
 from pipeline.retrieval.page_evidence import PageCut, page_evidence
-from pipeline.sentences.boundaries import split_sentences
+from pipeline.sentences.boundaries import SentenceSpan, split_sentences
 from pipeline.sentences.chunks import WHOLE, chunks, number_of_chunks
 from pipeline.strategies.base import Parameters, Service, Strategy
 from pipeline.suggestions import ClaimText, Decomposition, DocumentText, SuggestedSentence, Verification
@@ -24,6 +26,8 @@ from pipeline.together import together
 from pipeline.tools import Tools
 from pipeline.verdict.from_evidence import evidence_verdict, known_verdict
 
+# The claims of so much text with their labels fit into one answer; longer chunks are read in parts.
+LONGEST_CHUNK = 12_000  # characters
 _NO_QUESTION = "(There is none: the text speaks for itself.)"
 
 
@@ -58,12 +62,13 @@ class FastFact(Strategy):
     stages: ClassVar = (Stage.DECOMPOSE, Stage.VERIFY)
     needs: ClassVar = frozenset({Service.CHAT, Service.SEARCH, Service.PAGES})
     prompts: ClassVar = ("fastfact/extract", "fastfact/verify")
-    formula_text: ClassVar = "⌈N/w⌉ + (pM − Z) models, pM searches, U pages"
+    formula_text: ClassVar = "⌈N/w⌉ + L + (pM − Z) models, pM searches, U pages"
     # 311 sentences and 661 checkworthy claims in 94 answers (Factcheck-Bench, Table 1); none settled, five pages each.
     typical: ClassVar = {
         Stage.DECOMPOSE: {"sentences": 3.3},
         Stage.VERIFY: {"claims": 7, "settled": 0, "pages": 35},
     }
+    longest_at_once: ClassVar = LONGEST_CHUNK
     parameters_type: ClassVar = FastFactParameters
     parameters: FastFactParameters
 
@@ -73,15 +78,47 @@ class FastFact(Strategy):
         by_rules = decompose(document.prompt, document.response).sentences
         spans = split_sentences(document.response)
         tally.counts["sentences"] += len(spans)
-        cut = chunks(spans, set_to.stride)
-        texts = [document.response[chunk[0].start : chunk[-1].end] for chunk in cut]
-        question = document.prompt.strip() or _NO_QUESTION
-        said = await together(judged_claims(text, question, set_to.threshold, tools, tally) for text in texts)
-        claims: list[list[Extracted] | None] = []
-        for chunk, extracted in zip(cut, said, strict=True):
-            claims += _by_sentence(extracted, by_rules[len(claims) : len(claims) + len(chunk)])
+        runs = [part for chunk in chunks(spans, set_to.stride) for part in parts(chunk, LONGEST_CHUNK)]
+        if more := len(runs) - ceil(number_of_chunks(len(spans), set_to.stride)):
+            tally.counts["long_parts"] += more
+        sizes = list(map(len, runs))
+        starts = [sum(sizes[:position]) for position in range(len(runs))]
+        found = await together(
+            self._claims_of(document, run, by_rules[start : start + len(run)], tools, tally)
+            for start, run in zip(starts, runs, strict=True)
+        )
+        claims = [each for run in found for each in run]
         sentences = with_claims(by_rules, claims, document.prompt)
         return Decomposition(sentences, tuple(tally.notes), dict(tally.counts))
+
+    async def _claims_of(
+        self,
+        document: DocumentText,
+        run: Sequence[SentenceSpan],
+        by_rules: Sequence[SuggestedSentence],
+        tools: Tools,
+        tally: StepNotes,
+    ) -> list[list[Extracted] | None]:
+        """The claims of each sentence of a chunk. An answer that is cut is continued with the sentence that its last
+        claim is from."""
+        question = document.prompt.strip() or _NO_QUESTION
+        found: list[list[Extracted] | None] = [None] * len(run)
+        first = 0
+        while first < len(run):
+            text = document.response[run[first].start : run[-1].end]
+            judged = await judged_claims(text, question, self.parameters.threshold, tools, tally)
+            if judged is None:
+                break
+            placed = _by_sentence(judged.claims, by_rules[first:])
+            for position, claims in enumerate(placed, start=first):
+                found[position] = [*(found[position] or []), *claims]
+            reached = max((position for position, claims in enumerate(placed) if claims), default=0)
+            if not judged.cut:
+                break
+            found[first + reached + 1 :] = [None] * len(found[first + reached + 1 :])
+            first += max(reached, 1)
+            tally.again(STEP, first < len(run))
+        return found
 
     async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
         set_to = self.parameters
@@ -104,21 +141,19 @@ class FastFact(Strategy):
 
         unsure = of("claims") - of("settled")  # pM
         return {
-            "extract": number_of_chunks(of("sentences"), self.parameters.stride) + of("extract_again"),
+            "extract": number_of_chunks(of("sentences"), self.parameters.stride)
+            + of("long_parts")
+            + of("extract_again"),
             "search": unsure - of("local"),
             "fetch": of("pages"),
             "verify": unsure - of("unfound") + of("verify_again"),
         }
 
 
-def _by_sentence(
-    extracted: list[Extracted] | None, sentences: tuple[SuggestedSentence, ...]
-) -> list[list[Extracted] | None]:
-    """A chunk's claims by its sentences; None for each if there is no answer for the chunk."""
-    if extracted is None:
-        return [None] * len(sentences)
+def _by_sentence(extracted: list[Extracted], sentences: Sequence[SuggestedSentence]) -> list[list[Extracted]]:
+    """Claims by the sentences that they are from."""
     places = places_of([each.text for each in extracted], [sentence.decontext for sentence in sentences])
-    found: list[list[Extracted] | None] = []
-    for position in range(len(sentences)):
-        found.append([each for each, place in zip(extracted, places, strict=True) if place == position])
-    return found
+    return [
+        [each for each, place in zip(extracted, places, strict=True) if place == position]
+        for position in range(len(sentences))
+    ]

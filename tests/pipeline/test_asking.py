@@ -102,6 +102,20 @@ def test_a_cut_answer_says_so_and_an_empty_turn_is_not_sent_back() -> None:
     assert chat_of(given).requests[2].messages[-2].content
 
 
+@pytest.mark.parametrize("start", ['{"items": ', "```json\n{'items': ".replace("'", '"'), ""])
+def test_of_a_cut_list_the_complete_items_are_kept(start: str) -> None:
+    said = start + '[{"text": "One.", "kind": "fact"}, {"text": "Two.", "kind": "opinion"}, {"text": "Thr'
+    answer = asked(tools(ChatAnswer(said, cut=True)), Items)
+    assert [item.text for item in answer.value.items] == ["One.", "Two."]
+    assert (answer.calls, answer.cut) == (1, True)
+
+
+def test_of_a_list_that_ends_too_early_without_being_cut_nothing_is_kept() -> None:
+    said = '{"items": [{"text": "One.", "kind": "fact"}, {"text": "Thr'
+    with pytest.raises(NoAnswerError):
+        asked(tools(said, said), Items)
+
+
 def test_what_the_service_raises_goes_through() -> None:
     with pytest.raises(ServiceError, match="down"):
         asked(tools(ServiceError("The model is down.")))

@@ -31,7 +31,8 @@ _SEARCHES, _PAGES, _RANKINGS = {"search"}, {"fetch", "pages"}, {"rank"}
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """For all chosen documents together. ``measured``: the number of documents that the figures are averages of, 0
-    where they follow from the formula."""
+    where they follow from the formula. ``long``: documents that are decomposed in parts, of at most ``part``
+    characters."""
 
     documents: int
     chats: float
@@ -41,6 +42,8 @@ class Forecast:
     money: float
     seconds: float
     measured: int
+    long: int = 0
+    part: int = 0
 
     @property
     def calls(self) -> float:
@@ -51,7 +54,11 @@ class Forecast:
         if self.measured:
             one = self.measured == 1
             return f"Average of the {'one document' if one else f'{self.measured:,} documents'} finished here so far."
-        return "No measurements yet: estimated from the strategy’s formula with typical quantities."
+        words = "No measurements yet: estimated from the strategy’s formula with typical quantities."
+        if self.long:
+            which = "One response is" if self.long == 1 else f"{self.long:,} responses are"
+            words += f" {which} longer than {self.part:,} characters and decomposed in parts."
+        return words
 
 
 def forecast(
@@ -101,6 +108,10 @@ def _from_formula(
 
     documents = len(scope.documents)
     counts = dict(choice.typical.get(stage, {}))
+    long = _long(benchmark, choice, scope) if stage == Stage.DECOMPOSE else []
+    if long:
+        more = sum(-(-length // choice.longest_at_once) - 1 for length in long) / documents
+        counts |= {"answers": counts.get("answers", 0) + more, "long_parts": more}
     if stage == Stage.VERIFY and documents and counts.get("claims"):
         scale = scope.claims_in_all / documents / counts["claims"]
         counts = {name: number * scale for name, number in counts.items()}
@@ -112,6 +123,7 @@ def _from_formula(
     calls = sum(by_step.values()) * documents
     chats = calls - searches - pages - rankings
     length = Document.objects.filter(benchmark=benchmark).aggregate(mean=Avg(Length("response")))["mean"] or 0
+    length = min(length, choice.longest_at_once or length)
     texts = [len(prompt.text) for prompt in prompts.values()]
     asked = (length + (sum(texts) / len(texts) if texts else 0)) / CHARACTERS_A_TOKEN
     money = chats * (asked * settings.LLM_PRICE_PROMPT + ANSWER_TOKENS * settings.LLM_PRICE_ANSWER) / 1e6
@@ -126,7 +138,19 @@ def _from_formula(
         money=money + searches * settings.SEARCH_PRICE,
         seconds=calls * SECONDS_A_CALL / min(at_once, max(settings.CALLS_AT_ONCE, 1)),
         measured=0,
+        long=len(long),
+        part=choice.longest_at_once,
     )
+
+
+def _long(benchmark: Benchmark, choice: StrategyChoice, scope: RunScope) -> list[int]:
+    """The lengths of the responses that the strategy decomposes in parts."""
+    if not choice.longest_at_once:
+        return []
+    chosen = set(scope.documents)
+    lengths = Document.objects.filter(benchmark=benchmark).annotate(length=Length("response"))
+    long = lengths.filter(length__gt=choice.longest_at_once).values_list("pk", "length")
+    return [length for pk, length in long if pk in chosen]
 
 
 def _is_of(step: str, words: set[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from annotator.core.vocabulary import ClaimType, Factuality, Importance, NotWorthReason, SentenceType, StanceLabel
 from pipeline import strategies
 from pipeline.claims.decompose import decompose
-from pipeline.clients.base import BudgetSpentError, ChatRequest, SearchResult, ServiceError
+from pipeline.clients.base import BudgetSpentError, ChatAnswer, ChatRequest, SearchResult, ServiceError
 from pipeline.prompts import check_wording, shipped
 from pipeline.retrieval.corpus_ranking import PassageIndex
 from pipeline.strategies.factcheck_gpt import FactcheckGpt
@@ -469,3 +470,56 @@ def test_the_typical_document_has_a_price() -> None:
     assert steps[1] >= {"search", "fetch", "rank"}
     assert set().union(*steps) == set(FactcheckGpt().formula({})), "each step belongs to a stage"
     assert sum(map(len, steps)) == len(set().union(*steps)), "and to one alone"
+
+
+# --- answers that are cut, and long responses -----------------------------------------------------
+
+
+def as_cut(*sentences: str) -> ChatAnswer:
+    """An answer that ended at its limit in the middle of the sentence after these."""
+    return ChatAnswer(json.dumps(said(*sentences)).removesuffix("]}") + ', {"sentence": "She was b', cut=True)
+
+
+def test_a_cut_answer_is_kept_and_continued_behind_its_last_sentence() -> None:
+    found, tools = decomposed(ANSWERS | {"decompose": turns(as_cut(LEAD, BUILT), said(BORN, OPINION))})
+    assert [sentence.text for sentence in found.sentences] == [LEAD, BUILT, BORN, OPINION]
+    first, second = chat_of(tools).asked("decompose")
+    assert LEAD in first
+    assert second.endswith(f"First sentence: {BORN}")
+    text = second.rpartition("Answer:\n")[2]
+    assert LEAD not in text, "what was said already is not sent again"
+    assert "Ema Dahl built the fort in 1820." in second.rpartition("Answer:\n")[0], "but for what leads up to it"
+    assert found.counts["left"] == 0
+
+
+def test_labels_of_a_cut_answer_are_kept_and_the_others_asked_for() -> None:
+    whole = items(kind_of)
+
+    def first(request: ChatRequest) -> ChatAnswer:
+        text = json.dumps({"items": whole(request)["items"][:3]}).removesuffix("]}")
+        return ChatAnswer(text + ', {"number": 4, "ty', cut=True)
+
+    found, tools = decomposed(ANSWERS | {"checkworthy_sentences": turns(first, whole)})
+    assert found.sentences[3].type == SentenceType.OPINION
+    assert numbered(chat_of(tools).requests[[r.step for r in chat_of(tools).requests].index("checkworthy_sentences")])
+    again = [request for request in chat_of(tools).requests if request.step == "checkworthy_sentences"][1]
+    assert list(numbered(again)) == [4]
+    assert found.notes == ()
+
+
+def test_a_long_response_is_read_in_parts_and_no_call_carries_it_whole() -> None:
+    sentences = [f"Town {number} has a mill that was built in {1000 + number}." for number in range(300)]
+    response = " ".join(sentences)
+
+    def say(request: ChatRequest) -> dict[str, Any]:
+        text = request.messages[-1].content.partition("Answer:\n")[2].partition("\n\nFirst sentence:")[0]
+        return {"sentences": [{"sentence": each, "claims": [each]} for each in re.findall(r"Town .*?\.", text)]}
+
+    answers = ANSWERS | {"decompose": say}
+    answers["importance"] = items(lambda text: {"importance": "less"})
+    found, tools = decomposed(answers, DocumentText(PROMPT, response))
+    assert [sentence.text for sentence in found.sentences] == sentences
+    assert all(len(sentence.claims) == 1 for sentence in found.sentences)
+    assert found.counts["answers"] == -(-len(response) // 6000) == 3
+    for request in chat_of(tools).requests:
+        assert len(request.messages[-1].content) < 6000 + 2500, request.step

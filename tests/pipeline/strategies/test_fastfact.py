@@ -532,3 +532,38 @@ def test_passages_that_would_never_move_on_are_refused_by_name() -> None:
 def test_the_defaults_are_the_released_configuration() -> None:
     found = strategies.get("fastfact").parameters.model_dump()
     assert (found["stride"], found["threshold"], found["pages"], found["passages"]) == (0, 0.995, 5, 10)
+
+
+# answers that are cut, and responses that are long
+
+
+def cut(judged: Sequence[tuple[str, str, float]]) -> ChatAnswer:
+    """An answer that ended at its limit in the middle of the claim after these."""
+    whole = answer([*judged, ("The next one is not", "unsure", 0.9)])
+    tokens = whole.tokens[:-4]
+    return ChatAnswer("".join(token.text for token in tokens), tokens, cut=True)
+
+
+def test_a_cut_answer_is_kept_and_continued_where_it_ended() -> None:
+    said = turns(cut(JUDGED[:2]), answer([JUDGED[1], JUDGED[2]]))
+    result, made, tools = decompose(said)
+    assert made == {"extract": 2}
+    first, second = tools.chat.asked("extract")  # type: ignore[union-attr]
+    assert "has an observatory" in first.rpartition("<SOS>")[2] or "has an observatory" in first
+    assert "Pell Ridge has an observatory." not in second.rpartition("<SOS>")[2]
+    assert [claim.text for sentence in result.sentences for claim in sentence.claims] == [text for text, _, _ in JUDGED]
+    assert [each.label for each in prejudgements(result)] == [label for _, label, _ in JUDGED]
+
+
+def test_an_answer_that_never_gets_further_ends() -> None:
+    _, made, _ = decompose(lambda request: cut(JUDGED[:1]))
+    assert made["extract"] <= 4, "at most once a sentence"
+
+
+def test_a_very_long_response_is_read_in_parts() -> None:
+    response = " ".join(f"Town {number} has a mill that was built in {1000 + number}." for number in range(600))
+    result, made, tools = decompose({"claims": []}, DocumentText(QUESTION, response))
+    assert made["extract"] == -(-len(response) // 12_000) == 3
+    shown = [turn.partition("<SOS>")[2] for turn in tools.chat.asked("extract")]  # type: ignore[union-attr]
+    assert all(len(text) <= 12_100 for text in shown)
+    assert len(result.sentences) == 600
