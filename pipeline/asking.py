@@ -41,6 +41,14 @@ class NoAnswerError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """One of several answers to the same prompt, each with a seed of its own. ``number``: from 0."""
+
+    number: int
+    temperature: float
+
+
+@dataclass(frozen=True, slots=True)
 class Asking(Generic[Answer]):
     """A model's answer, read, with the answer as it came (its text and log-probabilities) and how many calls it
     took. ``cut``: it ran into its length limit, and ``value`` holds the items that were complete by then."""
@@ -61,8 +69,10 @@ async def ask(
     max_tokens: int = 1024,
     logprobs: bool = False,
     attempts: int = ATTEMPTS,
+    sample: Sample | None = None,
 ) -> Asking[Answer]:
-    """Ask with the prompt of that name and read the answer as ``form``.
+    """Ask with the prompt of that name and read the answer as ``form``. ``sample``: one of several answers to the same
+    prompt.
 
     Raises NoAnswerError after ``attempts`` answers that could not be read, and at once where the prompt is refused;
     ServiceError and BudgetSpentError from the client, MissingServiceError without one.
@@ -76,8 +86,8 @@ async def ask(
             step=step,
             messages=tuple(messages),
             model=tools.model,
-            temperature=tools.temperature,
-            seed=tools.seed,
+            temperature=tools.temperature if sample is None else sample.temperature,
+            seed=tools.seed if sample is None else (tools.seed or 0) + sample.number,
             max_tokens=max_tokens,
             schema=schema,
             logprobs=logprobs,

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.asking import Asking, NoAnswerError, ask
+from pipeline.asking import Asking, NoAnswerError, Sample, ask
 from pipeline.suggestions import Note
 from pipeline.tools import Tools
 
@@ -38,12 +38,20 @@ class StepNotes:
         form: type[Answer],
         instead: str,
         max_tokens: int = 1024,
+        sample: Sample | None = None,
     ) -> Answer | None:
         """A model's answer; None where it gave none that can be used, noted with what is done ``instead`` (a
         sentence). Of a list that was cut at its length limit the complete items, which is noted too. Raises what
         ``asking.ask`` raises else."""
         asked = await self.asking(
-            tools, step=step, prompt=prompt, fields=fields, form=form, instead=instead, max_tokens=max_tokens
+            tools,
+            step=step,
+            prompt=prompt,
+            fields=fields,
+            form=form,
+            instead=instead,
+            max_tokens=max_tokens,
+            sample=sample,
         )
         if asked is None:
             return None
@@ -62,11 +70,19 @@ class StepNotes:
         instead: str,
         max_tokens: int = 1024,
         logprobs: bool = False,
+        sample: Sample | None = None,
     ) -> Asking[Answer] | None:
         """Like ``ask``, for callers that go on where an answer was cut (``Asking.cut``)."""
         try:
             asked = await ask(
-                tools, step=step, prompt=prompt, fields=fields, form=form, max_tokens=max_tokens, logprobs=logprobs
+                tools,
+                step=step,
+                prompt=prompt,
+                fields=fields,
+                form=form,
+                max_tokens=max_tokens,
+                logprobs=logprobs,
+                sample=sample,
             )
         except NoAnswerError as error:
             self.again(step, error.calls - 1)

@@ -57,11 +57,25 @@ class Judged:
     cut: bool = False
 
 
-async def judged_claims(chunk: str, question: str, threshold: float, tools: Tools, tally: StepNotes) -> Judged | None:
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """When a claim is settled: by a definite label whose probability is higher than ``threshold``.
+    ``irrelevant_always``: by “irrelevant” whatever its probability, as FastFact's released code has it."""
+
+    threshold: float
+    irrelevant_always: bool = False
+
+    def settles(self, label: str, confidence: float | None) -> bool:
+        """Whether that label, with the probability of its tokens (None: not known), settles a claim."""
+        if label == IRRELEVANT and self.irrelevant_always:
+            return True
+        return label in DEFINITE and confidence is not None and confidence > self.threshold
+
+
+async def judged_claims(chunk: str, question: str, rule: Settling, tools: Tools, tally: StepNotes) -> Judged | None:
     """The claims of a chunk with their prejudgements; None if the model's answer could not be used.
 
-    Settled is a claim with a definite label whose probability is higher than ``threshold``; without log-probabilities
-    none is, which is noted.
+    Which are settled is said by ``rule``; that the server gives no log-probabilities is noted.
     """
     asked = await tally.asking(
         tools,
@@ -79,9 +93,7 @@ async def judged_claims(chunk: str, question: str, threshold: float, tools: Tool
     claims = [
         Extracted(
             item.claim,
-            Prejudgement(
-                item.label, confidence, item.label in DEFINITE and confidence is not None and confidence > threshold
-            ),
+            Prejudgement(item.label, confidence, rule.settles(item.label, confidence)),
             irrelevant=item.label == IRRELEVANT,
         )
         for item, confidence in zip(asked.value.claims, confidences, strict=True)

@@ -14,10 +14,12 @@ class VerifiableClaims(BaseModel):
     claims: list[str]
 
 
-async def verifiable_claims(window: str, question: str, tools: Tools, tally: StepNotes) -> list[str] | None:
-    """The claims of the sentence that is marked in the window. With a ``question`` it is put before the window, without
-    one ("") the window stands alone. None if the model's answer could not be read."""
-    fields = {"window": window} | ({"question": question} if question else {})
+async def verifiable_claims(
+    window: str, sentence: str, question: str, tools: Tools, tally: StepNotes
+) -> list[str] | None:
+    """The claims of the sentence that is marked in the window, and repeated behind it. With a ``question`` it is put
+    before the window, without one ("") the window stands alone. None if the model's answer could not be read."""
+    fields = {"window": window, "sentence": " ".join(sentence.split())} | ({"question": question} if question else {})
     answer = await tally.ask(
         tools,
         step="extract",

@@ -12,11 +12,9 @@ from pipeline.claims.lexicon import FUNCTION_WORDS
 from pipeline.claims.tagging import FINITE, Tag, TaggedToken, tag
 from pipeline.sentences.boundaries import split_sentences
 
-_YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
-
 
 def named(text: str) -> str:
-    """The names, other capitalised words and years of a text, each once, in its order; "" if it has none.
+    """The names and other capitalised words of a text, each once, in its order; "" if it has none.
 
     The first word of a sentence counts if it stands capitalised elsewhere too, or opens a longer name.
     """
@@ -25,7 +23,7 @@ def named(text: str) -> str:
     found: dict[str, str] = {}
     for tokens in sentences:
         for position, token in enumerate(tokens):
-            if _is_name(tokens, position, elsewhere) or _YEAR.fullmatch(token.text):
+            if _is_name(tokens, position, elsewhere):
                 word = re.sub(r"['’]s$", "", token.text)
                 found.setdefault(word.casefold(), word)
     return " ".join(found.values())

@@ -27,12 +27,13 @@ from pipeline.tools import Tools
 @dataclass(frozen=True, slots=True)
 class SearchReach:
     """How much is looked at and how much is kept: pages a query, sentences of a passage, how far one passage begins
-    behind the other, characters of a sentence, passages a page, passages a claim."""
+    behind the other, characters of a sentence (longer ones are cut, or dropped), passages a page, passages a claim."""
 
     pages: int = 5
     window: int = WINDOW
     stride: int = STRIDE
     longest: int = SENTENCE_LENGTH
+    drops_long: bool = True
     passages_a_page: int = 3
     passages_a_claim: int = PER_CLAIM
 
@@ -71,7 +72,7 @@ async def evidence_for(
     if looking.unread:
         tally.note("fetch", f"{looking.unread} of {len(looking.fetched)} pages could not be read: quoted by snippet.")
     turns = [each for turn in zip_longest(*orders) for each in turn if each is not None]
-    apart = list(_apart(turns))
+    apart = list(_apart(turns, reach))
     kept = [apart[position] for position in without_near_duplicates(each.passage for each, _ in apart)]
     return [each for each, _ in kept[: reach.passages_a_claim]]
 
@@ -110,7 +111,7 @@ class _Looking:
         for each in order:
             cut = cuts[each.position]
             of_page = taken.setdefault(cut.hit.url, [])
-            if len(of_page) < self.reach.passages_a_page and not _is_beside(cut.position, of_page):
+            if len(of_page) < self.reach.passages_a_page and not _overlaps(cut.position, of_page, self.reach):
                 of_page.append(cut.position)
                 found.append((_evidence(cut, query, each.score), cut.position))
         return found
@@ -150,7 +151,7 @@ class _Looking:
             return _Read(None, ())
         # Ten milliseconds for a page of 150 sentences: beside the loop, so that other answers are not kept waiting.
         reach = self.reach
-        return _Read(page, await asyncio.to_thread(_passages, page.text, reach.window, reach.stride, reach.longest))
+        return _Read(page, await asyncio.to_thread(_passages, page.text, reach))
 
     def _cut(self, hit: SearchResult, read: _Read | None) -> Iterator[_Cut]:
         """The passages of a page; its snippet where there are none. A page that turns out too late has none at all."""
@@ -176,22 +177,26 @@ class _Looking:
 
 
 @lru_cache(maxsize=128)
-def _passages(text: str, window: int, stride: int, longest: int) -> tuple[str, ...]:
+def _passages(text: str, reach: SearchReach) -> tuple[str, ...]:
     """The claims of a document often lead to the same pages."""
-    return tuple(passages(text, window=window, stride=stride, longest=longest))
+    return tuple(
+        passages(text, window=reach.window, stride=reach.stride, longest=reach.longest, drops_long=reach.drops_long)
+    )
 
 
-def _is_beside(position: int, taken: Sequence[int]) -> bool:
-    """Whether a window of a page is next to one that is taken, or the same: mostly the same text."""
-    return position >= 0 and any(abs(position - other) <= 1 for other in taken)
+def _overlaps(position: int, taken: Sequence[int], reach: SearchReach) -> bool:
+    """Whether a window of a page shares a sentence with one that is taken."""
+    return position >= 0 and any(abs(position - other) * reach.stride < reach.window for other in taken)
 
 
-def _apart(found: Sequence[tuple[RetrievedEvidence, int]]) -> Iterator[tuple[RetrievedEvidence, int]]:
-    """Without what another query has brought already, or a window beside it."""
+def _apart(
+    found: Sequence[tuple[RetrievedEvidence, int]], reach: SearchReach
+) -> Iterator[tuple[RetrievedEvidence, int]]:
+    """Without what another query has brought already, or a window that overlaps it."""
     taken: dict[str, list[int]] = {}
     for evidence, position in found:
         of_page = taken.setdefault(evidence.url, [])
-        if not _is_beside(position, of_page):
+        if not _overlaps(position, of_page, reach):
             of_page.append(position)
             yield evidence, position
 

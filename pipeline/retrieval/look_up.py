@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from pipeline.retrieval.snippet_window import opening_of, window_of
 from pipeline.suggestions import DocumentText, RetrievedEvidence
 from pipeline.tools import Tools
 
+_POSSESSIVE = re.compile(r"'s\s")
+_PUNCTUATION = re.compile(r"[^-$.\w\s]|_")
 NOTHING_FOUND = "Nothing was found."
 
 
@@ -58,7 +61,7 @@ async def look_up(
 ) -> LookedUp:
     """Search for one question of a claim and answer it. A search that fails is noted and finds nothing; the caller
     decides what a claim without any is worth."""
-    query = f"{question} {claim}"
+    query = plain_query(f"{claim} {question}")
     try:
         query, found = await _hits(query, document, reach.results, tools, tally)
     except ServiceError as error:
@@ -80,6 +83,12 @@ async def look_up(
         tally.counts["too_late"] += 1
         found = [each for each in found if each is not hit]
     return LookedUp(question, query, NOTHING_FOUND)
+
+
+def plain_query(text: str) -> str:
+    """A text as the authors' code sends it to the search service: without possessive endings and punctuation, but for
+    hyphens, points and dollar signs. Letters of any script stay; theirs keeps ASCII alone."""
+    return " ".join(_PUNCTUATION.sub("", _POSSESSIVE.sub(" ", text.replace("’", "'"))).split())
 
 
 async def _hits(

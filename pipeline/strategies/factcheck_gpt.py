@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import ceil
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -19,7 +19,7 @@ from pipeline.notes import StepNotes
 from pipeline.retrieval.corpus_ranking import PER_CLAIM
 from pipeline.retrieval.evidence import SearchReach, evidence_for
 from pipeline.retrieval.passages import SENTENCE_LENGTH, STRIDE, WINDOW
-from pipeline.retrieval.queries_by_model import queries_by_model
+from pipeline.retrieval.queries_by_model import QueryReach, queries_by_model
 from pipeline.revision.by_model import revise_by_model
 from pipeline.stance.by_model import with_stance
 from pipeline.strategies.base import Parameters, Service, Strategy
@@ -42,6 +42,8 @@ class FactcheckGptParameters(Parameters):
     """What can be set; the defaults are the paper's or its authors' code's, where they say."""
 
     at_once: int = Field(30, ge=1, le=200, description="Sentences or claims labelled in one call")
+    rounds: int = Field(2, ge=1, le=5, description="Rounds of queries, whose union is searched for")
+    query_temperature: float = Field(0.7, ge=0, le=2, description="Temperature at which queries are asked for")
     queries: int = Field(5, ge=1, le=10, description="Queries a claim, at most")
     query_similarity: float = Field(
         0.6, ge=0, le=1, description="A query this like an earlier one is dropped (share of common word stems)"
@@ -49,9 +51,8 @@ class FactcheckGptParameters(Parameters):
     pages: int = Field(5, ge=1, le=20, description="Pages a query")
     window: int = Field(WINDOW, ge=1, le=20, description="Sentences a passage")
     stride: int = Field(STRIDE, ge=1, le=20, description="Sentences from the start of one passage to that of the next")
-    sentence_length: int = Field(
-        SENTENCE_LENGTH, ge=50, le=2000, description="Characters at which a sentence of a passage is cut"
-    )
+    sentence_length: int = Field(SENTENCE_LENGTH, ge=50, le=2000, description="Characters of a sentence, at most")
+    long_sentences: Literal["drop", "cut"] = Field("drop", description="What is done with longer ones")
     passages_a_page: int = Field(3, ge=1, le=20, description="Passages a page, at most")
     passages: int = Field(PER_CLAIM, ge=1, le=20, description="Passages a claim, over all queries in turn")
 
@@ -84,7 +85,7 @@ class FactcheckGpt(Strategy):
             "revise_with_question",
         )
     )
-    formula_text: ClassVar = "D + L + 2⌈N/b⌉ + ⌈K/b⌉ + ⌈(N + K)/b⌉ + M + E + J + 2V models, Q searches, U pages"
+    formula_text: ClassVar = "D + L + 2⌈N/b⌉ + ⌈K/b⌉ + ⌈(N + K)/b⌉ + rM + E + J + 2V models, Q searches, U pages"
     # Of one document: sentences, claims and evidence as in the paper (Table 1: 311, 678, 661 and 3,305 of 94 answers;
     # 105 of 1,136 answers were not decomposed at once, section B.2), the rest the most that the defaults allow.
     typical: ClassVar = {
@@ -129,14 +130,14 @@ class FactcheckGpt(Strategy):
     async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
         set_to, tally = self.parameters, StepNotes()
         tally.counts["claims"] += 1
-        queries = await queries_by_model(
-            claim, document, most=set_to.queries, similarity=set_to.query_similarity, tools=tools, tally=tally
-        )
+        asking = QueryReach(set_to.rounds, set_to.query_temperature, set_to.queries, set_to.query_similarity)
+        queries = await queries_by_model(claim, document, asking, tools, tally)
         reach = SearchReach(
             pages=set_to.pages,
             window=set_to.window,
             stride=set_to.stride,
             longest=set_to.sentence_length,
+            drops_long=set_to.long_sentences == "drop",
             passages_a_page=set_to.passages_a_page,
             passages_a_claim=set_to.passages,
         )
@@ -177,7 +178,7 @@ class FactcheckGpt(Strategy):
             "checkworthy_sentences": batches("sentences"),
             "checkworthy_claims": batches("statements"),
             "importance": batches("sentences", "statements"),
-            "queries": of("claims"),
+            "queries": of("claims") * self.parameters.rounds,
             "search": of("queries"),
             "fetch": of("pages"),
             "rank": of("ranked"),

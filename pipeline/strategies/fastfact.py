@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from annotator.core.vocabulary import Stage
+from pipeline.claims.abstention import declines
 from pipeline.claims.decompose import decompose
-from pipeline.claims.judged import STEP, judged_claims
+from pipeline.claims.judged import STEP, Settling, judged_claims
 from pipeline.claims.long_responses import parts
 from pipeline.claims.on_sentences import Extracted, with_claims
 from pipeline.claims.places import places_of
@@ -36,6 +37,9 @@ class FastFactParameters(Parameters):
 
     stride: int = Field(WHOLE, ge=0, le=500, description="Sentences read at once; 0: the whole response")
     threshold: float = Field(0.995, ge=0, le=1, description="Probability of a label above which nothing is searched")
+    irrelevant: Literal["sure", "always"] = Field(
+        "sure", description="Whether “irrelevant” settles a claim above the threshold only, or always"
+    )
     pages: int = Field(5, ge=1, le=20, description="Pages a claim")
     passages: int = Field(10, ge=1, le=30, description="Passages of all its pages to judge a claim by")
     length: int = Field(LENGTH, ge=20, le=1000, description="Words of a passage, at most")
@@ -76,6 +80,10 @@ class FastFact(Strategy):
         set_to = self.parameters
         tally = StepNotes()
         by_rules = decompose(document.prompt, document.response).sentences
+        if declines(document.response):
+            tally.note(STEP, "The response declines to answer: nothing was extracted.")
+            sentences = with_claims(by_rules, [[] for _ in by_rules], document.prompt)
+            return Decomposition(sentences, tuple(tally.notes), dict(tally.counts))
         spans = split_sentences(document.response)
         tally.counts["sentences"] += len(spans)
         runs = [part for chunk in chunks(spans, set_to.stride) for part in parts(chunk, LONGEST_CHUNK)]
@@ -106,7 +114,8 @@ class FastFact(Strategy):
         first = 0
         while first < len(run):
             text = document.response[run[first].start : run[-1].end]
-            judged = await judged_claims(text, question, self.parameters.threshold, tools, tally)
+            rule = Settling(self.parameters.threshold, self.parameters.irrelevant == "always")
+            judged = await judged_claims(text, question, rule, tools, tally)
             if judged is None:
                 break
             placed = _by_sentence(judged.claims, by_rules[first:])

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from annotator.core.vocabulary import Stage
+from pipeline.claims.abstention import declines
 from pipeline.claims.decompose import decompose
 from pipeline.claims.on_sentences import Extracted, with_claims
 from pipeline.claims.verifiable import verifiable_claims
@@ -66,11 +67,18 @@ class VeriScore(Strategy):
         set_to = self.parameters
         tally = StepNotes()
         by_rules = decompose(document.prompt, document.response).sentences
+        if declines(document.response):
+            tally.note("extract", "The response declines to answer: nothing was extracted.")
+            sentences = with_claims(by_rules, [[] for _ in by_rules], document.prompt)
+            return Decomposition(sentences, tuple(tally.notes), dict(tally.counts))
         spans = split_sentences(document.response)
         tally.counts["sentences"] += len(spans)
         question = " ".join(document.prompt.split()) if set_to.question else ""
         read = windows(document.response, spans, before=set_to.before, after=set_to.after, lead=not question)
-        said = await together(verifiable_claims(window, question, tools, tally) for window in read)
+        said = await together(
+            verifiable_claims(window, span.text, question, tools, tally)
+            for window, span in zip(read, spans, strict=True)
+        )
         claims = [None if each is None else [Extracted(text) for text in each] for each in said]
         sentences = with_claims(by_rules, claims, document.prompt)
         return Decomposition(sentences, tuple(tally.notes), dict(tally.counts))

@@ -16,9 +16,11 @@ from pipeline.tools import Tools
 
 
 class ModelVerdict(BaseModel):
-    """The verdict on a claim. ``correction`` is the claim put right, with as few changes as can be."""
+    """The verdict on a claim. ``error`` is what is wrong with it, ``correction`` the claim put right, with as few
+    changes as can be."""
 
     reasoning: str
+    error: str | None = None
     factuality: Annotated[Factuality, BeforeValidator(as_word)]
     correction: str | None = None
 
@@ -40,11 +42,12 @@ async def verdict_by_model(
     if said is None:
         return None
     correction = " ".join((said.correction or "").split())
+    error = (said.error or "").strip() if said.factuality == Factuality.FALSE else ""
     is_mended = said.factuality == Factuality.FALSE and correction not in ("", claim)
     return SuggestedVerdict(
         label=said.factuality.label,
         factuality=said.factuality,
-        reason=" ".join(said.reasoning.split()),
+        reason=" ".join(f"{said.reasoning} {f'Error: {error}' if error else ''}".split()),
         correction=correction if is_mended else None,
     )
 

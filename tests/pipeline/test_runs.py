@@ -236,7 +236,8 @@ def test_prefill_that_waits_does_several_documents_at_once(
     settings.CELERY_WORKER_CONCURRENCY = 4
     monkeypatch.setattr(run_actions, "after_commit", lambda *_: None)  # the queue in memory has no worker
     benchmark = BenchmarkFactory(strategy=Counting.name)
-    documents(4, benchmark=benchmark)
+    for number in range(4):  # the same response would be asked about once
+        DocumentFactory(benchmark=benchmark, response=f"This is number {number}.")
     with FakeChat(latency=0.2) as chat:
         settings.LLM_URL, settings.LLM_MODEL = f"{chat.url}/v1", "tiny"
         call_command("prefill", benchmark=benchmark.slug, wait=True)

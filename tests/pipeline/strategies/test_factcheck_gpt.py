@@ -14,11 +14,16 @@ from annotator.core.vocabulary import ClaimType, Factuality, Importance, NotWort
 from pipeline import strategies
 from pipeline.claims.decompose import decompose
 from pipeline.clients.base import BudgetSpentError, ChatAnswer, ChatRequest, SearchResult, ServiceError
+from pipeline.notes import StepNotes
 from pipeline.prompts import check_wording, shipped
 from pipeline.retrieval.corpus_ranking import PassageIndex
+from pipeline.retrieval.evidence import SearchReach, _overlaps
+from pipeline.retrieval.passages import passages
+from pipeline.retrieval.queries_by_model import QueryReach, queries_by_model
 from pipeline.strategies.factcheck_gpt import FactcheckGpt
 from pipeline.suggestions import CheckedClaim, ClaimText, Decomposition, DocumentText, Page, Verification
 from pipeline.tools import MissingServiceError, Tools
+from pipeline.verdict.by_model import verdict_by_model
 from tests.scripted import (
     UNREADABLE,
     ScriptedPages,
@@ -307,7 +312,7 @@ def test_a_claim_is_looked_up_judged_and_corrected() -> None:
     assert found.verdict.correction == "Ema Dahl built the fort in 1822."
     assert found.verdict.reason == "Passage 1 says 1822."
     assert found.counts == {"claims": 1, "queries": 2, "pages": 3, "evidence": 3, "judged": 1}
-    assert calls(tools) == {"queries": 1, "search": 2, "fetch": 3, "stance": 3, "verdict": 1}
+    assert calls(tools) == {"queries": 2, "search": 2, "fetch": 3, "stance": 3, "verdict": 1}
     [note] = found.notes
     assert note.text == "1 of 3 pages could not be read: quoted by snippet."
     [shown] = chat_of(tools).asked("verdict")
@@ -347,7 +352,7 @@ def test_nothing_found_is_not_enough_evidence_without_a_call() -> None:
     assert found.evidence == ()
     assert found.verdict is not None
     assert found.verdict.factuality == Factuality.NOT_ENOUGH_EVIDENCE
-    assert calls(tools) == {"queries": 1, "search": 2}
+    assert calls(tools) == {"queries": 2, "search": 2}
 
 
 def test_nothing_of_the_day_or_later_is_used() -> None:
@@ -383,7 +388,7 @@ def test_unreadable_answers_leave_stances_open_and_the_verdict_to_the_rule() -> 
     assert found.verdict is not None
     assert found.verdict.factuality == Factuality.NOT_ENOUGH_EVIDENCE  # one refutes, one supports a part
     assert "1 refute it" in found.verdict.reason
-    assert [note.step for note in found.notes] == ["queries", "verdict"]
+    assert [note.step for note in found.notes] == ["queries", "queries", "verdict"]
     found, _ = verified(VERIFY | {"stance": UNREADABLE})
     assert [each.stance for each in found.evidence] == [None] * 3
     assert found.verdict is not None
@@ -400,7 +405,7 @@ def test_a_correction_belongs_to_a_false_claim_and_changes_it() -> None:
 
 def test_parameters_bound_what_is_looked_at() -> None:
     found, tools = verified(parameters={"queries": 1, "pages": 1, "passages": 1})
-    assert calls(tools) == {"queries": 1, "search": 1, "fetch": 1, "stance": 1, "verdict": 1}
+    assert calls(tools) == {"queries": 2, "search": 1, "fetch": 1, "stance": 1, "verdict": 1}
     assert len(found.evidence) == 1
     with pytest.raises(ValueError, match="query_similarity"):
         strategies.get("factcheck_gpt", {"query_similarity": 1.5})
@@ -523,3 +528,44 @@ def test_a_long_response_is_read_in_parts_and_no_call_carries_it_whole() -> None
     assert found.counts["answers"] == -(-len(response) // 6000) == 3
     for request in chat_of(tools).requests:
         assert len(request.messages[-1].content) < 6000 + 2500, request.step
+
+
+def test_a_verdict_names_the_error() -> None:
+    said = {
+        "reasoning": "Passage 1 says 1821.",
+        "factuality": "false",
+        "error": "the year",
+        "correction": "Ema Dahl built the fort in 1821.",
+    }
+    tools = tools_for("factcheck_gpt", {"verdict": said})
+    verdict = run(verdict_by_model("Ema Dahl built the fort in 1820.", [], tools, StepNotes()))
+    assert verdict is not None
+    assert verdict.reason == "Passage 1 says 1821. Error: the year"
+
+
+def test_queries_are_the_union_of_two_rounds_with_seeds_of_their_own() -> None:
+    rounds = turns({"queries": ["Who built it?", "When was it built?"]}, {"queries": ["When was it built?", "Why?"]})
+    tools = tools_for("factcheck_gpt", {"queries": rounds})
+    found = run(queries_by_model(ClaimText("A claim."), DOCUMENT, QueryReach(2, 0.7, 5, 0.6), tools, StepNotes()))
+    assert found == ["Who built it?", "When was it built?", "Why?"]
+    first, second = chat_of(tools).requests
+    assert first.seed != second.seed
+    assert (first.temperature, second.temperature) == (0.7, 0.7)
+    assert first.messages == second.messages
+
+
+def test_long_sentences_are_dropped_or_cut() -> None:
+    text = f"It was built in 1820. {'The list of it is very long and so on ' * 12}. It was closed in 1902."
+    assert passages(text, drops_long=True) == ["It was built in 1820. It was closed in 1902."]
+    [cut] = passages(text)
+    assert len(cut) > 250
+
+
+@pytest.mark.parametrize(("window", "stride", "kept"), [(5, 2, [0, 3, 6]), (5, 5, [0, 1, 2]), (4, 2, [0, 2, 4])])
+def test_passages_that_share_a_sentence_are_not_both_taken(window: int, stride: int, kept: list[int]) -> None:
+    reach = SearchReach(window=window, stride=stride)
+    taken: list[int] = []
+    for position in range(kept[-1] + 1):
+        if not _overlaps(position, taken, reach):
+            taken.append(position)
+    assert taken == kept

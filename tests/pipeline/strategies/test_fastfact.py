@@ -567,3 +567,14 @@ def test_a_very_long_response_is_read_in_parts() -> None:
     shown = [turn.partition("<SOS>")[2] for turn in tools.chat.asked("extract")]  # type: ignore[union-attr]
     assert all(len(text) <= 12_100 for text in shown)
     assert len(result.sentences) == 600
+
+
+@pytest.mark.parametrize(("irrelevant", "settled"), [("sure", False), ("always", True)])
+def test_irrelevant_settles_above_the_threshold_or_always(irrelevant: str, settled: bool) -> None:
+    result, _, _ = decompose(answer(JUDGED), irrelevant=irrelevant)
+    assert [each.settled for each in prejudgements(result)] == [True, False, settled]
+
+
+def test_a_response_that_declines_is_not_asked_about() -> None:
+    _, made, _ = decompose({}, DocumentText(QUESTION, "I'm sorry, but I cannot fulfill that request."))
+    assert made == {}

@@ -15,6 +15,7 @@ from pipeline import strategies
 from pipeline.clients.base import ChatRequest, FetchedPage, PageRequest, SearchRequest, SearchResult, ServiceError
 from pipeline.retrieval.corpus_ranking import PassageIndex
 from pipeline.retrieval.entities import named
+from pipeline.retrieval.look_up import plain_query
 from pipeline.retrieval.questions import about, one_question
 from pipeline.retrieval.snippet_window import window_of
 from pipeline.strategies.papelo import Papelo
@@ -110,7 +111,7 @@ def test_questions_end_when_the_claim_is_settled_and_others_words_fill_the_chain
     assert {link.evidence for link in chain} == {0}
     assert evidence.snapshot is not None
     assert evidence.passage in PAGE
-    assert world.searches[0].query == f"{FIRST} {CLAIM}" == chain[0].query
+    assert world.searches[0].query == f"{CLAIM} {FIRST}".replace("?", "") == chain[0].query
     assert world.searches[0].count == 10
     assert (world.calls["next_question"], world.calls["paraphrase"], world.calls["verdict"]) == (1, 1, 1)
 
@@ -145,7 +146,7 @@ def test_a_question_that_comes_again_ends_the_pursuit() -> None:
 
 def test_evidence_stands_in_the_order_of_the_chain() -> None:
     def hits(request: SearchRequest) -> list[SearchResult]:
-        name = "second" if SECOND in request.query else "first"
+        name = "second" if SECOND.rstrip("?") in request.query else "first"
         return [SearchResult(f"https://{name}.example/", name, f"The {name} snippet.")]
 
     world = World(
@@ -162,10 +163,10 @@ def test_evidence_stands_in_the_order_of_the_chain() -> None:
 def test_an_empty_search_is_repeated_with_the_names_alone() -> None:
     world = World(hits=[])
     result = verify(world, questions=1)
-    assert [request.query for request in world.searches] == [f"{FIRST} {CLAIM}", "Pell Ridge 1934"]
+    assert [request.query for request in world.searches] == [f"{CLAIM} {FIRST}".replace("?", ""), "Pell Ridge"]
     assert result.verdict is not None
     (link,) = result.verdict.chain
-    assert (link.query, link.answer, link.evidence) == ("Pell Ridge 1934", "Nothing was found.", None)
+    assert (link.query, link.answer, link.evidence) == ("Pell Ridge", "Nothing was found.", None)
     assert result.evidence == ()
     assert "choose_document" not in world.calls
 
@@ -360,9 +361,7 @@ def test_a_page_without_sentences_is_not_quoted_whole() -> None:
 
 
 def test_names_are_what_is_left_of_a_query_without_hits() -> None:
-    assert (
-        named("Did Taylor Zundel vote in Utah? Voters in Utah were turned away in 2020.") == "Taylor Zundel Utah 2020"
-    )
+    assert named("Did Taylor Zundel vote in Utah? Voters in Utah were turned away in 2020.") == "Taylor Zundel Utah"
     assert named("Was COVID-19 found in France's cheese? France says so.") == "COVID-19 France"
     assert named("What is the best way to cook rice?") == ""
 
@@ -416,3 +415,10 @@ def test_the_forecast_is_the_most_that_the_defaults_allow() -> None:
     services = {"search", "fetch"}
     assert sum(number for step, number in calls_of.items() if step not in services) == 17 * typical["claims"]
     assert {calls_of[step] for step in services} == {5 * typical["claims"]}
+
+
+def test_a_query_is_the_claim_and_then_the_question_without_punctuation() -> None:
+    assert plain_query("Pell’s mill (1934), built by J. Dahl? It cost $4.5 co-op") == (
+        "Pell mill 1934 built by J. Dahl It cost $4.5 co-op"
+    )
+    assert plain_query("Où est l'école d'été?") == "Où est lécole dété"

@@ -13,6 +13,7 @@ import pytest
 
 from annotator.core.vocabulary import ClaimType, Factuality, SentenceType
 from pipeline import strategies
+from pipeline.claims.abstention import declines
 from pipeline.clients.base import ChatRequest, SearchResult, ServiceError
 from pipeline.retrieval.corpus_ranking import PassageIndex
 from pipeline.sentences.boundaries import split_sentences
@@ -320,3 +321,42 @@ def test_parameters_have_bounds() -> None:
     for values in ({"before": -1}, {"results": 21}, {"labels": "four"}, {"window": 3}):
         with pytest.raises(ValueError, match="veriscore"):
             strategies.get("veriscore", values)
+
+
+# what is read
+
+
+def test_the_sentence_is_repeated_behind_its_window() -> None:
+    _, _, tools = decompose(DocumentText(QUESTION, ANSWER), CLAIMS)
+    for asked, sentence in zip(tools.chat.asked("extract"), CLAIMS, strict=True):  # type: ignore[union-attr]
+        assert asked.endswith(f"Sentence: {sentence}")
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "I'm sorry, but I can't fulfill that request.",
+        "Sorry, I can’t do that.",
+        "I apologize, but I am not able to help with this. Please ask something else.",
+        "I cannot answer that.",
+        "",
+    ],
+)
+def test_a_response_that_declines_is_not_asked_about(response: str) -> None:
+    result, made, _ = decompose(DocumentText(QUESTION, response), {})
+    assert made == {}
+    assert not [claim for sentence in result.sentences for claim in sentence.claims]
+    assert ["declines" in note.text for note in result.notes] == [True]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "He was sorry that he could not come. The ferry had left.",
+        "The court ruled that firms cannot fulfil such requests.",
+        "Sorry for the delay! Pell Ridge opened in 1938.",
+        "I'm sorry, I cannot name the day. " + "The observatory on Pell Ridge was opened in 1938 by the county. " * 6,
+    ],
+)
+def test_an_apology_within_an_answer_is_no_refusal(response: str) -> None:
+    assert not declines(response)
