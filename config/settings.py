@@ -305,7 +305,8 @@ RERANK_URL = environment.text("RERANK_URL")
 RERANK_KEY = environment.text("RERANK_KEY")
 RERANK_MODEL = environment.text("RERANK_MODEL")
 SEMANTIC_MODEL = environment.text("SEMANTIC_MODEL")  # folder of a sentence-transformers model
-SEARCH_PROVIDER = environment.text("SEARCH_PROVIDER").lower()  # serper, brave, searxng, mediawiki or corpus
+LLM_PROVIDER = environment.text("LLM_PROVIDER").lower() or "openai"  # one of pipeline.clients.assemble.MODELS
+SEARCH_PROVIDER = environment.text("SEARCH_PROVIDER").lower()  # one of pipeline.clients.assemble.PROVIDERS
 SEARCH_URL = environment.text("SEARCH_URL")
 SEARCH_KEY = environment.text("SEARCH_KEY")
 WEB_SEARCH_URL = environment.text("WEB_SEARCH_URL", "https://duckduckgo.com/?q=")  # opened by an annotator's key

@@ -19,28 +19,46 @@ import httpx
 from pipeline.clients.accounted import Account, AccountedChat, AccountedPages, AccountedRanker, AccountedSearch
 from pipeline.clients.addresses import Allowed, Resolver, resolve
 from pipeline.clients.base import Chat, FetchedPage, PageRequest, Ranker, SearchClient
-from pipeline.clients.chat import OpenAIChat, Prices
 from pipeline.clients.cost_meter import Meter, Store
 from pipeline.clients.embeddings import EmbeddingsRanker
 from pipeline.clients.http import Patience, open_client
 from pipeline.clients.limiter import Limiter, shared_limiter
 from pipeline.clients.local_models import LocalRanker
+from pipeline.clients.models.anthropic import AnthropicChat
+from pipeline.clients.models.base import ModelClient, Prices
+from pipeline.clients.models.gemini import GeminiChat
+from pipeline.clients.models.openai import OpenAIChat
+from pipeline.clients.models.responses import ResponsesChat
 from pipeline.clients.pages import Absence, HttpPages, PageLimits, open_pages
 from pipeline.clients.rerank import RerankRanker
 from pipeline.clients.search.brave import BraveSearch
 from pipeline.clients.search.corpus import CorpusSearch
+from pipeline.clients.search.exa import ExaSearch
+from pipeline.clients.search.jina import JinaSearch
 from pipeline.clients.search.mediawiki import MediaWikiSearch
 from pipeline.clients.search.searxng import SearxngSearch
 from pipeline.clients.search.serper import SerperSearch
+from pipeline.clients.search.tavily import TavilySearch
 from pipeline.retrieval.corpus_ranking import PassageIndex
 
-_SEARCHES: dict[str, type[SerperSearch | BraveSearch | SearxngSearch | MediaWikiSearch]] = {
+_WebSearch = SerperSearch | BraveSearch | TavilySearch | ExaSearch | JinaSearch | SearxngSearch | MediaWikiSearch
+_SEARCHES: dict[str, type[_WebSearch]] = {
     "serper": SerperSearch,
     "brave": BraveSearch,
+    "tavily": TavilySearch,
+    "exa": ExaSearch,
+    "jina": JinaSearch,
     "searxng": SearxngSearch,
     "mediawiki": MediaWikiSearch,
 }
+MODELS: dict[str, type[ModelClient]] = {
+    "openai": OpenAIChat,
+    "responses": ResponsesChat,
+    "anthropic": AnthropicChat,
+    "gemini": GeminiChat,
+}
 PROVIDERS = (*_SEARCHES, "corpus")
+_WITH_KEY = frozenset({"serper", "brave", "tavily", "exa", "jina"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +70,7 @@ class ServiceSettings:
     """
 
     llm_url: str = ""
+    llm_provider: str = "openai"  # the protocol: one of MODELS
     llm_key: str = field(default="", repr=False)
     llm_model: str = ""
     llm_price_prompt: float = 0.0
@@ -63,7 +82,7 @@ class ServiceSettings:
     rerank_key: str = field(default="", repr=False)
     rerank_model: str = ""
     semantic_model: str = ""  # a folder
-    search_provider: str = ""  # serper, brave, searxng, mediawiki or corpus
+    search_provider: str = ""  # one of PROVIDERS
     search_url: str = ""  # blank: the provider's own
     search_key: str = field(default="", repr=False)
     search_price: float = 0.0
@@ -100,11 +119,13 @@ def problems(settings: ServiceSettings) -> list[str]:
     provider = settings.search_provider
     if settings.llm_url and not settings.llm_model:
         found.append("LLM_URL is set, and LLM_MODEL is not: name the model to ask.")
+    if settings.llm_provider not in MODELS:
+        found.append(f"LLM_PROVIDER is “{settings.llm_provider}”: write one of {', '.join(MODELS)}.")
     if settings.embeddings_url and not settings.embeddings_model:
         found.append("EMBEDDINGS_URL is set, and EMBEDDINGS_MODEL is not: name the model to ask.")
     if provider and provider not in PROVIDERS:
         found.append(f"SEARCH_PROVIDER is “{provider}”: write one of {', '.join(PROVIDERS)}.")
-    if provider in {"serper", "brave"} and not settings.search_key:
+    if provider in _WITH_KEY and not settings.search_key:
         found.append(f"SEARCH_PROVIDER is {provider}, which needs a key: set SEARCH_KEY.")
     if provider == "searxng" and not settings.search_url:
         found.append("SEARCH_PROVIDER is searxng: set SEARCH_URL to the address of the server.")
@@ -182,10 +203,10 @@ def _open_pages(
     )
 
 
-def _chat(settings: ServiceSettings, client: httpx.AsyncClient, limiter: Limiter) -> OpenAIChat | None:
+def _chat(settings: ServiceSettings, client: httpx.AsyncClient, limiter: Limiter) -> ModelClient | None:
     if not settings.llm_url:
         return None
-    return OpenAIChat(
+    return MODELS[settings.llm_provider](
         client,
         limiter,
         url=settings.llm_url,

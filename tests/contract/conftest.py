@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipeline.clients import chat, rerank, robots
+from pipeline.clients import rerank, robots
+from pipeline.clients.models import base as models
 from tests.contract.variants import LEFT_OUT
 
 
@@ -19,7 +20,7 @@ def nothing_learnt(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
             monkeypatch.delenv(name, raising=False)
             monkeypatch.delenv(name.upper(), raising=False)
     yield
-    chat.forget_manners()
+    models.forget_manners()
     rerank.forget_styles()
     robots.forget_rules()
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.clients import chat as chat_client
 from pipeline.clients.base import ChatAnswer, ChatRequest, Message, PromptRefusedError, ServiceError
-from pipeline.clients.chat import OpenAIChat, Prices
 from pipeline.clients.http import Patience, open_client
 from pipeline.clients.limiter import Limiter
+from pipeline.clients.models import base as models
+from pipeline.clients.models.base import Prices
+from pipeline.clients.models.openai import OpenAIChat
 from tests.contract.variants import variants
 from tests.fakes.chat import FakeChat
 from tests.fakes.server import Reply, as_json, broken, cut_off, malformed, slow, too_many
@@ -210,7 +211,7 @@ def test_a_server_is_asked_again_for_what_it_once_refused(monkeypatch: pytest.Mo
         ask(chat.url, request(schema=SCHEMA))
         ask(chat.url, request("And of Spain?", schema=SCHEMA))
         chat.refuses = ()
-        monkeypatch.setattr(chat_client, "PROBE_AFTER", -1.0)
+        monkeypatch.setattr(models, "PROBE_AFTER", -1.0)
         ask(chat.url, request("And of Italy?", schema=SCHEMA))
         assert forms(chat) == ["json_schema", "json_object", "json_object", "json_schema"]
 

@@ -16,20 +16,37 @@ from pipeline.clients.base import SearchClient, SearchRequest, SearchResult, Ser
 from pipeline.clients.http import Patience, open_client
 from pipeline.clients.limiter import Limiter
 from pipeline.clients.search.brave import BraveSearch
+from pipeline.clients.search.exa import ExaSearch
+from pipeline.clients.search.jina import JinaSearch
 from pipeline.clients.search.mediawiki import MediaWikiSearch
 from pipeline.clients.search.searxng import SearxngSearch
 from pipeline.clients.search.serper import SerperSearch
+from pipeline.clients.search.tavily import TavilySearch
 from tests.contract.variants import variants
-from tests.fakes.search import ARTICLES, FakeBrave, FakeMediaWiki, FakeSearch, FakeSearxng, FakeSerper
-from tests.fakes.server import Reply, broken, cut_off, malformed, too_many
+from tests.fakes.search import (
+    ARTICLES,
+    FakeBrave,
+    FakeExa,
+    FakeJina,
+    FakeMediaWiki,
+    FakeSearch,
+    FakeSearxng,
+    FakeSerper,
+    FakeTavily,
+)
+from tests.fakes.server import Reply, as_json, broken, cut_off, malformed, too_many
 
 KINDS: dict[str, tuple[type[Any], type[FakeSearch], str]] = {
     "serper": (SerperSearch, FakeSerper, "/search"),
     "brave": (BraveSearch, FakeBrave, "/res/v1/web/search"),
+    "tavily": (TavilySearch, FakeTavily, "/search"),
+    "exa": (ExaSearch, FakeExa, "/search"),
+    "jina": (JinaSearch, FakeJina, "/"),
     "searxng": (SearxngSearch, FakeSearxng, ""),
     "mediawiki": (MediaWikiSearch, FakeMediaWiki, "/w/api.php"),
 }
-NEEDS = {"serper": ["SEARCH_KEY"], "brave": ["SEARCH_KEY"], "searxng": ["SEARCH_URL"], "mediawiki": []}
+NEEDS = {name: ["SEARCH_KEY"] for name in ("serper", "brave", "tavily", "exa", "jina")}
+NEEDS |= {"searxng": ["SEARCH_URL"], "mediawiki": []}
 QUICK = Patience(tries=3, total=10, first_pause=0.01)
 QUERY = "When was the fort of Ema built?"
 
@@ -125,17 +142,21 @@ def test_the_day_itself_is_too_late(provider: str) -> None:
     assert ARTICLES[0].title in day_after
 
 
-@pytest.mark.parametrize("provider", ["serper", "brave"])
+@pytest.mark.parametrize("provider", ["serper", "brave", "tavily", "exa"])
 def test_a_range_is_asked_for_where_the_service_knows_one(provider: str) -> None:
     with fake(provider) as (server, url):
         found = search(provider, url, "a key", before=dt.date(2021, 2, 1))
         [call] = server.calls
     # What has no date cannot be in the range, and the service leaves it out.
     assert [each.title for each in found] == ["The fort of Ema"]
-    if provider == "serper":
-        assert call.json()["tbs"] == "cdr:1,cd_max:01/31/2021"
-    else:
-        assert call.query["freshness"] == "1990-01-01to2021-01-31"
+    asked = call.query if provider == "brave" else call.json()
+    name, value = {
+        "serper": ("tbs", "cdr:1,cd_max:01/31/2021"),
+        "brave": ("freshness", "1990-01-01to2021-01-31"),
+        "tavily": ("end_date", "2021-02-01"),
+        "exa": ("endPublishedDate", "2021-01-31T23:59:59.999Z"),
+    }[provider]
+    assert asked[name] == value
 
 
 def test_a_wiki_gives_the_version_of_the_day() -> None:
@@ -147,12 +168,13 @@ def test_a_wiki_gives_the_version_of_the_day() -> None:
     assert fort.snippet == ""  # today's words are not those of then
 
 
-def test_brave_gets_no_longer_query_than_it_takes() -> None:
-    with fake("brave") as (server, url):
-        assert search("brave", url, "a key", query="word " * 80)
-        assert search("brave", url, "a key", query="longwords " * 45)
-        assert search("brave", url, "a key", query="x" * 500)
-        assert all(len(call.query["q"]) > 200 for call in server.calls)
+@pytest.mark.parametrize("provider", ["brave", "tavily"])
+def test_a_service_gets_no_longer_query_than_it_takes(provider: str) -> None:
+    with fake(provider) as (server, url):
+        for query in ("word " * 80, "longwords " * 45, "x" * 500):
+            assert search(provider, url, "a key", query=query)
+        sent = [call.query["q"] if provider == "brave" else call.json()["query"] for call in server.calls]
+        assert all(len(query) > 200 for query in sent)
 
 
 @pytest.mark.parametrize("provider", KINDS)
@@ -166,7 +188,13 @@ def test_a_passing_fault_is_tried_again(provider: str, fault: Reply) -> None:
 
 @pytest.mark.parametrize(
     ("provider", "said"),
-    [("serper", r"Serper \(.*403 Unauthorized.*SEARCH_KEY"), ("brave", r"Brave.*invalid.*SEARCH_KEY")],
+    [
+        ("serper", r"Serper \(.*403 Unauthorized.*SEARCH_KEY"),
+        ("brave", r"Brave.*invalid.*SEARCH_KEY"),
+        ("tavily", r"Tavily.*401 Unauthorized: missing or invalid API key.*SEARCH_KEY"),
+        ("exa", r"Exa.*401 Invalid API key.*SEARCH_KEY"),
+        ("jina", r"Jina.*401 Authentication is required.*SEARCH_KEY"),
+    ],
 )
 def test_a_wrong_key_is_said_and_not_shown(provider: str, said: str) -> None:
     with fake(provider) as (server, url):
@@ -174,6 +202,21 @@ def test_a_wrong_key_is_said_and_not_shown(provider: str, said: str) -> None:
             search(provider, url, "my-own-key")
         assert len(server.calls) == 1
     assert "my-own-key" not in str(caught.value)
+
+
+def test_exa_without_highlights_quotes_the_beginning_of_the_page() -> None:
+    rows = [
+        {"url": "https://a.example/", "title": "A", "highlights": [], "text": "Built in 1820. " * 100},
+        {"url": "https://b.example/", "title": "B", "highlights": ["One.", "", "Two."]},
+        {"url": "https://c.example/", "title": "C"},
+    ]
+    with fake("exa") as (server, url):
+        server.first(as_json({"results": rows}))
+        first, second, third = search("exa", url, "a key")
+    assert first.snippet.startswith("Built in 1820.")
+    assert len(first.snippet) <= 500
+    assert second.snippet == "One. … Two."
+    assert third.snippet == ""
 
 
 def test_a_searxng_without_json_says_what_to_set() -> None:

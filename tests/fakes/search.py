@@ -1,4 +1,5 @@
-"""Search services: Serper, Brave, SearXNG, MediaWiki. All know the same articles, given as ``Hit``."""
+"""Search services: Serper, Brave, Tavily, Exa, Jina, SearXNG, MediaWiki. All know the same articles, given as
+``Hit``."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ ARTICLES = (
 
 
 class FakeSearch(FakeServer):
-    """What the four have in common."""
+    """What they have in common."""
 
     def __init__(self, finds: Finds | None = None, *, latency: float = 0.0, key: str = "") -> None:
         super().__init__(latency=latency)
@@ -95,6 +96,86 @@ class FakeBrave(FakeSearch):
         ]
         web = {"type": "search", "results": rows[: int(call.query["count"])]}
         return as_json({"type": "search", "query": {"original": query}, "web": web})
+
+
+class FakeTavily(FakeSearch):
+    """POST /search with a bearer token; results from before ``end_date``; long queries are refused."""
+
+    def answer(self, call: Call) -> Reply:
+        if call.method != "POST" or call.path != "/search":
+            return as_json({"detail": "Not Found"}, 404)
+        if call.headers.get("authorization") != f"Bearer {self.key}":
+            return as_json({"detail": {"error": "Unauthorized: missing or invalid API key."}}, 401)
+        request = call.json()
+        if len(request["query"]) > 400 or not 0 <= request["max_results"] <= 20:
+            return as_json({"detail": {"error": "Query is too long. Max query length is 400 characters."}}, 400)
+        last = dt.date.fromisoformat(request.get("end_date", "9999-12-31"))
+        rows = [
+            {
+                "url": hit.url,
+                "title": hit.title,
+                "content": hit.snippet,
+                "score": 0.9,
+                "raw_content": None,
+                **({"published_date": f"{hit.published:%a, %d %b %Y} 00:00:00 GMT"} if hit.published else {}),
+            }
+            for hit in self.finds(request["query"])
+            if "end_date" not in request or (hit.published and hit.published < last)
+        ]
+        found = rows[: request["max_results"]]
+        return as_json({"query": request["query"], "answer": None, "images": [], "results": found, "response_time": 1})
+
+
+class FakeExa(FakeSearch):
+    """POST /search with x-api-key; results published up to ``endPublishedDate``."""
+
+    def answer(self, call: Call) -> Reply:
+        if call.method != "POST" or call.path != "/search":
+            return as_json({"error": "Not found"}, 404)
+        if call.headers.get("x-api-key") != self.key:
+            return as_json({"requestId": "r", "error": "Invalid API key", "tag": "INVALID_API_KEY"}, 401)
+        request = call.json()
+        last = request.get("endPublishedDate", "9999-12-31T23:59:59.999Z")
+        rows = [
+            {
+                "id": hit.url,
+                "url": hit.url,
+                "title": hit.title,
+                "publishedDate": f"{hit.published}T00:00:00.000Z" if hit.published else None,
+                "author": "",
+                "highlights": [hit.snippet] if "highlights" in request.get("contents", {}) else [],
+                "highlightScores": [0.4],
+            }
+            for hit in self.finds(request["query"])
+            if "endPublishedDate" not in request or (hit.published and f"{hit.published}T00:00:00.000Z" <= last)
+        ]
+        return as_json({"requestId": "r", "resolvedSearchType": "neural", "results": rows[: request["numResults"]]})
+
+
+class FakeJina(FakeSearch):
+    """POST / with a bearer token; JSON and no texts of pages only if the headers ask for it; no range of dates."""
+
+    def answer(self, call: Call) -> Reply:
+        if call.path != "/":
+            return as_json({"data": None, "code": 404, "name": "NotFound", "message": "Not found"}, 404)
+        if call.headers.get("authorization") != f"Bearer {self.key}":
+            said = {"code": 401, "name": "AuthenticationRequiredError", "message": "Authentication is required"}
+            return as_json({"data": None, **said}, 401)
+        if call.headers.get("accept") != "application/json":
+            return Reply(200, b"[1] Title: The fort of Ema", {"Content-Type": "text/plain"})
+        request = call.json()
+        rows = [
+            {
+                "title": hit.title,
+                "url": hit.url,
+                "description": hit.snippet,
+                "content": "" if call.headers.get("x-respond-with") == "no-content" else hit.snippet * 40,
+                **({"date": f"{hit.published:%b} {hit.published.day}, {hit.published.year}"} if hit.published else {}),
+                "usage": {"tokens": 1000},
+            }
+            for hit in self.finds(request["q"])
+        ]
+        return as_json({"code": 200, "status": 20000, "data": rows[: request["num"]]})
 
 
 class FakeSearxng(FakeSearch):

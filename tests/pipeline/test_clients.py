@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from pipeline.clients import local_models
 from pipeline.clients.assemble import Services, ServiceSettings, described, open_services, problems
 from pipeline.clients.base import ChatRequest, Message, RankRequest, SearchRequest, ServiceError
-from pipeline.clients.chat import strict_schema
 from pipeline.clients.http import RefusedError, endpoint, retry_after
+from pipeline.clients.models.openai import strict_schema
 from pipeline.clients.search.corpus import CorpusSearch
 from pipeline.clients.search.results import day_of, listed, result, text_of
 from pipeline.clients.tokens import about_messages, at_most
@@ -262,7 +262,7 @@ def test_what_is_missing_for_a_model_is_said(tmp_path: Path, monkeypatch: pytest
         ({"llm_url": "http://a"}, "LLM_MODEL"),
         ({"llm_url": "localhost:11434", "llm_model": "m"}, "LLM_URL is “localhost:11434”.*http://"),
         ({"embeddings_url": "http://a"}, "EMBEDDINGS_MODEL"),
-        ({"search_provider": "google"}, "google.*serper, brave, searxng, mediawiki, corpus"),
+        ({"search_provider": "google"}, "google.*serper, brave, tavily, exa, jina, searxng, mediawiki, corpus"),
         ({"search_provider": "serper"}, "SEARCH_KEY"),
         ({"search_provider": "searxng"}, "SEARCH_URL"),
         ({"calls_at_once": 0}, "CALLS_AT_ONCE"),

@@ -31,6 +31,7 @@ def service_settings(*, has_corpus: bool) -> ServiceSettings:
 
     return ServiceSettings(
         llm_url=settings.LLM_URL,
+        llm_provider=settings.LLM_PROVIDER,
         llm_key=settings.LLM_KEY,
         llm_model=settings.LLM_MODEL,
         llm_price_prompt=settings.LLM_PRICE_PROMPT,

@@ -1,0 +1,1 @@
+"""Language models: one module a protocol, with what they have in common in ``base``."""
