@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 @login_not_required
 @never_cache
 def healthz(request: HttpRequest) -> HttpResponse:
-    """200 and "ok" when the database answers; its error becomes a 500 like any other."""
+    """200 and "ok" when the database answers; otherwise 503."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return HttpResponse("ok", content_type="text/plain")

@@ -377,6 +377,7 @@ LOGGING = {
     "formatters": {
         "line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
     },
+    "filters": {"outages": {"()": "config.outages.OutagesAreLogged"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
@@ -386,6 +387,7 @@ LOGGING = {
         "celery": {"level": "WARNING"},
         "celery.worker.control": {"level": "ERROR"},  # it warns of every ordered stop
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        "django.request": {"filters": ["outages"]},
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
     },
 }

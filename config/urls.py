@@ -14,3 +14,5 @@ urlpatterns = [
     path("api/v1/", include("annotator.api_urls")),
     path("", include("annotator.urls")),
 ]
+
+handler500 = "config.outages.handler500"

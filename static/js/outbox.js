@@ -176,7 +176,8 @@
   function failed(queue, answer) {
     if (queue) queue.waiting = true;
     offline = UNREACHABLE.includes(answer.status);
-    reason = offline ? "the server cannot be reached" : `the server failed (error ${answer.status})`;
+    const away = answer.status === 503 ? "the server is busy" : "the server cannot be reached";
+    reason = offline ? away : `the server failed (error ${answer.status})`;
     if (retryTimer) return;
     retryTimer = setTimeout(retry, BACKOFF[Math.min(step, BACKOFF.length - 1)] * 1000);
     step += 1;

@@ -15,7 +15,7 @@ from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.db import IntegrityError
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 
@@ -25,6 +25,7 @@ from annotator.core.actions.recorder import NothingToUndoError
 from annotator.core.file_problems import FileError
 from annotator.core.missing import IncompleteError
 from annotator.core.record_keys import RecordGoneError
+from config.outages import answer, note, outage_of
 
 logger = logging.getLogger(__name__)
 
@@ -70,9 +71,12 @@ class ConflictError(exceptions.APIException):
     status_code = status.HTTP_409_CONFLICT
 
 
-def answer_problem(error: Exception, context: Mapping[str, Any]) -> Response:
+def answer_problem(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """REST framework's exception handler."""
     request = context["request"]
+    if outage := outage_of(error):
+        note(outage, error, request)
+        return answer(request, outage)
     code, detail, extra, headers = _told(error)
     if code == status.HTTP_500_INTERNAL_SERVER_ERROR:
         logger.exception("The API failed at %s %s", request.method, request.path, exc_info=error)

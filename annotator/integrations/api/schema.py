@@ -33,6 +33,7 @@ REFUSALS: dict[int, str] = {
     422: "A value is well formed but invalid; detail says why.",
     428: "If-Match is missing. Send the version you read.",
     429: "Too many requests; Retry-After says when to retry.",
+    503: "The database is busy or away; Retry-After says when to retry. Nothing was changed.",
 }
 
 PROBLEM: dict[str, Any] = {
@@ -160,7 +161,7 @@ def _add_refusals(found: dict[str, Any], path: str, method: str) -> None:
     """The refusals that this operation can come to."""
     names = {each["name"]: each["in"] for each in found.get("parameters", [])}
     has_body = "requestBody" in found
-    codes = {401, 403, 406, 429}
+    codes = {401, 403, 406, 429, 503}
     if "path" in names.values() or "cursor" in names:
         codes.add(404)
     if has_body or "query" in names.values() or "If-Match" in names:
