@@ -6,7 +6,7 @@ from celery import shared_task
 
 from annotator.core.actions import notices
 from annotator.exchange.actions import import_jobs, making_releases, releases
-from annotator.team.actions import team
+from annotator.team.actions import batch_changes, team
 
 
 @shared_task(name=import_jobs.RUN_IMPORT)
@@ -45,6 +45,21 @@ def resume_releases(alone: bool = False) -> int:
     for release_id in perhaps_lost:
         make_release.apply_async((release_id,), countdown=making_releases.LOST_AFTER.total_seconds() + 5)
     return len(begin) + len(perhaps_lost)
+
+
+@shared_task(name=batch_changes.CHANGE_BATCH)
+def change_batch(change_id: int) -> None:
+    """Work off the change of a large batch."""
+    batch_changes.work_off(change_id)
+
+
+@shared_task(name="annotator.resume_batch_changes")
+def resume_batch_changes() -> int:
+    """Go on with changes of batches that no worker is at: called now and then. Returns how many."""
+    ids = batch_changes.unfinished()
+    for change_id in ids:
+        change_batch.delay(change_id)
+    return len(ids)
 
 
 # A mail server that is busy or down for a moment (its errors are OSErrors) is asked again.

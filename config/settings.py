@@ -359,6 +359,10 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "learn from gold that has grown": {"task": "pipeline.learn_where_gold_has_grown", "schedule": 600.0},
     "fetch added pages that were left behind": {"task": "pipeline.fetch_forgotten", "schedule": 15 * 60.0},
     "go on with imports that a killed worker left": {"task": "annotator.resume_imports", "schedule": 15 * 60.0},
+    "go on with changes of batches that a killed worker left": {
+        "task": "annotator.resume_batch_changes",
+        "schedule": 30.0,
+    },
     "go on with releases that a killed worker left": {"task": "annotator.resume_releases", "schedule": 15 * 60.0},
     "tell webhooks what failed or was left behind": {"task": "pipeline.send_due_webhooks", "schedule": 10.0},
     "forget old deliveries of webhooks": {"task": "pipeline.forget_old_deliveries", "schedule": 60 * 60.0},

@@ -12,6 +12,7 @@ from annotator.core.actions.announce import SEND
 from annotator.core.models import PipelineRun
 from annotator.integrations.actions.webhooks import forget_old, order_due
 from annotator.stages.actions.pages import FETCH_PAGE, forgotten_pages
+from annotator.suggestions.actions.runs import OPEN_DOCUMENTS, cancelled_with_documents, open_documents_of
 from pipeline.runs import added_pages, coordinator, suggesters, webhooks
 
 AT_ONCE = 20
@@ -31,6 +32,12 @@ def advance_run(run_id: int) -> int:
     if not items:
         coordinator.finish_run_if_done(run_id)
     return len(items)
+
+
+@shared_task(name=OPEN_DOCUMENTS)
+def open_documents(run_id: int) -> None:
+    """Open the documents that waited for a cancelled run."""
+    open_documents_of(run_id)
 
 
 @shared_task(name="pipeline.prefill_item")
@@ -96,6 +103,8 @@ def resume_runs(alone: bool = False) -> int:
     running was lost with the last one, and so was the queue.
     """
     coordinator.close_cancelled(alone=alone)
+    for run_id in cancelled_with_documents():
+        open_documents.delay(run_id)
     lost = coordinator.release_lost(alone=alone)
     if alone or _queues_are_empty():
         ids = list(coordinator.unfinished_runs())

@@ -246,6 +246,14 @@ class RunState(Labelled):
     CANCELLED = "cancelled", "Cancelled"
 
 
+class BatchStep(Labelled):
+    """What a worker does to a large batch, document by document."""
+
+    FILL = "fill", "Adding documents"
+    EMPTY = "empty", "Releasing documents"
+    TAKE_BACK = "take-back", "Unassigning open work"
+
+
 class SuggesterKind(Labelled):
     """What a suggester learns from a benchmark's own gold."""
 

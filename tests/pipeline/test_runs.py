@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,9 +18,15 @@ from annotator.core import rules
 from annotator.core.models import Benchmark, Document, PipelineRun, RunItem, SentenceSuggestion, User
 from annotator.core.vocabulary import Phase, Role, RunState, Stage
 from annotator.stages.actions.annotate import open_annotation
-from annotator.suggestions.actions import get_suggestions
-from annotator.suggestions.actions import runs as run_actions
-from annotator.suggestions.actions.runs import cancel_run, retry_failed, start_run
+from annotator.suggestions.actions import get_suggestions, runs
+from annotator.suggestions.actions.runs import (
+    AT_ONCE,
+    cancel_run,
+    cancelled_with_documents,
+    open_documents_of,
+    retry_failed,
+    start_run,
+)
 from pipeline.runs import coordinator
 from pipeline.strategies.offline import Offline
 from pipeline.suggestions import Decomposition, DocumentText
@@ -234,7 +241,7 @@ def test_prefill_that_waits_does_several_documents_at_once(
     settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.CELERY_WORKER_CONCURRENCY = 4
-    monkeypatch.setattr(run_actions, "after_commit", lambda *_: None)  # the queue in memory has no worker
+    monkeypatch.setattr(runs, "after_commit", lambda *_: None)  # the queue in memory has no worker
     benchmark = BenchmarkFactory(strategy=Counting.name)
     for number in range(4):  # the same response would be asked about once
         DocumentFactory(benchmark=benchmark, response=f"This is number {number}.")
@@ -383,3 +390,44 @@ def test_the_number_of_queries_does_not_grow(
             work(run_over(benchmark, 2))
     with django_assert_num_queries(len(few)):
         client.get(reverse(page, args=arguments[1]))
+
+
+def test_many_documents_of_a_cancelled_run_are_opened_by_a_worker(benchmark: Benchmark, owner: User) -> None:
+    run = run_over(benchmark, AT_ONCE + 2)
+    last = run.items.order_by("document").last()
+    cancel_run(run, by=owner)
+    assert states(run) == [RunState.CANCELLED] * (AT_ONCE + 2)
+    assert phases(run) == [Phase.PREFILLING] * (AT_ONCE + 2)
+    assert cancelled_with_documents() == [run.pk]
+    # Another run that has one of them keeps it waiting.
+    other = start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=[last.document_id], by=None)
+    open_documents_of(run.pk)
+    assert phases(run) == [Phase.INDEPENDENT] * (AT_ONCE + 1) + [Phase.PREFILLING]
+    cancel_run(other, by=owner)
+    assert cancelled_with_documents() == []
+    run.refresh_from_db()
+    assert retry_failed(run, by=owner) == AT_ONCE + 2
+    run.refresh_from_db()
+    assert (run.state, run.halted) == (RunState.QUEUED, "")
+    assert set(states(run)) == {RunState.QUEUED}
+    assert set(phases(run)) == {Phase.PREFILLING}
+
+
+def test_a_large_run_waits_until_it_has_all_its_documents(
+    benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "ITEMS_AT_ONCE", 2)
+    added = runs._add_documents
+
+    def seen_by_a_worker(run: PipelineRun, ids: Sequence[int], why: str) -> None:
+        added(run, ids, why)
+        run.refresh_from_db()
+        assert (run.state, run.halted) == (RunState.PAUSED, runs.ADDING)
+        assert coordinator.begin(run) == []
+
+    monkeypatch.setattr(runs, "_add_documents", seen_by_a_worker)
+    run = run_over(benchmark, 7)
+    assert (run.state, run.halted, run.items.count()) == (RunState.QUEUED, "", 7)
+    assert set(phases(run)) == {Phase.PREFILLING}
+    work(run)
+    assert run.state == RunState.FINISHED

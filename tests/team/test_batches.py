@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,13 +15,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.core.actions.fields import BadValueError
-from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, Group, Notice, User
+from annotator.core.models import Activity, Annotation, Batch, BatchChange, Benchmark, Document, Group, Notice, User
 from annotator.core.queries.documents import DocumentFilter
 from annotator.core.rules import NotAllowedError
 from annotator.core.vocabulary import AnnotationState, NoticeKind, Phase, Role, Seat, Stage
 from annotator.stages.actions import documents as document_actions
 from annotator.stages.actions.annotate import open_annotation
-from annotator.team.actions import batches
+from annotator.team.actions import batch_changes, batches
 from annotator.team.actions import groups as group_actions
 from annotator.team.actions.batches import How, cut_batch
 from annotator.team.queries.batches import batches_of, load_of
@@ -453,3 +454,102 @@ def test_one_batch_and_three_take_the_same_number_of_queries(
             client.get(URL)
         counts.append(len(queries))
     assert counts[0] == counts[1] == counts[2]
+
+
+# --- large batches --------------------------------------------------------------------------------
+
+
+def crowd(benchmark: Benchmark, count: int) -> None:
+    """So many documents at once: more than a request changes itself."""
+    for_one = documents(1, benchmark=benchmark)[0]
+    Document.objects.bulk_create(
+        Document(
+            benchmark=benchmark,
+            order=for_one.order + number,
+            identity=f"many-{number}",
+            content_hash=f"{number:064}",
+            prompt="Who?",
+            response="She.",
+        )
+        for number in range(1, count)
+    )
+
+
+def test_a_large_batch_is_filled_changed_and_dissolved_by_a_worker(
+    client: Client, benchmark: Benchmark, owner: User, group: Group, ada: User
+) -> None:
+    count = batch_changes.AT_ONCE + 5
+    crowd(benchmark, count)
+    client.force_login(owner)
+    batch = cut(benchmark, owner, cross_share=0.1, blind_first_share=0.1, seed=3, group=group)
+    assert (batch.documents.count(), batch.change.total) == (0, count)
+    page = client.get(f"/b/{benchmark.slug}/batches/").content.decode()
+    assert "Adding documents: 0" in page
+    assert f"of {count}" in page
+    assert 'hx-trigger="every 2s"' in page
+    for refused in (lambda: batches.dissolve(batch, by=owner), lambda: batches.assign_batch(batch, None, by=owner)):
+        with pytest.raises(BadValueError, match="still being changed"):
+            refused()
+    begun = Document.objects.order_by("-order").first()
+    assert begun is not None
+    Document.objects.filter(pk=begun.pk).update(batch=None, phase=Phase.INDEPENDENT)
+    opened(begun, owner)
+    batch_changes.work_off(batch.change.pk)
+    batch.refresh_from_db()
+    # What somebody began meanwhile is left out; the shares were drawn before.
+    assert batch.documents.count() == batch.cut["documents"] == count - 1
+    assert batch.documents.filter(extra_people=1).count() in {20, 21}
+    assert batch.documents.filter(blind_first=True).count() in {20, 21}
+    assert not BatchChange.objects.exists()
+    assert Notice.objects.get(to=ada, kind=NoticeKind.ASSIGNED).text.startswith(f"{count - 1} documents")
+
+    batches.dissolve(batch, by=owner)
+    change = BatchChange.objects.get()
+    assert batch_changes.unfinished() == [change.pk]
+    batch_changes.work_off(change.pk)
+    assert not Batch.objects.filter(pk=batch.pk).exists()
+    assert not Document.objects.filter(batch__isnull=False).exists()
+    assert not Document.objects.filter(blind_first=True).exists()
+
+
+def test_a_change_that_was_cut_off_goes_on_where_it_stopped(
+    benchmark: Benchmark, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd(benchmark, batch_changes.AT_ONCE + 5)
+    batch = cut(benchmark, owner)
+    change = batch.change
+    seen: list[int] = []
+    whole = batch_changes.add
+
+    def dies(batch: Batch, keys: Sequence[int], **plan: Any) -> None:
+        if len(seen) > 20:
+            raise KeyboardInterrupt
+        seen.extend(keys)
+        whole(batch, keys, **plan)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(batch_changes, "add", dies)
+        with pytest.raises(KeyboardInterrupt):
+            batch_changes.work_off(change.pk)
+    change.refresh_from_db()
+    assert change.done == batch.documents.count() == len(seen)
+    assert batch_changes.unfinished() == []  # its worker may still be at it
+    batch_changes.work_off(change.pk)
+    assert batch.documents.count() == len(seen)
+    BatchChange.objects.update(seen_at=timezone.now() - batch_changes.LOST_AFTER * 2)
+    assert batch_changes.unfinished() == [change.pk]
+    batch_changes.work_off(change.pk)
+    assert batch.documents.count() == change.total
+
+
+def test_much_open_work_is_taken_back_by_a_worker(benchmark: Benchmark, owner: User, group: Group, ada: User) -> None:
+    made = documents(batch_changes.OPEN_AT_ONCE + 2, benchmark=benchmark)
+    batch = cut(benchmark, owner, group=group)
+    for document in made:
+        opened(document, ada)
+    other = group_with(benchmark, owner, member(benchmark))
+    batches.assign_batch(batch, other, by=owner)
+    assert Annotation.objects.filter(state=AnnotationState.OPEN).count() == len(made)
+    batch_changes.work_off(BatchChange.objects.get().pk)
+    assert not Annotation.objects.filter(state=AnnotationState.OPEN).exists()
+    assert not BatchChange.objects.exists()

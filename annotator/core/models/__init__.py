@@ -2,6 +2,7 @@
 
 from annotator.core.models.activity import Activity, AppendOnlyError
 from annotator.core.models.batch import Batch
+from annotator.core.models.batch_change import BatchChange, BatchChangeRows
 from annotator.core.models.benchmark import Benchmark, Guidelines
 from annotator.core.models.consolidation import (
     Comment,
@@ -44,6 +45,8 @@ __all__ = [
     "Annotation",
     "AppendOnlyError",
     "Batch",
+    "BatchChange",
+    "BatchChangeRows",
     "Benchmark",
     "CachedAnswer",
     "Claim",

@@ -18,6 +18,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.locking import lock_document
 from annotator.core.actions.notices import tell
 from annotator.core.actions.recorder import Action, for_annotation
+from annotator.core.actions.small_steps import in_small_steps
 from annotator.core.actions.status import update_status
 from annotator.core.models import Activity, Annotation, Benchmark, Document, SignOff, User
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, NoticeKind, Phase, Stage
@@ -92,17 +93,22 @@ def idle_work(benchmark: Benchmark, *, since: dt.datetime) -> QuerySet[Annotatio
 
 def take_back_each(wanted: QuerySet[Annotation], *, by: User, reason: str) -> list[Annotation]:
     """Take back the open work among these, each under its document's lock, and tell whose it was. The caller has asked
-    the rules.
+    the rules. Outside of a transaction much work is taken back in several short ones.
 
     Documents are locked in the order of their keys, so that two such actions never wait for each other in a ring.
     """
     found = wanted.filter(kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.OPEN)
-    with transaction.atomic():
-        keys = list(found.order_by("document", "pk").values_list("pk", "document"))
-        rows = [_take_back_if(wanted, pk, document_pk, by=by, reason=reason) for pk, document_pk in keys]
-        taken = [row for row in rows if row is not None]
-        _tell(taken, by=by, reason=reason)
-        return taken
+    keys = list(found.order_by("document", "pk").values_list("pk", "document"))
+    taken: list[Annotation] = []
+
+    def step(some: Sequence[tuple[int, int]]) -> None:
+        with transaction.atomic():
+            rows = [_take_back_if(wanted, pk, document_pk, by=by, reason=reason) for pk, document_pk in some]
+            taken.extend(row for row in rows if row is not None)
+
+    in_small_steps(keys, step, rest=False)
+    _tell(taken, by=by, reason=reason)
+    return taken
 
 
 def _tell(taken: Sequence[Annotation], *, by: User, reason: str) -> None:

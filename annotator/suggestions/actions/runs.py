@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import datetime as dt
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
 from annotator.core import rules
@@ -17,16 +18,21 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.locking import lock_document
 from annotator.core.actions.notices import tell
 from annotator.core.actions.recorder import Action
+from annotator.core.actions.small_steps import in_small_steps
 from annotator.core.actions.status import update_status
-from annotator.core.models import Benchmark, Document, Notice, PipelineRun, RunItem, User
+from annotator.core.models import Annotation, Benchmark, Document, Notice, PipelineRun, RunItem, User
 from annotator.core.queries.membership import managers_of
-from annotator.core.vocabulary import OPEN_STATES, NoticeKind, Phase, RunState, Stage, WebhookEvent
+from annotator.core.vocabulary import OPEN_STATES, AnnotationState, NoticeKind, Phase, RunState, Stage, WebhookEvent
 from annotator.suggestions.actions.plans import RunRequest, choice_of, frozen_plan, obstacle
 
 if TYPE_CHECKING:
     from pipeline.catalogue import StrategyChoice
 
 ADVANCE_RUN = "pipeline.advance_run"
+OPEN_DOCUMENTS = "pipeline.open_documents"
+AT_ONCE = 10  # documents that are opened in the request itself
+ITEMS_AT_ONCE = 500  # documents that a run gets in one transaction
+ADDING = "Documents are still being added to this run. If that does not end, resume it: it goes on with those it has."
 
 
 def start_run(
@@ -64,6 +70,8 @@ def start_run(
             raise
         # Somebody is handing in work, which a parameter or wording that is out of date must not hold up.
         why, frozen = str(error), {"corpus": benchmark.corpus_id, **wish.extra}
+    many = len(ids) > ITEMS_AT_ONCE
+    state: dict[str, Any] = _over(RunState.FAILED) if why else {}
     with transaction.atomic():
         run = PipelineRun.objects.create(
             benchmark=benchmark,
@@ -73,20 +81,47 @@ def start_run(
             budget_tokens=wish.budget_tokens,
             budget_money=wish.budget_money,
             requested_by=by,
-            **(_over(RunState.FAILED) if why else {}),
+            # No worker begins it before it has all its documents.
+            **(state or ({"state": RunState.PAUSED, "halted": ADDING} if many else {})),
         )
-        state: dict[str, Any] = {"error": why, **_over(RunState.FAILED)} if why else {}
-        RunItem.objects.bulk_create((RunItem(run=run, document_id=pk, **state) for pk in ids), batch_size=1000)
         Action(
             name="prefill",
             by=by,
             benchmark=benchmark,
             reason=f"{run.strategy}, {stage.label.lower()}, {len(ids)} documents" + (f": {why}" if why else ""),
         ).write()
-        if not why:
-            Document.objects.filter(pk__in=ids, phase=Phase.INDEPENDENT, stage=stage).update(phase=Phase.PREFILLING)
-            after_commit(ADVANCE_RUN, run.pk)
+        if not many:
+            _add_documents(run, ids, why)
+            if not why:
+                after_commit(ADVANCE_RUN, run.pk)
+    if many:
+        in_small_steps(ids, lambda some: _add_documents(run, some, why), rest=False)
+        _queue(run)
     return run
+
+
+def _queue(run: PipelineRun) -> None:
+    """Let a worker begin a run that has all its documents now."""
+    with transaction.atomic():
+        complete = PipelineRun.objects.filter(pk=run.pk, state=RunState.PAUSED, halted=ADDING)
+        if complete.update(state=RunState.QUEUED, halted=""):
+            after_commit(ADVANCE_RUN, run.pk)
+    run.refresh_from_db()
+
+
+def _add_documents(run: PipelineRun, ids: Sequence[int], why: str) -> None:
+    """Give a run these documents, in one transaction. ``why``: it can't make anything for them."""
+    state: dict[str, Any] = {"error": why, **_over(RunState.FAILED)} if why else {}
+    with transaction.atomic():
+        RunItem.objects.bulk_create((RunItem(run=run, document_id=pk, **state) for pk in ids), batch_size=1000)
+        if not why:
+            _mark_as_waiting(run, ids)
+
+
+def _mark_as_waiting(run: PipelineRun, ids: Sequence[int]) -> None:
+    """These documents wait for the run's suggestions, if they are still where it can help them."""
+    still = Document.objects.filter(pk__in=ids, phase=Phase.INDEPENDENT, stage=run.stage)
+    still.update(phase=Phase.PREFILLING)
 
 
 def _finds_nothing(benchmark: Benchmark, choice: StrategyChoice, stage: Stage) -> bool:
@@ -129,8 +164,8 @@ def budget_in_words(tokens: int | None, money: float | None) -> str:
 
 
 def cancel_run(run: PipelineRun, *, by: User) -> None:
-    """Stop what has not begun, and between two calls what has; documents open without suggestions. What is done
-    stays."""
+    """Stop what has not begun, and between two calls what has; documents open without suggestions, many of them by a
+    worker (``open_documents_of``). What is done stays."""
     rules.check_manage(by, run.benchmark)
     with transaction.atomic():
         waiting = list(run.items.filter(state=RunState.QUEUED).values_list("document_id", flat=True))
@@ -141,8 +176,51 @@ def cancel_run(run: PipelineRun, *, by: User) -> None:
         if cancelled:
             announce_over(run.pk)
         Action(name="cancel-run", by=by, benchmark=run.benchmark, reason=str(run)).write()
-        for pk in waiting:
-            update_status(lock_document(pk))
+        if len(waiting) > AT_ONCE:
+            after_commit(OPEN_DOCUMENTS, run.pk)
+        else:
+            _open(waiting)
+
+
+def open_documents_of(run_id: int) -> None:
+    """Open the documents that waited for a cancelled run, in small steps."""
+    in_small_steps(list(_left_waiting().filter(run=run_id).values_list("document", flat=True)), _open)
+
+
+def cancelled_with_documents() -> list[int]:
+    """Runs cancelled within a day whose documents no worker has opened yet."""
+    recent = timezone.now() - dt.timedelta(days=1)
+    return list(
+        _left_waiting().filter(run__finished_at__gte=recent).order_by().values_list("run", flat=True).distinct()
+    )
+
+
+def _left_waiting() -> QuerySet[RunItem]:
+    """Documents of cancelled runs that are marked as waiting for suggestions; another run may have them."""
+    return RunItem.objects.filter(
+        state=RunState.CANCELLED,
+        run__state=RunState.CANCELLED,
+        document__phase=Phase.PREFILLING,
+        document__stage=F("run__stage"),
+    ).order_by("document")
+
+
+def _open(documents: Sequence[int]) -> None:
+    """Derive the status of these documents anew, in one transaction.
+
+    Most of them nobody has submitted anything for: those open in one statement, which is what deriving gives. Webhooks
+    hear nothing of that move.
+    """
+    with transaction.atomic():
+        list(Document.objects.filter(pk__in=documents).select_for_update().order_by("pk").values_list("pk"))
+        wait = RunItem.objects.filter(document=OuterRef("pk"), state__in=OPEN_STATES)
+        submitted = Annotation.objects.filter(document=OuterRef("pk"), state=AnnotationState.SUBMITTED)
+        plain = Document.objects.filter(~Exists(wait), ~Exists(submitted), pk__in=documents, phase=Phase.PREFILLING)
+        opened = set(plain.values_list("pk", flat=True))
+        Document.objects.filter(pk__in=opened).update(phase=Phase.INDEPENDENT, version=F("version") + 1)
+        for pk in documents:
+            if pk not in opened:
+                update_status(lock_document(pk))
 
 
 def announce_over(run_id: int) -> None:
@@ -178,22 +256,28 @@ def retry_failed(run: PipelineRun, *, by: User) -> int:
     rules.check_manage(by, run.benchmark)
     with transaction.atomic():
         # Of two clicks at once the second finds nothing left: a document that a worker has by then is not queued again.
-        PipelineRun.objects.select_for_update(no_key=True).get(pk=run.pk)
+        locked = PipelineRun.objects.select_for_update(no_key=True).get(pk=run.pk)
         ended = run.items.filter(state__in=(RunState.FAILED, RunState.CANCELLED))
         # A document that has gone on meanwhile needs no suggestions for a stage it has left.
         again = ended.filter(document__stage=run.stage, document__phase__in=(Phase.INDEPENDENT, Phase.PREFILLING))
         waiting = list(again.values_list("document_id", flat=True))
-        count = ended.filter(document__in=waiting).update(state=RunState.QUEUED, attempts=0, error="", finished_at=None)
-        for pk in waiting:
-            update_status(lock_document(pk))
-        if count:
-            run.refresh_from_db()
-            run.state, run.finished_at, run.halted = RunState.QUEUED, None, ""
-            run.plan = _retried(run)
-            run.save(update_fields=["state", "finished_at", "halted", "plan"])
-            Action(name="retry-run", by=by, benchmark=run.benchmark, reason=f"{count} documents").write()
-            after_commit(ADVANCE_RUN, run.pk)
-    return count
+        if not waiting or locked.halted == ADDING:
+            return 0
+        run.refresh_from_db()
+        run.state, run.finished_at, run.halted = RunState.PAUSED, None, ADDING
+        run.plan = _retried(run)
+        run.save(update_fields=["state", "finished_at", "halted", "plan"])
+        Action(name="retry-run", by=by, benchmark=run.benchmark, reason=f"{len(waiting)} documents").write()
+
+    def step(some: Sequence[int]) -> None:
+        with transaction.atomic():
+            queued = ended.filter(document__in=some)
+            queued.update(state=RunState.QUEUED, attempts=0, error="", finished_at=None)
+            _mark_as_waiting(run, some)
+
+    in_small_steps(waiting, step, rest=False)
+    _queue(run)
+    return len(waiting)
 
 
 def _retried(run: PipelineRun) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Batches: documents are cut out of a benchmark and given to a group, moved, and given back.
 
-Set-based throughout: a batch of 100,000 documents takes a few hundred queries, not 100,000. Each document's row is
-locked while it changes batch, so nobody takes a place on it meanwhile under the old rule.
+A few documents change batch in the request, many in a worker and in small steps (``batch_changes``), so that nobody's
+save waits. Each document's row is locked while it changes batch, so nobody takes a place on it under the old rule.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.locking import lock_benchmark
-from annotator.core.actions.notices import tell
 from annotator.core.actions.recorder import Action
 from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, Group, GroupMember, User
 from annotator.core.queries.documents import DocumentFilter
-from annotator.core.vocabulary import AnnotationKind, AnnotationState, NoticeKind, Seat
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, BatchStep, Seat
 from annotator.stages.actions.places import take_back_each
+from annotator.team.actions import batch_changes
+from annotator.team.actions.batch_changes import AT_ONCE, OPEN_AT_ONCE, check_unchanging
 from annotator.team.queries.batches import fitting, is_at_work
 
 MAX_NAME = 120
@@ -78,18 +79,21 @@ def cut_batch(
     document fits.
     """
     _check_numbers(how, cross_share, cross_people, blind_first_share)
+    rules.check_manage(by, benchmark)
+
+    def draw(*, lock: bool) -> _Cut:
+        generator = random.Random(seed)
+        chosen = _choose(benchmark, how, generator)
+        return _drawn(_locked(chosen) if lock else chosen, generator, cross_share, blind_first_share)
+
+    # Drawn before the benchmark is locked: what somebody begins or cuts meanwhile is left out when it is added.
+    drawn = draw(lock=False)
     with transaction.atomic():
-        rules.check_manage(by, benchmark)
         lock_benchmark(benchmark.pk)
+        if drawn.number <= AT_ONCE:
+            drawn = draw(lock=True)
         _check_group(benchmark, group)
         name = _name(benchmark, name) or _free_name(benchmark)
-        generator = random.Random(seed)
-        chosen = _locked(_choose(benchmark, how, generator))
-        if not chosen:
-            raise BadValueError("No documents match, so no batch was created.")
-        ids = sorted(chosen)
-        crossed = generator.sample(ids, share_of(len(ids), cross_share))
-        blind = generator.sample(ids, share_of(len(ids), blind_first_share))
         batch = Batch.objects.create(
             benchmark=benchmark,
             name=name,
@@ -98,25 +102,45 @@ def cut_batch(
             cut=how.as_json()
             | {
                 "seed": seed,
-                "documents": len(ids),
+                "documents": drawn.number,
                 "cross_share": cross_share,
                 "cross_people": cross_people,
-                "crossed": len(crossed),
+                "crossed": len(drawn.crossed),
                 "blind_first_share": blind_first_share,
-                "blind_first": len(blind),
+                "blind_first": len(drawn.blind),
             },
         )
-        for some in _chunks([chosen[each] for each in ids]):
-            Document.objects.filter(pk__in=some).update(
-                batch=batch, extra_people=0, blind_first=False, version=F("version") + 1
-            )
-        for some in _chunks([chosen[each] for each in crossed]):
-            Document.objects.filter(pk__in=some).update(extra_people=cross_people)
-        for some in _chunks([chosen[each] for each in blind]):
-            Document.objects.filter(pk__in=some).update(blind_first=True)
-        _note("cut-batch", batch, by, f"{name}: {_documents(len(ids))}" + (f" for {group}" if group else ""))
-        _tell_group(batch, len(ids), by=by)
+        _note("cut-batch", batch, by, f"{name}: {_documents(drawn.number)}" + (f" for {group}" if group else ""))
+        plan = {"crossed": drawn.crossed, "blind": drawn.blind, "people": cross_people}
+        if drawn.number > AT_ONCE:
+            batch_changes.change_later(batch, BatchStep.FILL, drawn.keys, by=by, plan=plan)
+            return batch
+        batch_changes.add(batch, drawn.keys, plan=plan)
+        batch_changes.tell_group(batch, drawn.number, by=by)
         return batch
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Primary keys of the documents of a batch, and of its two shares."""
+
+    keys: list[int]
+    crossed: list[int]
+    blind: list[int]
+
+    @property
+    def number(self) -> int:
+        return len(self.keys)
+
+
+def _drawn(chosen: dict[str, int], generator: random.Random, cross_share: float, blind_first_share: float) -> _Cut:
+    """Draw the shares out of the documents, in the order of their public ids. Raises BadValueError for none."""
+    if not chosen:
+        raise BadValueError("No documents match, so no batch was created.")
+    ids = sorted(chosen)
+    crossed = generator.sample(ids, share_of(len(ids), cross_share))
+    blind = generator.sample(ids, share_of(len(ids), blind_first_share))
+    return _Cut(*([chosen[each] for each in some] for some in (ids, crossed, blind)))
 
 
 def _check_numbers(how: How, cross_share: float, cross_people: int, blind_first_share: float) -> None:
@@ -158,14 +182,21 @@ def assign_batch(batch: Batch, group: Group | None, *, by: User) -> None:
         rules.check_manage(by, batch.benchmark)
         lock_benchmark(batch.benchmark_id)
         _check_group(batch.benchmark, group)
+        check_unchanging(batch)
         batch.refresh_from_db()
         if batch.group_id == (group.pk if group else None):
             return
         batch.group = group
         batch.save(update_fields=["group"])
         _note("assign-batch", batch, by, f"{batch} to {group}" if group else f"{batch} to nobody in particular")
-        _take_back_misplaced(Q(document__batch=batch), group, by=by, reason=f"{batch} was assigned to {group}.")
-        _tell_group(batch, batch.documents.count(), by=by)
+        misplaced = _misplaced(Q(document__batch=batch), group)
+        reason = f"{batch} was assigned to {group}."
+        keys = list(misplaced.order_by("person", "document").values_list("pk", flat=True))
+        if len(keys) > OPEN_AT_ONCE:
+            batch_changes.change_later(batch, BatchStep.TAKE_BACK, keys, by=by, plan={"reason": reason})
+        else:
+            take_back_each(misplaced, by=by, reason=reason)
+        batch_changes.tell_group(batch, batch.documents.count(), by=by)
 
 
 def move_documents(documents: Iterable[Document], batch: Batch | None, *, by: User) -> int:
@@ -196,28 +227,28 @@ def move_documents(documents: Iterable[Document], batch: Batch | None, *, by: Us
                 for pk in keys
             )
             reason = f"The document was moved {where}."
-            _take_back_misplaced(Q(document__in=keys), batch.group if batch else None, by=by, reason=reason)
+            take_back_each(_misplaced(Q(document__in=keys), batch.group if batch else None), by=by, reason=reason)
             moved += keys
         if batch and moved:
-            _tell_group(batch, len(moved), by=by)
+            batch_changes.tell_group(batch, len(moved), by=by)
         return len(moved)
 
 
-def _take_back_misplaced(where: Q, group: Group | None, *, by: User, reason: str) -> None:
-    """Take open work back from whoever could not take their place now (``rules.check_take_place``): the group's
-    places are for its annotators, the extra ones for people from outside."""
+def _misplaced(where: Q, group: Group | None) -> QuerySet[Annotation]:
+    """Open work of whoever could not take their place now (``rules.check_take_place``): the group's places are for its
+    annotators, the extra ones for people from outside."""
+    open_work = Annotation.objects.filter(
+        where, kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.OPEN, document__practice_for__isnull=True
+    )
     if group is None:
-        return
+        return open_work.none()
     members = GroupMember.objects.filter(group=group, active=True)
     annotators = members.filter(seat=Seat.ANNOTATOR)
     overlap = F("document__benchmark__overlap")
     in_place = Q(person__in=annotators.values("user"), seat__lte=overlap) | (
         ~Q(person__in=members.values("user")) & Q(seat__gt=overlap)
     )
-    open_work = Annotation.objects.filter(
-        where, kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.OPEN, document__practice_for__isnull=True
-    )
-    take_back_each(open_work.exclude(in_place), by=by, reason=reason)
+    return open_work.exclude(in_place)
 
 
 def rename(batch: Batch, name: str, *, by: User) -> None:
@@ -244,14 +275,13 @@ def dissolve(batch: Batch, *, by: User) -> None:
     with transaction.atomic():
         rules.check_manage(by, batch.benchmark)
         lock_benchmark(batch.benchmark_id)
+        check_unchanging(batch)
         keys = list(batch.documents.order_by("pk").values_list("pk", flat=True))
-        for some in _chunks(keys):
-            rows = Document.objects.filter(pk__in=some)
-            list(rows.select_for_update().order_by("pk").values_list("pk"))
-            untouched = rows.exclude(annotations__kind=AnnotationKind.INDIVIDUAL)
-            untouched.update(extra_people=0, blind_first=False)
-            rows.update(batch=None, version=F("version") + 1)
         _note("dissolve-batch", batch, by, f"{batch}: {_documents(len(keys))}")
+        if len(keys) > AT_ONCE:
+            batch_changes.change_later(batch, BatchStep.EMPTY, keys, by=by)
+            return
+        batch_changes.release(keys)
         batch.delete()
 
 
@@ -292,18 +322,3 @@ def _free_name(benchmark: Benchmark) -> str:
     while f"batch {number}" in taken:
         number += 1
     return f"Batch {number}"
-
-
-def _tell_group(batch: Batch, number: int, *, by: User) -> None:
-    """The group's annotators have work."""
-    if batch.group is None or not number:
-        return
-    members = batch.group.members.filter(seat=Seat.ANNOTATOR, active=True).select_related("user")
-    are = "is" if number == 1 else "are"
-    tell(
-        [row.user for row in members],
-        NoticeKind.ASSIGNED,
-        f"{_documents(number)} of {batch.benchmark} {are} yours now: {batch}.",
-        benchmark=batch.benchmark,
-        by=by,
-    )

@@ -9,7 +9,7 @@ from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Subqu
 from django.db.models.functions import Coalesce
 
 from annotator.core import charts
-from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, SignOff, User
+from annotator.core.models import Activity, Annotation, Batch, BatchChange, Benchmark, Document, SignOff, User
 from annotator.core.queries.documents import DocumentFilter, matching
 from annotator.core.rules import LABEL_ROLES
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Stage
@@ -56,6 +56,11 @@ class BatchRow:
     blind_first: int = 0
 
     @property
+    def change(self) -> BatchChange | None:
+        """What a worker is doing to the batch."""
+        return getattr(self.batch, "change", None)
+
+    @property
     def total(self) -> int:
         return self.gold + self.discarded + self.to_agree + self.in_work + self.not_begun
 
@@ -81,7 +86,8 @@ class BatchRow:
 def batches_of(benchmark: Benchmark) -> list[BatchRow]:
     """The batches in the order of their making, with counts (two queries)."""
     rows = {
-        batch.pk: BatchRow(batch) for batch in benchmark.batches.select_related("group", "created_by").order_by("pk")
+        batch.pk: BatchRow(batch)
+        for batch in benchmark.batches.select_related("group", "created_by", "change").order_by("pk")
     }
     begun = Exists(
         Annotation.objects.filter(document=OuterRef("pk"), kind=AnnotationKind.INDIVIDUAL, seat__isnull=False)

@@ -23,6 +23,7 @@ from annotator.core.screens.common import benchmark_for, is_htmx, person, render
 from annotator.core.vocabulary import STAGES
 from annotator.stages.actions.places import take_back_idle
 from annotator.team.actions import batches as actions
+from annotator.team.actions.batch_changes import AT_ONCE
 from annotator.team.queries.batches import batches_of, fitting, load_of, sources_and_models
 from annotator.team.queries.team import number, outside_lack, roles_outside
 
@@ -113,6 +114,8 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = _benchmark(request, slug)
     if is_htmx(request) and request.GET.get("part") == "preview":
         return render(request, "team/batches.html#preview", {"preview": _preview(benchmark, request.GET)})
+    if is_htmx(request) and request.GET.get("part") == "list":
+        return render(request, "team/batches.html#list", _list(request, benchmark))
     return _page(request, benchmark)
 
 
@@ -144,17 +147,25 @@ def _lack(group: Group | None, crossed: int, people: int) -> str:
     return f" {documents} would wait for {more} from outside {group}{lack}"
 
 
+def _list(request: HttpRequest, benchmark: Benchmark) -> dict[str, Any]:
+    """What the list of batches shows; it asks again while a worker is changing one."""
+    rows = batches_of(benchmark)
+    return page_of_benchmark(request, benchmark, "Batches") | {
+        "rows": rows,
+        "is_moving": any(row.change for row in rows),
+        "groups": list(benchmark.groups.all()),
+    }
+
+
 def _page(
     request: HttpRequest, benchmark: Benchmark, *, problem: str = "", form: CutForm | None = None, status: int = 200
 ) -> HttpResponse:
     """The page; a refusal stands on top of it, and a form that was refused keeps what was typed."""
     first = CutForm(benchmark)
     as_shown = {name: first.get_initial_for_field(field, name) for name, field in first.fields.items()}
-    context = page_of_benchmark(request, benchmark, "Batches") | {
+    context = _list(request, benchmark) | {
         "form": form or first,
         "preview": _preview(benchmark, form.data if form else as_shown),
-        "rows": batches_of(benchmark),
-        "groups": list(benchmark.groups.all()),
         "load": load_of(benchmark, timezone.now()),
         "idle_days": IDLE_DAYS,
         "problem": problem,
@@ -197,6 +208,8 @@ def cut(request: HttpRequest, slug: str) -> HttpResponse:
             seed=data["seed"],
         )
         number = batch.cut["documents"]
+        if number > AT_ONCE:
+            return f"{batch} is being created with {number:,} documents. You can go on with your work."
         for_whom = f" for {batch.group}" if batch.group else ""
         return f"{batch} was created{for_whom}: {number:,} document{'' if number == 1 else 's'}."
 
@@ -224,6 +237,8 @@ def change(request: HttpRequest, slug: str, batch_id: str, what: str) -> HttpRes
         if what == "dissolve":
             name = str(batch)
             actions.dissolve(batch, by=user)
+            if Batch.objects.filter(pk=batch.pk).exists():
+                return f"{name} is being deleted. You can go on with your work."
             return f"{name} was deleted. Its documents aren’t in a batch now, and work on them continues."
         raise Http404(f"There is no “{what}” here.")
 
