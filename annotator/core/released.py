@@ -66,9 +66,12 @@ def storable_text(value: Any, *, indent: int | None = None) -> str:
         text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
     except ValueError:  # a number beyond a double's range
         text = ""
-    # JSON writes NUL as an escape; a text that merely looks like one is no harm.
-    is_plain = "\\u0000" not in text and _is_encodable(text)
-    return text if text and is_plain else json.dumps(storable_json(value), indent=indent, ensure_ascii=False)
+    return text if text and is_plain_json(text) else json.dumps(storable_json(value), indent=indent, ensure_ascii=False)
+
+
+def is_plain_json(text: str) -> bool:
+    """Whether a database could keep every text of a JSON text; what merely looks like an escaped NUL counts as one."""
+    return "\\u0000" not in text and _is_encodable(text)
 
 
 def same(one: Any, other: Any) -> bool:

@@ -1,7 +1,8 @@
 """The AVeriTeC score: the label is right, and the questions and answers found say what the gold ones say.
 
 As described in Papelo's paper (sections 1 and 5): METEOR between gold and predicted question-answer pairs, summed over
-the best assignment and divided by the number of gold pairs, must be above a threshold.
+the best assignment and divided by the number of gold pairs, must be above a threshold. As in the official scorer, only
+the first ten predicted pairs count: with more, chance finds a partner for every gold pair.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pipeline.metrics.alignment import assign
 from pipeline.metrics.meteor import meteor
 
 THRESHOLD = 0.25
+MAX_PAIRS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,14 @@ def evidence_score(gold: Sequence[str], found: Sequence[str]) -> float:
 
 
 def averitec_score(
-    gold: Sequence[CheckedClaimLabel], predicted: Sequence[CheckedClaimLabel], *, threshold: float = THRESHOLD
+    gold: Sequence[CheckedClaimLabel],
+    predicted: Sequence[CheckedClaimLabel],
+    *,
+    threshold: float = THRESHOLD,
+    max_pairs: int = MAX_PAIRS,
 ) -> tuple[float, list[float]]:
     """Share of the claims whose label is right and whose evidence scores above the threshold, and each claim's evidence
-    score; item i of the one is item i of the other.
+    score; item i of the one is item i of the other. Of each prediction the first ``max_pairs`` pairs count.
 
     Raises ValueError when they differ in length or are empty.
     """
@@ -46,7 +52,7 @@ def averitec_score(
         raise ValueError(f"{len(gold)} gold claims but {len(predicted)} predictions: every claim needs both.")
     if not gold:
         raise ValueError("No claims to score.")
-    scores = [evidence_score(one.pairs, two.pairs) for one, two in zip(gold, predicted, strict=True)]
+    scores = [evidence_score(one.pairs, two.pairs[:max_pairs]) for one, two in zip(gold, predicted, strict=True)]
     right = sum(
         one.label == two.label and score > threshold for one, two, score in zip(gold, predicted, scores, strict=True)
     )

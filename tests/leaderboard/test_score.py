@@ -13,6 +13,8 @@ from django.core.management import CommandError, call_command
 from annotator.core.models import Benchmark, Document
 from annotator.core.vocabulary import Role
 from annotator.exchange.actions.imports import import_gold
+from annotator.exchange.formats import averitec as averitec_format
+from annotator.exchange.queries.export import gold_documents
 from annotator.leaderboard.queries.answers import gold_answers
 from annotator.stages.actions.documents import discard
 from tests.factories import BenchmarkFactory, member
@@ -102,6 +104,68 @@ def test_the_averitec_gold_against_itself_and_against_wrong_labels(data_dir: Pat
     assert "line 2, claim: was answered before, in line 1." in said
     assert "line 3, claim: claim “99” is not in the gold." in said and said.count("no row for") == 2
     assert report("averitec", predicted, gold=whole, partial=True)["claims"] == 9
+
+
+def checked(text: str, label: str = "Refuted", **fields: Any) -> dict[str, Any]:
+    reply = {"answer": f"{text} is said to be so."}
+    return {"claim": text, "label": label, "questions": [{"question": "So?", "answers": [reply]}]} | fields
+
+
+def averitec(tmp_path: Path, gold: list[Any], said: list[Any], **options: Any) -> dict[str, Any]:
+    wanted = write_jsonl(tmp_path / "gold.jsonl", gold)
+    return report("averitec", write_jsonl(tmp_path / "said.jsonl", said), gold=wanted, **options)
+
+
+REPEATED = [checked("Ada"), checked("Ben", "Supported"), checked("Ada", "Supported")]
+
+
+@pytest.mark.parametrize("without", [("claim_id",), ("claim",), ("claim_id", "claim")])
+def test_predictions_name_claims_by_id_by_text_or_by_place(tmp_path: Path, without: tuple[str, ...]) -> None:
+    said = [row | {"claim_id": number} for number, row in enumerate(REPEATED)]
+    said = [{name: value for name, value in row.items() if name not in without} for row in said]
+    found = averitec(tmp_path, REPEATED, said)
+    assert (found["claims"], found["label_accuracy"], found["score"]) == (3, 1.0, 1.0)
+
+
+def test_ids_that_several_claims_share_are_told_apart_by_text(tmp_path: Path) -> None:
+    gold = [checked("Ada", claim_id=1), checked("Ben", "Supported", claim_id="1")]
+    assert averitec(tmp_path, gold, gold[::-1])["label_accuracy"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        ([*REPEATED, checked("Ada")], "line 4, claim: was answered before, in line 1."),
+        ([*REPEATED, {"label": "Refuted"}], "line 4, claim: row 4 is not in the gold."),
+        ([REPEATED[1] | {"claim_id": 0}, *REPEATED[1:]], "claim “0” is “Ada” in the gold, but “Ben” here."),
+        (REPEATED[:2], "no row for “Ada” (number 2 of the gold)."),
+    ],
+)
+def test_predictions_that_answer_no_claim_are_named(tmp_path: Path, said: list[Any], complaint: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        averitec(tmp_path, REPEATED, said)
+    assert complaint in str(refused.value)
+
+
+def test_exported_claims_are_answered_by_the_ids_of_the_original_file(pilot: Benchmark, tmp_path: Path) -> None:
+    given = [row | {"claim_id": f"dev-{number}"} for number, row in enumerate(REPEATED)]
+    content = json.dumps(given).encode()
+    other = BenchmarkFactory()
+    assert import_gold(benchmark=other, source=io.BytesIO(content), format="averitec-gold").imported == 3
+    exported = json.loads("".join(averitec_format.lines(gold_documents(other))))
+    assert averitec(tmp_path, exported, given)["score"] == 1.0
+
+
+def test_the_first_ten_predicted_pairs_count(tmp_path: Path) -> None:
+    [right] = checked("Ada")["questions"]
+    odd = {"question": "Why?", "answers": [{"answer": f"number {number}"} for number in range(10)]}
+    said = [checked("Ada", questions=[odd, right])]
+    found = averitec(tmp_path, [checked("Ada")], said)
+    assert (found["score"], found["max_pairs"], found["pairs_beyond"]) == (0.0, 10, 1)
+    found = averitec(tmp_path, [checked("Ada")], said, max_pairs=11)
+    assert (found["score"], found["max_pairs"], found["pairs_beyond"]) == (1.0, 11, 0)
+    with pytest.raises(CommandError, match="is not a whole number above 0"):
+        call_command("score", "a", "--metric", "averitec", "--gold", "b", "--max-pairs", "0")
 
 
 def test_faults_are_named_and_nothing_is_scored_unless_asked(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ class AnswerRow:
 
 @dataclass(frozen=True, slots=True)
 class CheckedRow:
-    """One checked claim: its id (or its text), its label, and question and answer as one text each."""
+    """One checked claim: its id and text ("" where it has none), its label, and question and answer as one text."""
 
     line: int
     key: str
@@ -172,8 +172,6 @@ def _checked(row: Mapping[str, Any], line: int) -> CheckedRow:
     if not isinstance(label, str) or not label.strip():
         raise RowError(("label", f"expected a text, found {kind_of(label)}."))
     key, text = row.get("claim_id"), _word(row, "claim")
-    if key is None and not text:
-        raise RowError(("claim", "required: identify the claim by its text or by claim_id."))
     pairs = row.get("questions", row.get("evidence", []))
     if not isinstance(pairs, list):
         raise RowError(("questions", f"expected a list, found {kind_of(pairs)}."))

@@ -1,20 +1,24 @@
 """Checked claims as AVeriTeC has them, written and read: claim, label, questions with their answers.
 
 The label is one of four. What AVeriTeC calls conflicting is here "not enough evidence" with stances on both sides; the
-table is in docs/formats/averitec.md.
+table is in docs/formats/averitec.md. A claim that was read from such a file is written with the keys that it had there,
+in their order: no key is added, and none is lost.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, BinaryIO
 
 from annotator.core.file_problems import BadRow, RowError, complain
 from annotator.core.lines import kind_of
-from annotator.core.released import remember, spelled, storable, storable_text
+from annotator.core.released import is_plain_json, remember, spelled, storable, storable_json
 from annotator.core.vocabulary import ClaimType, Factuality, SentenceType, StanceLabel
 from annotator.exchange.formats.answers import read_rows
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
@@ -30,6 +34,7 @@ from annotator.exchange.formats.writing import (
 )
 
 NAME = "averitec"
+SOURCE = "AVeriTeC"
 
 SUPPORTED, REFUTED = "Supported", "Refuted"
 NOT_ENOUGH, CONFLICTING = "Not Enough Evidence", "Conflicting Evidence/Cherrypicking"
@@ -59,7 +64,11 @@ _FIELDS = (
     *("fact_checking_article", "reporting_source", "location_ISO_code", "claim_types", "fact_checking_strategies"),
     *("questions", "cached_original_claim_url", "claim_id", "document", "position"),
 )
-_NOT_ABOUT = ("claim", "label", "justification", "questions", "claim_id", "document", "position")
+# What names a claim and where it stands.
+_PLACE = ("claim_id", "document", "position")
+_NOT_ABOUT = ("claim", "label", "justification", "questions", *_PLACE)
+# Under which name a claim remembers the keys of its row and what it said of its place. No key of a row is called so.
+_ROW = f"{NAME}:row"
 # What a person who labels a claim anew is not to see.
 _ANSWERS = ("fact_checking_article",)
 _DATE = re.compile(r"(\d{1,2})-(\d{1,2})-(\d{4})")
@@ -73,36 +82,50 @@ def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
     before = "[\n"
     for gold in documents:
         for row in rows(gold):
-            yield before + storable_text(row)
+            yield before + _text(row)
             before = ",\n"
     yield "[]\n" if before == "[\n" else "\n]\n"
 
 
+def _text(row: Mapping[str, Any]) -> str:
+    """A row as JSON. What no database takes in a text is remembered from the file, and written as an escape again."""
+    text = json.dumps(row, ensure_ascii=False)
+    return text if is_plain_json(text) else json.dumps(row)
+
+
 def rows(gold: GoldDocument) -> Iterator[dict[str, Any]]:
     """The checked claims of a document that have a verdict."""
+    claims = [each for each in numbered_claims(gold) if each[2].is_checked and each[2].factuality]
     metadata = metadata_of(gold)
+    is_averitec = source_of(gold) == SOURCE
+    keys = [*_FIELDS, *(name for name in metadata if name not in _FIELDS)] if is_averitec else list(_FIELDS)
     about = _ABOUT | {
         "claim_date": f"{gold.reference_date:%d-%m-%Y}" if gold.reference_date else None,
         "speaker": model_of(gold) or None,
         "reporting_source": source_of(gold) or None,
     }
-    about |= {name: metadata[name] for name in _ABOUT if name in metadata}
-    for position, _, claim in numbered_claims(gold):
-        if not claim.is_checked or not claim.factuality:
-            continue
-        own = _own(claim)
-        row = about | {name: spelled(claim.released, _key(name), value) for name, value in own.items()}
-        row |= {
-            "claim": claim.text,
-            "claim_id": claim.public_id,
+    for position, _, claim in claims:
+        own = {
+            **about,
+            **metadata,
+            **_own(claim),
+            # A claim of AVeriTeC that is labeled anew, and is still one claim, keeps its id: predictions name it so.
+            "claim_id": (is_averitec and len(claims) == 1 and gold.external_id) or claim.public_id,
             "document": document_key(gold),
             "position": position,
         }
-        yield {name: row[name] for name in _FIELDS}
+        remembered = spelled(claim.released, _ROW, None) or {"keys": keys, "place": {}}
+        own |= remembered["place"]
+        yield {name: spelled(claim.released, _key(name), own.get(storable(name))) for name in remembered["keys"]}
 
 
 def _own(claim: GoldClaim) -> dict[str, Any]:
-    return {"label": _label(claim), "justification": claim.reason, "questions": _questions(claim)}
+    return {
+        "claim": claim.text,
+        "label": _label(claim),
+        "justification": claim.reason,
+        "questions": _questions(claim),
+    }
 
 
 def _key(name: str) -> str:
@@ -144,7 +167,8 @@ def _answer(evidence: GoldEvidence) -> dict[str, Any]:
 
 def read(stream: BinaryIO) -> Iterator[GoldDocument | BadRow]:
     """Claims with label and evidence as gold: each a document of one sentence and one claim. Raises ``FileError``."""
-    return read_rows(stream, _gold)
+    identity = _identities()
+    return read_rows(stream, lambda row, line: _gold(row, line, identity(row)))
 
 
 def read_documents(stream: BinaryIO, mapping: Mapping[str, str] | None = None) -> Iterator[IncomingDocument | BadRow]:
@@ -152,26 +176,45 @@ def read_documents(stream: BinaryIO, mapping: Mapping[str, str] | None = None) -
 
     Label, justification, evidence and article are left out, since they give the answer away. Raises ``FileError``.
     """
-    return read_rows(
-        stream, lambda row, line: _document({name: row[name] for name in row if name not in _ANSWERS}, line)
-    )
+    identity = _identities()
+
+    def parse(row: Mapping[str, Any], line: int) -> IncomingDocument:
+        return _document({name: row[name] for name in row if name not in _ANSWERS}, line, identity(row))
+
+    return read_rows(stream, parse)
 
 
-def _document(row: Mapping[str, Any], line: int) -> IncomingDocument:
+def _identities() -> Callable[[Mapping[str, Any]], str]:
+    """What gives the identity of each row of one file in turn: "" for the first with its claim_id, or with its claim
+    where it has no id (the identity of any document then), and one of its own for each that repeats it: AVeriTeC has
+    claims twice, with other evidence."""
+    seen: Counter[str] = Counter()
+
+    def identity(row: Mapping[str, Any]) -> str:
+        key, text = row.get("claim_id"), row.get("claim")
+        which = hash_of(["id", str(key).strip()] if key is not None else ["claim", text])
+        seen[which] += 1
+        return "" if seen[which] == 1 else f"sha256:{hash_of([which, seen[which]])}"
+
+    return identity
+
+
+def _document(row: Mapping[str, Any], line: int, identity: str) -> IncomingDocument:
     text = row.get("claim")
     if not isinstance(text, str):
         raise RowError(("claim", f"expected a text, found {kind_of(text)}: is this an AVeriTeC file?"))
-    return document(
+    incoming = document(
         {
             "response": text,
             "id": row.get("claim_id"),
-            "source": "AVeriTeC",
+            "source": SOURCE,
             "metadata": {name: value for name, value in row.items() if name not in _NOT_ABOUT},
             "reference_date": _date(row.get("claim_date")),
         },
         line=line,
         sentences=[IncomingSentence(text, (text,))],
     )
+    return replace(incoming, repeated=identity)
 
 
 def _date(value: Any) -> str | None:
@@ -185,8 +228,8 @@ def _date(value: Any) -> str | None:
         return None
 
 
-def _gold(row: Mapping[str, Any], line: int) -> GoldDocument:
-    incoming = _document(row, line)
+def _gold(row: Mapping[str, Any], line: int, identity: str) -> GoldDocument:
+    incoming = _document(row, line, identity)
     label, reason = row.get("label"), row.get("justification")
     complaints: list[tuple[str, str]] = []
     if not isinstance(label, str) or label not in FACTUALITY:
@@ -205,8 +248,12 @@ def _gold(row: Mapping[str, Any], line: int) -> GoldDocument:
         factuality=FACTUALITY[str(label)],
         reason=storable(reason or ""),
     )
-    for name, value in _own(claim).items():
-        remember(claim.released, _key(name), row.get(name, value), value)
+    own = _own(claim)
+    place = {name: row[name] for name in _PLACE if name in row}
+    remember(claim.released, _ROW, {"keys": list(row), "place": place}, None)
+    for name, value in row.items():
+        if name not in _PLACE:
+            remember(claim.released, _key(name), value, own[name] if name in own else storable_json(value))
     sentence = GoldSentence(
         text=text, start=0, end=len(text), decontext=text, type=SentenceType.CHECKWORTHY, claims=[claim], revised=text
     )

@@ -41,10 +41,11 @@ class IncomingDocument:
     metadata: dict[str, Any] = field(default_factory=dict)
     reference_date: dt.date | None = None
     sentences: tuple[IncomingSentence, ...] = ()
+    repeated: str = ""  # the identity of a row whose id or texts another row of the file has, too
 
     @property
     def identity(self) -> str:
-        return self.external_id or text_identity(self.prompt, self.response)
+        return self.repeated or self.external_id or text_identity(self.prompt, self.response)
 
     @property
     def content_hash(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -13,17 +12,16 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotator.core.file_problems import BadRow, FileError, Problem
 from annotator.core.models import Benchmark
-from annotator.exchange.formats.answers import AnswerRow, CheckedRow, answers, checked_claims
+from annotator.exchange.formats.answers import AnswerRow, answers, checked_claims
 from annotator.leaderboard.queries.answers import gold_answers, judging_runs, run_answers
 from annotator.leaderboard.scoring.answer_scores import Metric, ScoreError, score_answers
+from annotator.leaderboard.scoring.checked_claims import NAME as AVERITEC
+from annotator.leaderboard.scoring.checked_claims import pair, score
 from annotator.management.named import benchmark_named, unknown
 from annotator.measures.queries.statistics import wholesale
-from pipeline.metrics.agreement import mean_estimate
-from pipeline.metrics.averitec import THRESHOLD, CheckedClaimLabel, averitec_score
+from pipeline.metrics.averitec import MAX_PAIRS
 from pipeline.metrics.f1_at_k import GAMMA
-from pipeline.metrics.meteor import variant
 
-AVERITEC = "averitec"
 GOLD = "gold"
 TOLD = 20
 
@@ -48,6 +46,13 @@ class Command(BaseCommand):
             help="of --benchmark: what people agreed on (the default), or the verdicts of a finished run",
         )
         parser.add_argument("--gold", type=Path, metavar="FILE", help="averitec: the claims with their gold labels")
+        parser.add_argument(
+            "--max-pairs",
+            type=_count,
+            default=MAX_PAIRS,
+            metavar="N",
+            help=f"averitec: the predicted pairs of a claim that count, from the first; {MAX_PAIRS} by default",
+        )
         parser.add_argument("--k", type=_above_zero, metavar="K", help="veriscore: K; left out, each domain's median")
         parser.add_argument(
             "--gamma", type=_above_zero, default=GAMMA, help=f"fastfact: {GAMMA} by default, as in its released code"
@@ -65,7 +70,7 @@ class Command(BaseCommand):
         if options["metric"] == AVERITEC:
             if len(files) != 1 or not options["gold"]:
                 raise CommandError("averitec compares one FILE of predictions with the gold: name that by --gold FILE.")
-            report = _averitec(files[0], options["gold"], faults)
+            report = _averitec(files[0], options["gold"], options["max_pairs"], faults)
         else:
             if files:
                 given = list(_read(files, answers, faults))
@@ -144,57 +149,21 @@ def _above_zero(raw: str) -> float:
     return value
 
 
-def _averitec(predicted: Path, gold: Path, faults: _Faults) -> dict[str, Any]:
-    """Every gold claim beside its prediction, found by claim_id where both have one, else by text; ids may also be the
-    place in the gold, from 0, as in the shared task."""
-    wanted = list(_read([gold], checked_claims, faults))
-    places = {row.key or str(number): number for number, row in enumerate(wanted)}
-    texts: dict[str, list[int]] = {}
-    for number, row in enumerate(wanted):
-        texts.setdefault(" ".join(row.text.split()), []).append(number)
-    found: dict[int, CheckedRow] = {}
-    twice: set[int] = set()
-    for row in _read([predicted], checked_claims, faults):
-        same = texts.get(" ".join(row.text.split()), [])
-        place = places.get(row.key) if row.key else (same[0] if len(same) == 1 else None)
-        if place is None:
-            reason = (
-                f"claim “{(row.key or row.text)[:60]}” is "
-                + ("several times" if same and not row.key else "not")
-                + " in the gold."
-            )
-            faults.add(predicted, Problem(row.line, "claim", reason))
-        elif place in found:
-            faults.add(predicted, Problem(row.line, "claim", f"was answered before, in line {found[place].line}."))
-            twice.add(place)
-        else:
-            found[place] = row
-    for place, row in enumerate(wanted):
-        if place not in found:
-            faults.add(predicted, Problem(0, "claim", f"no row for “{row.text[:60]}” (number {place} of the gold)."))
+def _count(raw: str) -> int:
+    if not raw.isdecimal() or not int(raw):
+        raise argparse.ArgumentTypeError(f"“{raw}” is not a whole number above 0.")
+    return int(raw)
+
+
+def _averitec(predicted: Path, gold: Path, max_pairs: int, faults: _Faults) -> dict[str, Any]:
+    """Every gold claim beside its prediction. Raises CommandError for files with faults."""
+    paired = pair(list(_read([gold], checked_claims, faults)), _read([predicted], checked_claims, faults))
+    for problem in [*paired.problems, *paired.missing]:
+        faults.add(predicted, problem)
     faults.check()
-    both = [(wanted[place], row) for place, row in sorted(found.items()) if place not in twice]
-    if not both:
+    if not paired.pairs:
         raise CommandError("There is no claim to score.")
-    golds = [CheckedClaimLabel(one.label, one.pairs) for one, _ in both]
-    said = [CheckedClaimLabel(two.label, two.pairs) for _, two in both]
-    score, each = averitec_score(golds, said)
-    right = [
-        float(one.label == two.label and value > THRESHOLD) for one, two, value in zip(golds, said, each, strict=True)
-    ]
-    estimate = mean_estimate(list(enumerate(right)))
-    assert estimate is not None
-    return {
-        "metric": AVERITEC,
-        "score": score,
-        "interval": None if estimate.low is None else [estimate.low, estimate.high],
-        "claims": len(both),
-        "label_accuracy": sum(one.label == two.label for one, two in zip(golds, said, strict=True)) / len(both),
-        "evidence_mean": sum(each) / len(each),
-        "threshold": THRESHOLD,
-        "meteor": variant(),
-        "labels": dict(Counter(one.label for one in golds)),
-    }
+    return score(paired.pairs, max_pairs=max_pairs)
 
 
 def _lines(report: dict[str, Any]) -> list[str]:
@@ -204,7 +173,8 @@ def _lines(report: dict[str, Any]) -> list[str]:
             f"AVeriTeC score {report['score']:.3f}" + (f" ({low:.3f}–{high:.3f})" if low is not None else "")
             + f" over {report['claims']:,} claims; label accuracy {report['label_accuracy']:.3f}, "
             f"evidence {report['evidence_mean']:.3f}.",
-            f"METEOR: {report['meteor']}.",
+            f"METEOR: {report['meteor']}. Of the predicted pairs of a claim the first {report['max_pairs']} count"
+            + (f"; {report['pairs_beyond']:,} came after them." if report["pairs_beyond"] else "."),
         ]  # fmt: skip
     lines = [f"{report['metric']} over {report['answers']:,} answers"]
     if "k" in report:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from annotator.core.file_problems import BadRow, FileError
-from annotator.core.released import same
 from annotator.core.vocabulary import Factuality, StanceLabel
 from annotator.exchange.formats import averitec
 from annotator.exchange.formats.answers import CheckedRow, checked_claims
@@ -69,8 +68,9 @@ def gold(*rows: Any) -> list[GoldDocument]:
     return [each for each in read(*rows) if isinstance(each, GoldDocument)]
 
 
-def without_keys(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in ("claim_id", "document", "position")}
+def exactly(row: dict[str, Any]) -> str:
+    """A row as JSON, its keys in their order."""
+    return json.dumps(row)
 
 
 def test_the_sample_comes_out_as_it_was(data_dir: Any) -> None:
@@ -78,7 +78,47 @@ def test_the_sample_comes_out_as_it_was(data_dir: Any) -> None:
     documents = [each for each in averitec.read(io.BytesIO(content)) if isinstance(each, GoldDocument)]
     rows = json.loads(content)
     assert len(documents) == len(rows) == 100
-    assert all(same(without_keys(row), given) for row, given in zip(written(*documents), rows, strict=True))
+    assert list(map(exactly, written(*documents))) == list(map(exactly, rows))
+
+
+ODD_ROWS: list[dict[str, Any]] = [
+    claim(),
+    claim(questions=[], justification="Nobody found any."),  # the same claim again, with other evidence
+    claim(),  # and once more, as it was
+    {"claim": "Keys are few.", "label": "Supported"},
+    {"split": {"name": "dev", "n": 1.0}, **claim(claim="Unknown keys.", claim_id=7), "note": None, "document": "d"},
+    {"questions": [], "label": "Refuted", "claim": "Another order.", "claim_id": "x-1", "position": 3},
+    claim(claim="The id is null.", claim_id=None, justification=None),
+    claim(claim="No text\x00 of a database \ud800.", speaker="\x00", odd={"\x00": "\udfff"}),
+    claim(claim=" White space. ", claim_types="none", questions=[{"question": "Who?", "answers": [], "rank": 1}]),
+    claim(claim="One id twice.", claim_id=8),
+    claim(claim="One id twice, of another claim.", claim_id="8"),
+]
+
+
+def test_all_rows_come_out_as_they_went_in_whatever_their_keys() -> None:
+    documents = gold(*ODD_ROWS)
+    assert list(map(exactly, written(*documents))) == list(map(exactly, ODD_ROWS))
+    assert len({each.identity for each in documents}) == len(ODD_ROWS)
+
+
+def test_repeated_claims_are_the_same_when_the_file_comes_again() -> None:
+    once = [each.identity for each in gold(*ODD_ROWS)]
+    assert [each.identity for each in gold(*ODD_ROWS)] == once
+    assert (once[4], once[5], once[9]) == ("7", "x-1", "8")
+    anew = averitec.read_documents(io.BytesIO(json.dumps(ODD_ROWS).encode()))
+    assert [each.identity for each in anew if isinstance(each, IncomingDocument)] == once
+
+
+def test_a_claim_labelled_anew_keeps_its_id_and_its_unknown_keys() -> None:
+    document = gold_document(source="AVeriTeC", external_id="7", metadata={"split": "dev", "speaker": "Ada"})
+    document.sentences = document.sentences[1:2]
+    del document.sentences[0].claims[1:]
+    rows = written(document)
+    assert len(rows) == 1 and rows[0]["claim_id"] == "7"
+    assert (rows[0]["split"], rows[0]["speaker"]) == ("dev", "Ada")
+    several = written(gold_document(source="AVeriTeC", external_id="7"))
+    assert several[0]["claim_id"] == "c-true"
 
 
 def test_labels_are_those_of_averitec() -> None:
