@@ -53,7 +53,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement over the ``items`` that have two labels or more; ``left_out`` counts the others.
+    """Agreement over the ``items`` that have two labels or more; ``left_out`` counts those with one.
+
+    ``fleiss_gwet`` and ``ac1_gwet`` take the frequencies of labels from these, too, as Gwet does; without any they are
+    ``fleiss`` and ``ac1``.
 
     A coefficient is None where it is not defined: without items all are; when all labels are the same, the three that
     divide by the disagreement expected by chance (Cohen's and Fleiss' kappa, alpha) are, while percent and AC1 are 1.
@@ -73,6 +76,8 @@ class Agreement:
     fleiss: Estimate | None
     alpha: Estimate | None
     ac1: Estimate | None
+    fleiss_gwet: Estimate | None
+    ac1_gwet: Estimate | None
     confusion: dict[str, dict[str, int]]
 
     def as_json(self) -> dict[str, Any]:
@@ -90,7 +95,8 @@ def agreement(
     the labels that occur are taken. The same items in the same order with the same ``seed`` give the same intervals;
     ``resamples=0`` leaves the intervals out.
     """
-    table = _Table.of(items, scale)
+    given = list(items)
+    table = _Table.of(given, scale)
     names = table.labels
     sums = table.per_cluster()
 
@@ -100,6 +106,10 @@ def agreement(
     def estimate(coefficient: Callable[[_Sums], _Floats]) -> Estimate | None:
         return _estimate(coefficient(whole), coefficient(drawn))
 
+    if table.left_out:
+        fleiss_gwet, ac1_gwet = _with_singles(given, scale, resamples, seed)
+    else:
+        fleiss_gwet, ac1_gwet = estimate(_fleiss), estimate(_ac1)
     return Agreement(
         items=int(table.times.sum()),
         left_out=table.left_out,
@@ -111,6 +121,8 @@ def agreement(
         fleiss=estimate(_fleiss),
         alpha=estimate(_alpha),
         ac1=estimate(_ac1),
+        fleiss_gwet=fleiss_gwet,
+        ac1_gwet=ac1_gwet,
         confusion={
             name: dict(zip(names, row, strict=True))
             for name, row in zip(names, table.confusion().tolist(), strict=True)
@@ -200,9 +212,10 @@ def _fleiss(sums: _Sums) -> _Floats:
     chapter 2: a label's frequency is its share of an item's labels, averaged over items, so that each item weighs the
     same. With equal numbers it is Fleiss' own; with two raters, Scott's pi.
 
-    Gwet lets items with one label count towards the frequencies. Here they are left out, as from all other figures.
+    Gwet lets items with one label count towards the frequencies: that is ``fleiss_gwet``. Here they are left out, as
+    from all other figures.
     """
-    by_chance = (_divide(sums.shares, sums.items[:, None]) ** 2).sum(axis=1)
+    by_chance = (_divide(sums.shares, sums.shares.sum(axis=1, keepdims=True)) ** 2).sum(axis=1)
     return _divide(_percent(sums) - by_chance, 1 - by_chance)
 
 
@@ -217,9 +230,31 @@ def _ac1(sums: _Sums) -> _Floats:
     """Gwet, Computing inter-rater reliability and its variance in the presence of high agreement (2008): AC1 for
     several raters, with the frequencies of labels taken as in ``_fleiss``. It stays put where labels are skewed.
     """
-    shares = _divide(sums.shares, sums.items[:, None])
+    shares = _divide(sums.shares, sums.shares.sum(axis=1, keepdims=True))
     by_chance = (shares * (1 - shares)).sum(axis=1) / max(shares.shape[1] - 1, 1)
     return _divide(_percent(sums) - by_chance, 1 - by_chance)
+
+
+def _with_singles(items: Sequence[RatedItem], scale: Sequence[str], resamples: int, seed: int) -> list[Estimate | None]:
+    """Fleiss' kappa and AC1 with the frequencies of labels over all items that have a label (Gwet 2014, section 2.4):
+    items with one label add a share of 1, and no pair. None where no item has two."""
+    single = [item for item in items if len(item.labels) == 1]
+    table = _Table.of(items, [*scale, *sorted({label for item in single for label in item.labels.values()})])
+    if not len(table.counts):
+        return [None, None]
+    width = len(table.labels)
+    counted = table.per_item()
+    alone = np.zeros((len(single), counted.shape[1]))
+    for row, item in enumerate(single):
+        [label] = item.labels.values()
+        alone[row, 3 + width + table.labels.index(label)] = item.times
+    clusters = _numbered(item.cluster for item in [*(each for each in items if len(each.labels) > 1), *single])
+    sums = _summed(np.concatenate([counted, alone]), clusters)
+    whole, drawn = sums.sum(axis=0, keepdims=True), _resampled(sums, resamples, seed)
+    return [
+        _estimate(coefficient(_Sums.of(whole, width)), coefficient(_Sums.of(drawn, width)))
+        for coefficient in (_fleiss, _ac1)
+    ]
 
 
 # From items to sums.
@@ -265,6 +300,10 @@ class _Table:
 
     def per_cluster(self) -> _Floats:
         """The sums that ``_Sums`` explains, one row a cluster."""
+        return _summed(self.per_item(), self.clusters)
+
+    def per_item(self) -> _Floats:
+        """The same, one row an item."""
         counts = self.counts.astype(np.float64)
         size = counts.sum(axis=1)
         same = (counts**2).sum(axis=1)
@@ -277,7 +316,7 @@ class _Table:
             counts / size[:, None],
             *(one_hot[self.said[:, rater]] if len(self.said) else np.zeros_like(counts) for rater in (0, 1)),
         ]
-        return _summed(np.column_stack(columns) * self.times[:, None], self.clusters)
+        return np.asarray(np.column_stack(columns) * self.times[:, None], dtype=np.float64)
 
     def confusion(self) -> NDArray[np.int64]:
         """Counts of pairs of labels on the same item; see ``Agreement``."""

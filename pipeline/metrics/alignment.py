@@ -12,6 +12,8 @@ from math import inf
 from pipeline.metrics.text import token_f1
 
 Similarity = Callable[[str, str], float]
+# The similarities of two sets of texts: a row for each of the first, a column for each of the second.
+Table = Callable[[Sequence[str], Sequence[str]], list[list[float]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,19 @@ def align(
     Pairs below ``threshold``, and pairs with nothing in common, stay unmatched. Cubic in the number of items: made for
     the claims of one document, not for a whole benchmark.
     """
-    if not first or not second:
+    return align_table([[similarity(one, two) for two in second] for one in first], threshold=threshold)
+
+
+def word_table(first: Sequence[str], second: Sequence[str]) -> list[list[float]]:
+    """Token F1 of each text of the first set with each of the second."""
+    return [[token_f1(one, two) for two in second] for one in first]
+
+
+def align_table(table: Sequence[Sequence[float]], *, threshold: float = 0.0) -> list[Match]:
+    """As ``align``, of similarities that are known: ``table[i][j]`` is that of item i of the one set with item j of the
+    other."""
+    if not table or not table[0]:
         return []
-    table = [[similarity(one, two) for two in second] for one in first]
     # Worthless pairs score nothing, so that the assignment does not give up a good match for two bad ones.
     worth = [[value if value >= threshold else 0.0 for value in row] for row in table]
     return [

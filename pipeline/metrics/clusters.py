@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
-from pipeline.metrics.alignment import align
+from pipeline.metrics.alignment import Table, align_table, word_table
 from pipeline.metrics.text import token_f1, words
 
 # A part of a claim says little that the whole does not say: at least this share of its words is found there. Without
@@ -35,21 +35,22 @@ class ClaimGroup(NamedTuple):
     second: tuple[int, ...]
 
 
-def cluster(sets: Sequence[Sequence[str]], *, threshold: float) -> list[Cluster]:
+def cluster(sets: Sequence[Sequence[str]], *, threshold: float, table: Table = word_table) -> list[Cluster]:
     """Clusters the claims of any number of annotators; ``sets[i]`` are the texts of annotator i. Each claim is in one.
+    ``table`` says how alike the texts of two annotators are.
 
-    The medoid, the set most similar to all others by ``align``, is the yardstick: every other set is aligned with it
-    one to one. What the others have left over is clustered in the same way, until each claim has its place. Ties go to
-    the annotator who comes first. With two annotators this is ``align`` and what it leaves over.
+    The medoid, the set most similar to all others, is the yardstick: every other set is aligned with it one to
+    one by ``align_table``. What the others have left over is clustered in the same way, until each claim has its place.
+    Ties go to the annotator who comes first. With two annotators this is ``align_table`` and what it leaves over.
 
     The order is the medoid's; a cluster of leftovers follows the claim that comes before it in the set that was the
     yardstick for it, or opens the list.
     """
     left = [list(range(len(texts))) for texts in sets]
+    tables = {(one, other): table(sets[one], sets[other]) for one, other in combinations(range(len(sets)), 2)}
     placed: list[Cluster] = []
     while any(left):
-        texts = [[sets[who][index] for index in indices] for who, indices in enumerate(left)]
-        medoid, matches = _medoid(texts, threshold)
+        medoid, matches = _medoid(left, tables, threshold)
         for position, index in enumerate(left[medoid]):
             members = [left[who][found[position]] if position in found else None for who, found in enumerate(matches)]
             members[medoid] = index
@@ -98,18 +99,21 @@ def _completion(texts: tuple[Sequence[str], Sequence[str]], groups: Sequence[Cla
     return found
 
 
-def _medoid(texts: Sequence[Sequence[str]], threshold: float) -> tuple[int, list[dict[int, int]]]:
-    """The set most similar to all others, and for each set which of its texts matches which of the medoid's."""
-    matches: list[list[dict[int, int]]] = [[{} for _ in texts] for _ in texts]
-    similar = [0.0] * len(texts)
-    for one, other in combinations(range(len(texts)), 2):
-        for match in align(texts[one], texts[other], threshold=threshold):
+def _medoid(
+    left: Sequence[Sequence[int]], tables: Mapping[tuple[int, int], list[list[float]]], threshold: float
+) -> tuple[int, list[dict[int, int]]]:
+    """The set most similar to all others, and for each set which of its texts, of those that are left, matches which of
+    the medoid's."""
+    matches: list[list[dict[int, int]]] = [[{} for _ in left] for _ in left]
+    similar = [0.0] * len(left)
+    for (one, other), table in tables.items():
+        for match in align_table([[table[at][to] for to in left[other]] for at in left[one]], threshold=threshold):
             matches[one][other][match.first] = match.second
             matches[other][one][match.second] = match.first
             similar[one] += match.similarity
             similar[other] += match.similarity
     # Rounded, so that the order of adding up decides no tie; of equals, max takes the first.
-    medoid = max((who for who, some in enumerate(texts) if some), key=lambda who: round(similar[who], 9))
+    medoid = max((who for who, some in enumerate(left) if some), key=lambda who: round(similar[who], 9))
     return medoid, matches[medoid]
 
 

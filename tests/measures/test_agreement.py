@@ -81,7 +81,7 @@ WORDS = {"m": "most", "i": "intermediate", "l": "less"}
 
 def constructed(benchmark: Benchmark, ada: User, ben: User) -> list[Document]:
     """The four documents; each answer has three claims. In the first Ben takes the last claim out, in the second he
-    writes "British" for "English" in the first one."""
+    writes "the" for "an" in the first one."""
     made = []
     for number, (one, other) in enumerate(zip(ADA, BEN, strict=True)):
         document = prefill(DocumentFactory(benchmark=benchmark))
@@ -94,7 +94,7 @@ def constructed(benchmark: Benchmark, ada: User, ben: User) -> list[Document]:
         if number == 0:
             remove_claim(claims[-1], "redundant", by=ben)
         if number == 1:
-            save(claims[0], "text", claims[0].text.replace("English", "British"), ben)
+            save(claims[0], "text", claims[0].text.replace(" an ", " the "), ben)
         submit(mine, by=ada)
         submit(theirs, by=ben)
         document.refresh_from_db()
@@ -142,13 +142,34 @@ def test_claims_and_texts_are_what_is_computed_by_hand(benchmark, ada, ben):
     # Ada has 12 claims, Ben 11; all of Ben's have their match: F1 = 2 x 11 / 23.
     assert (claims["matched"], claims["claims"], claims["documents"]) == (11, 23, 4)
     assert four(claims["f1"]) == 0.9565
-    # Ten matches are equal. "Ada Lovelace was an English (British) mathematician." share five of six words each:
+    # Ten matches are equal. "Ada Lovelace was an (the) English mathematician." share five of six words each:
     # 2 x 5 / 12; the mean is (10 + 5 / 6) / 11.
     assert four(claims["similarity"]) == 0.9848
-    # English and British differ in four of the 42 characters: 4 / 42 / 11; the words overlap as above.
+    # "an" and "the" differ in three of the 43 characters: 3 / 43 / 11; the words overlap as above.
     assert (text["pairs"], text["documents"]) == (11, 4)
-    assert four(text["edit_distance"]) == 0.0087
+    assert four(text["edit_distance"]) == 0.0063
     assert four(text["word_overlap"]) == 0.9848
+
+
+def test_what_only_one_person_labelled_is_counted_and_serves_gwets_frequencies(benchmark, ada, ben):
+    constructed(benchmark, ada, ben)
+    labels = answer()["stages"]["decompose"]["labels"]
+    # Ben took one of Ada's twelve claims out: its type was labelled by her alone.
+    types = labels["claim.type"]
+    assert (types["items"], types["left_out"]) == (11, 1)
+    assert four(types["ac1"]) == four(types["ac1_gwet"]) == 1.0
+
+
+def test_where_sentences_are_cut_and_how_many_claims_are_in_them(benchmark, ada, ben):
+    constructed(benchmark, ada, ben)
+    labels = answer()["stages"]["decompose"]["labels"]
+    # Four answers of three sentences, cut alike: two places of four are inside.
+    cuts = labels["sentence.cut"]
+    assert (cuts["labels"]["yes"], four(cuts["alpha"])) == (16, 1.0)
+    # Two sentences of each answer are checked; Ben took a claim out of one of them.
+    counts = labels["claim.count"]
+    assert counts["items"] == 8
+    assert sum(number for one, row in counts["confusion"].items() for other, number in row.items() if one != other) == 1
 
 
 # Importance of nine sentences in three documents, from three people (m, i, l).

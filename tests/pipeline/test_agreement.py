@@ -235,7 +235,24 @@ def test_an_item_with_one_label_counts_nowhere_else() -> None:
     alone = [RatedItem("another", {"c": "maybe"})]
     with_it, without = agreement(items + alone), agreement(items)
     assert with_it.left_out == 1
-    assert asdict(with_it) == {**asdict(without), "left_out": 1}
+    own = {"left_out": 1, "fleiss_gwet": with_it.fleiss_gwet and asdict(with_it.fleiss_gwet)}
+    own["ac1_gwet"] = with_it.ac1_gwet and asdict(with_it.ac1_gwet)
+    assert asdict(with_it) == {**asdict(without), **own}
+
+
+def test_gwets_frequencies_count_items_with_one_label() -> None:
+    """What irrCAC 0.4 gives for Krippendorff's example, whose last item has one label."""
+    found = agreement(from_rows(KRIPPENDORFF))
+    assert found.left_out == 1 and found.ac1_gwet is not None and found.fleiss_gwet is not None
+    assert found.ac1_gwet.value == pytest.approx(0.77544, abs=5e-6)
+    assert found.fleiss_gwet.value == pytest.approx(0.76117, abs=5e-6)
+    assert found.ac1 is not None and found.ac1.value != pytest.approx(0.77544, abs=1e-4)
+    assert found.ac1_gwet.low < found.ac1_gwet.value < found.ac1_gwet.high  # type: ignore[operator]
+
+
+def test_without_items_of_one_label_gwets_figures_are_the_others() -> None:
+    found = agreement(two_by_two(20, 5, 10, 15))
+    assert (found.ac1_gwet, found.fleiss_gwet) == (found.ac1, found.fleiss)
 
 
 def test_cohens_kappa_needs_exactly_two_raters() -> None:
@@ -269,7 +286,17 @@ def test_raters_stand_in_order_numbers_before_names() -> None:
 
 def test_the_result_is_json() -> None:
     found = json.loads(json.dumps(agreement(two_by_two(20, 5, 10, 15)).as_json(), allow_nan=False))
-    assert list(found) == ["items", "left_out", "clusters", "raters", "labels", *COEFFICIENTS, "confusion"]
+    assert list(found) == [
+        "items",
+        "left_out",
+        "clusters",
+        "raters",
+        "labels",
+        *COEFFICIENTS,
+        "fleiss_gwet",
+        "ac1_gwet",
+        "confusion",
+    ]
     assert found["raters"] == ["a", "b"]
     assert found["cohen"]["value"] == pytest.approx(0.4)
     assert found["cohen"]["low"] < 0.4 < found["cohen"]["high"]

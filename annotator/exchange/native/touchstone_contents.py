@@ -79,12 +79,14 @@ def is_plan(plan: Row) -> bool:
 def _is_tally(data: Row, people: int) -> bool:
     """Is it shaped as ``annotator.stages.comparison.tally`` says, for so many people?"""
     labels, texts, claims = data.get("labels", {}), data.get("texts", {}), data.get("claims", [])
-    if not (isinstance(labels, dict) and isinstance(texts, dict) and isinstance(claims, list)):
+    counted = data.get("counted", {})
+    if not (all(isinstance(each, dict) for each in (labels, texts, counted)) and isinstance(claims, list)):
         return False
     items, pairs = [*labels.values()], [*texts.values()]
     return (
         all(isinstance(each, list) and all(_is_said(said, people) for said in each) for each in items)
         and all(isinstance(each, list) and all(_are_distances(thing, people) for thing in each) for each in pairs)
+        and all(isinstance(each, list) and all(_is_counted(one, people) for one in each) for each in counted.values())
         and all(_is_match(each, people) for each in claims)
     )
 
@@ -96,6 +98,12 @@ def _is_said(said: Any, people: int) -> bool:
         and len(said) == people
         and all(each is None or isinstance(each, str | int | float) for each in said)
     )
+
+
+def _is_counted(each: Any, people: int) -> bool:
+    """A label of each person, and how many things they are of."""
+    is_pair = isinstance(each, list) and len(each) == 2
+    return is_pair and _is_said(each[0], people) and type(each[1]) is int and each[1] > 0
 
 
 def _are_distances(thing: Any, people: int) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from annotator.core import fields
 from annotator.core.vocabulary import Stage
+from annotator.stages.comparison.decomposition import MAX_COUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,24 @@ def label_of(value: Any) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
+# How people divide the text, beside what they say of its parts.
+UNIT_FIELDS = (
+    AgreementField(
+        "sentence.cut", Stage.DECOMPOSE, "Sentence boundaries", "word gaps", {"yes": "Boundary", "no": "No boundary"}
+    ),
+    AgreementField(
+        "claim.count",
+        Stage.DECOMPOSE,
+        "Claims per sentence",
+        "sentences",
+        {str(number): str(number) for number in range(MAX_COUNT)} | {str(MAX_COUNT): f"{MAX_COUNT} or more"},
+    ),
+)
 _MEASURED = [each for each in fields.all_fields() if each.is_measured]
-LABEL_FIELDS: tuple[AgreementField, ...] = tuple(_measured(each) for each in _MEASURED if each.is_choice)
+LABEL_FIELDS: tuple[AgreementField, ...] = (
+    *UNIT_FIELDS,
+    *(_measured(each) for each in _MEASURED if each.is_choice),
+)
 TEXT_FIELDS: tuple[AgreementField, ...] = tuple(_measured(each) for each in _MEASURED if not each.is_choice)
 
 # Rows of a comparison that are settled but are no label: whole versions, whether a claim is taken in.

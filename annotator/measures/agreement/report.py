@@ -52,6 +52,8 @@ class LabelFigures:
             "fleiss": found.fleiss,
             "alpha": found.alpha,
             "ac1": found.ac1,
+            "fleiss_gwet": found.fleiss_gwet,
+            "ac1_gwet": found.ac1_gwet,
         }
 
 
@@ -144,10 +146,18 @@ class _CollectedTallies:
         self.stage_documents[row.stage].add(row.document)
         people = tuple(row.people[seat] for seat in seats)
         items = self.unaided if row.blind_first else self.aided
-        for name, things in row.data.get("labels", {}).items():
+        said_of = {
+            name: Counter([tuple(each) for each in things]) for name, things in row.data.get("labels", {}).items()
+        } | {
+            name: Counter({tuple(each): times for each, times in things})
+            for name, things in row.data.get("counted", {}).items()
+        }
+        for name, things in said_of.items():
             counted = self.counted[name, row.period, row.batch, people]
-            for values, times in Counter([tuple(each) for each in things]).items():
+            for values, times in things.items():
                 labels, said = _said(people, seats, values)
+                if not said:
+                    continue  # asked of others alone
                 counted[labels] += times
                 items[name].append(RatedItem(row.document, said, times))
         for name, things in row.data.get("texts", {}).items():

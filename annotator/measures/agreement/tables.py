@@ -9,6 +9,7 @@ from typing import Any
 from annotator.measures.agreement.references import REFERENCES
 from annotator.measures.agreement.report import AgreementReport, ClaimFigures, LabelFigures, Part, TextFigures
 from pipeline.metrics.agreement import Estimate
+from pipeline.metrics.claim_matching import SAME_CLAIM
 
 Names = Mapping[int, str]
 
@@ -64,7 +65,7 @@ def _labels(fields: Iterable[LabelFigures], people: Names) -> dict[str, Any]:
 
 
 def _claims(figures: ClaimFigures) -> dict[str, Any]:
-    return asdict(figures)
+    return asdict(figures) | {"threshold": SAME_CLAIM}
 
 
 def _text(figures: TextFigures) -> dict[str, Any]:

@@ -28,8 +28,9 @@ from annotator.core.models import (
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Factuality, Stage, StanceLabel
 from annotator.stages.comparison import decomposition
 from annotator.stages.comparison.comparison import ABSENT, FieldRow, label_row, same_text
-from annotator.stages.comparison.decomposition import SAME_CLAIM, aligned_sentences
+from annotator.stages.comparison.decomposition import aligned_sentences
 from pipeline.metrics.alignment import PrecisionRecall, align
+from pipeline.metrics.claim_matching import match_claims
 from pipeline.metrics.text import word_overlap
 
 # Passages are retrieved, not written: the same one differs in little but its ends.
@@ -184,7 +185,7 @@ def _decomposition(rows: _ScoredRows, gold: int, theirs: int) -> Score:
 def _verification(rows: _ScoredRows, gold: int, theirs: int) -> Score:
     score = Score(Stage.VERIFY)
     first, second = rows.verdicts[gold], rows.verdicts[theirs]
-    matches = align([row.claim.text for row in first], [row.claim.text for row in second], threshold=SAME_CLAIM)
+    matches = match_claims([row.claim.text for row in first], [row.claim.text for row in second])
     score.claims = PrecisionRecall(len(matches), len(second), len(first))
     for match in matches:
         one, other = first[match.first], second[match.second]

@@ -42,6 +42,8 @@ COEFFICIENTS = {
     "ac1": "Gwet’s AC1",
     "fleiss": "Fleiss’ kappa",
     "cohen": "Cohen’s kappa",
+    "fleiss_gwet": "Fleiss’ kappa, with single labels",
+    "ac1_gwet": "Gwet’s AC1, with single labels",
 }
 YES_NO = (("", "Any"), ("yes", "Yes"), ("no", "No"))
 
@@ -224,7 +226,8 @@ def _field(each: LabelFigures, people: Mapping[int, User]) -> AgreementFieldView
         coefficients=[
             (COEFFICIENTS[name], interval(estimate))
             for name, estimate in each.coefficients.items()
-            if name != "cohen" or estimate is not None or len(each.figures.raters) == 2
+            if (name != "cohen" or estimate is not None or len(each.figures.raters) == 2)
+            and (each.figures.left_out or not name.endswith("_gwet"))
         ],
         heat=heat(each.figures.confusion, each.field.words, of_two=len(each.figures.raters) == 2),
         raters=[_name(people, int(rater)) for rater in each.figures.raters],
@@ -237,7 +240,8 @@ def _words(each: LabelFigures) -> str:
     found = each.figures
     same = "" if found.percent is None else f"{percent(found.percent.value)} agreement, "
     documents = "one document" if found.clusters == 1 else f"{found.clusters:,} documents"
-    return f"{same}{interval(found.alpha, 'alpha')}, {_counted(found.items, each.field.thing)} of {documents}"
+    alone = f"; {found.left_out:,} more labeled by one annotator alone" if found.left_out else ""
+    return f"{same}{interval(found.alpha, 'alpha')}, {_counted(found.items, each.field.thing)} of {documents}{alone}"
 
 
 def _counted(items: int, thing: str) -> str:

@@ -89,6 +89,11 @@ class FieldRow:
         return sum(1 for value in self.values if value is not ABSENT) > 1
 
     @property
+    def is_answered(self) -> bool:
+        """Somebody says something here."""
+        return any(value is not ABSENT for value in self.values)
+
+    @property
     def is_unanimous(self) -> bool:
         """Everybody who was asked says the same."""
         present = [value for value in self.values if value is not ABSENT]

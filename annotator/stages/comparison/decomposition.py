@@ -3,6 +3,8 @@ left over in the same sentence as a split or merge of its neighbours."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -24,11 +26,13 @@ from annotator.stages.comparison.comparison import (
     take_row,
     whole_row,
 )
-from pipeline.metrics.alignment import align
+from pipeline.metrics.claim_matching import SAME_CLAIM, claim_table, match_claims
 from pipeline.metrics.clusters import cluster, split_or_merge
+from pipeline.metrics.text import token_f1
 
-# Claims less alike than this are two claims. Below it, in the released answers, matches share little but a name.
-SAME_CLAIM = 0.5
+# Sentences with more claims count as one with so many, where numbers of claims are compared.
+MAX_COUNT = 9
+
 # Sentences that are no substring of the answer are matched by their text.
 SAME_SENTENCE = 0.5
 
@@ -54,12 +58,15 @@ class AgreedSentence:
 class Decompositions(Comparison):
     """The comparison, and what to write when nothing is open any more.
 
-    ``claim_counts``: how many claims each person has. ``similarities``: of the matched claims of each pair of people.
+    ``claim_counts``: how many claims each person has. ``similarities``: of the matched claims of each pair of people
+    (token F1). ``units``: how often people cut a sentence at the same place, and found as many claims in a sentence, by
+    name and by what each of them did there.
     """
 
     agreed: list[AgreedSentence] = field(default_factory=list)
     claim_counts: list[int] = field(default_factory=list)
     similarities: dict[tuple[int, int], list[float]] = field(default_factory=dict)
+    units: dict[str, Counter[tuple[str | None, ...]]] = field(default_factory=dict)
 
     @property
     def without_claims(self) -> list[AgreedSentence]:
@@ -82,12 +89,31 @@ def compare(versions: Sequence[Sequence[Sentence]], decisions: Decisions) -> Dec
     """The decompositions of several people (present sentences in order, claims prefetched) with what was decided."""
     result = Decompositions(people=len(versions), claim_counts=[0] * len(versions))
     result.similarities = {pair: [] for pair in combinations(range(len(versions)), 2)}
+    result.units = {"sentence.cut": cuts_of(versions), "claim.count": Counter()}
     for number, members in enumerate(aligned_sentences(versions), start=1):
         if all(len(rows) == 1 for rows in members):
             _compare_sentence(result, str(number), [rows[0] for rows in members], decisions)
         else:
             _compare_cuts(result, str(number), members, decisions)
     return result
+
+
+# --- units ----------------------------------------------------------------------------------------
+
+
+def cuts_of(versions: Sequence[Sequence[Sentence]]) -> Counter[tuple[str | None, ...]]:
+    """For every place between two words of the response who ends a sentence there: "yes" or "no" of each person, with
+    the number of such places. Sentences that are no substring of the response have no place."""
+    ends = [{row.start + len(row.text.rstrip()) for row in rows if row.start is not None} for rows in versions]
+    places = {
+        row.start + word.end()
+        for rows in versions
+        for row in rows
+        if row.start is not None
+        for word in re.finditer(r"\S+", row.text)
+    }
+    last = max(places, default=0)  # where every version ends
+    return Counter(tuple("yes" if place in each else "no" for each in ends) for place in places if place != last)
 
 
 # --- sentences ------------------------------------------------------------------------------------
@@ -212,12 +238,15 @@ def _compare_claims(
     for who, claims in zip(who_checks, sets, strict=True):
         result.claim_counts[who] += len(claims)
     texts = [[claim.text for claim in claims] for claims in sets]
+    numbers = {who: str(min(len(claims), MAX_COUNT)) for who, claims in zip(who_checks, sets, strict=True)}
+    result.units["claim.count"][tuple(numbers.get(who) for who in range(result.people))] += 1
     for one, other in combinations(range(len(sets)), 2):
         result.similarities[who_checks[one], who_checks[other]] += [
-            match.similarity for match in align(texts[one], texts[other], threshold=SAME_CLAIM)
+            token_f1(texts[one][match.first], texts[other][match.second])
+            for match in match_claims(texts[one], texts[other])
         ]
     groups: list[list[list[Claim]]]
-    clusters = cluster(texts, threshold=SAME_CLAIM)
+    clusters = cluster(texts, threshold=SAME_CLAIM, table=claim_table)
     if len(sets) == 2:
         groups = [
             [[sets[0][at] for at in group.first], [sets[1][at] for at in group.second]]

@@ -1,9 +1,14 @@
 """What several independent annotations of a stage had in common, as plain JSON: the material of all agreement figures.
 
 ``labels``: for each field ("claim.type") a list of items, each a list of what every person said (null: not asked).
+Items that only one person was asked about are there, too: they are in no figure, and are counted.
+``counted``: the same with how often it occurs, ``[[label of each person], times]``, for what has very many items: each
+place between two words where a sentence could end ("sentence.cut": yes, no), and the number of claims of each sentence
+("claim.count"); decompose only.
 ``texts``: for each free text ("claim.text") a list of items, each a list of pairs ``[one, other, edit distance,
-word overlap]`` of people. ``claims``: for each pair of people ``[one, other, matched, count of one, count of other,
-similarities of the matches]``; decompose only.
+word overlap]`` of people.
+``claims``: for each pair of people ``[one, other, matched, count of one, count of other, similarities of the
+matches]``; decompose only.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ def tally_of(comparison: Comparison) -> dict[str, Any]:
     texts: dict[str, list[list[list[float]]]] = {}
     for item in comparison.items:
         for row in item.fields:
-            if row.kind in ("take", "whole") or not row.is_shared:
+            if row.kind in ("take", "whole") or not (row.is_shared or (row.kind == "label" and row.is_answered)):
                 continue
             said = [None if value is ABSENT else value for value in row.values]
             name = f"{item.kind}.{row.name}"
@@ -33,6 +38,10 @@ def tally_of(comparison: Comparison) -> dict[str, Any]:
                 texts.setdefault(name, []).append(_distances(said))
     data: dict[str, Any] = {"labels": labels, "texts": texts}
     if isinstance(comparison, Decompositions):
+        data["counted"] = {
+            name: [[list(said), times] for said, times in sorted(units.items(), key=str)]
+            for name, units in comparison.units.items()
+        }
         data["claims"] = [
             [one, other, len(found), comparison.claim_counts[one], comparison.claim_counts[other], found]
             for (one, other), found in sorted(comparison.similarities.items())
