@@ -1,5 +1,5 @@
 """Texts of realistic length, and typical documents that people have brought to a certain state through the actions:
-five sentences, fifteen claims, five passages a claim. Used by benchmarks/web.py."""
+five sentences, fifteen claims, five passages a claim. Used by benchmarks/web.py and benchmarks/saves.py."""
 
 from __future__ import annotations
 
@@ -180,6 +180,21 @@ def verify_ready(document: Document, pair: Pair, texts: Texts) -> None:
     ).order_by("sentence__order", "order")
     propose_evidence(document, {claim.pk: texts.passages_for(claim.pk) for claim in claims})
     document.refresh_from_db()
+
+
+def verify_alone(document: Document, person: User, texts: Texts) -> Annotation:
+    """One person's own document, in a benchmark with overlap 1: decompose is submitted and so adjudicated, evidence has
+    been found, verify is open and nothing is answered."""
+    annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
+    for sentence in sentences_of(annotation):
+        take_over_sentence(sentence, by=person)
+    submit(annotation, by=person)
+    claims = Claim.objects.filter(
+        sentence__annotation__document=document, sentence__annotation__kind=AnnotationKind.CONSOLIDATED
+    ).order_by("sentence__order", "order")
+    propose_evidence(document, {claim.pk: texts.passages_for(claim.pk) for claim in claims})
+    document.refresh_from_db()
+    return open_annotation(document, Stage.VERIFY, by=person)
 
 
 def verify_open(document: Document, pair: Pair) -> Annotation:
