@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Subquery
+
 from annotator.core.models import (
     Annotation,
     Benchmark,
@@ -52,6 +54,19 @@ def check_create_benchmark(user: User) -> None:
 
 def can_create_benchmark(user: User) -> bool:
     return allowed(check_create_benchmark, user)
+
+
+def role_column(user: User, benchmark_pk: int) -> Subquery:
+    """The same as ``role_of`` inside another query, which is saved a query of its own. It knows no superusers: see
+    ``role_read``."""
+    return Subquery(Membership.objects.filter(benchmark=benchmark_pk, user=user, active=True).values("role")[:1])
+
+
+def role_read(user: User, found: str | None) -> Role | None:
+    """The role that a ``role_column`` has found."""
+    if user.is_superuser:
+        return Role.OWNER
+    return Role(found) if found else None
 
 
 @dataclass(frozen=True, slots=True)

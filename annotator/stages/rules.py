@@ -29,7 +29,11 @@ from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, P
 
 def check_start(user: User, document: Document, stage: Stage) -> None:
     """May this person take a place on the document at this stage? (Places are counted in the action, under lock.)"""
-    role = role_of(user, document.benchmark)
+    check_start_as(role_of(user, document.benchmark), document, stage)
+
+
+def check_start_as(role: Role | None, document: Document, stage: Stage) -> None:
+    """The same for somebody whose role in the benchmark is known. No query."""
     if role is None:
         raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
     if role == Role.THIRD_RATER:
@@ -179,6 +183,11 @@ def is_third_rater(user: User, document: Document, stage: Stage) -> bool:
 
 def check_edit(user: User, annotation: Annotation) -> None:
     """Only one's own open annotation can change, while its stage is being worked on."""
+    check_edit_as(user, role_of(user, annotation.document.benchmark), annotation)
+
+
+def check_edit_as(user: User, role: Role | None, annotation: Annotation) -> None:
+    """The same for somebody whose role in the benchmark is known. No query."""
     if annotation.kind != AnnotationKind.INDIVIDUAL or annotation.person_id != user.pk:
         raise NotAllowedError("This is someone else's work. Only they can change it.")
     if annotation.state == AnnotationState.TAKEN_BACK:
@@ -188,7 +197,7 @@ def check_edit(user: User, annotation: Annotation) -> None:
         )
     if annotation.state != AnnotationState.OPEN:
         raise NotAllowedError("You have submitted this stage, so it is locked. The owner can reopen it.")
-    check_start(user, annotation.document, Stage(annotation.stage))
+    check_start_as(role, annotation.document, Stage(annotation.stage))
 
 
 def can_edit(user: User, annotation: Annotation) -> bool:
@@ -197,7 +206,12 @@ def can_edit(user: User, annotation: Annotation) -> bool:
 
 def check_edit_sentence(user: User, annotation: Annotation, sentence_pk: int) -> None:
     """In an annotation that is open only for claims sent back, their sentences alone can change."""
-    check_edit(user, annotation)
+    check_edit_sentence_as(user, role_of(user, annotation.document.benchmark), annotation, sentence_pk)
+
+
+def check_edit_sentence_as(user: User, role: Role | None, annotation: Annotation, sentence_pk: int) -> None:
+    """The same for somebody whose role in the benchmark is known."""
+    check_edit_as(user, role, annotation)
     if annotation.only_sent_back and sentence_pk not in sent_back_sentences(annotation):
         raise NotAllowedError(
             "Only the sentence whose claim was sent back can be edited. The rest stays as adjudicated."

@@ -185,6 +185,30 @@ def test_saving_in_verify_takes_the_same_queries_for_one_sentence_and_for_four(
     assert numbers[0] == numbers[1]
 
 
+@pytest.mark.parametrize("sentences", [2, 40])
+def test_a_label_in_decompose_is_saved_in_eight_queries_and_three_kilobytes(
+    client: Client, benchmark: Benchmark, ada: User, sentences: int
+) -> None:
+    """With the session and the person; however long the response is."""
+    annotation = open_annotation(document_of(benchmark, sentences), Stage.DECOMPOSE, by=ada)
+    sentence = sentences_of(annotation)[1]
+    client.force_login(ada)
+    for record, field, value in (
+        (sentence, "importance", "less"),
+        (sentence, "type", "opinion"),
+        (present_claims(sentence)[0], "importance", "less"),
+        (present_claims(sentence)[0], "type", "factual"),
+    ):
+        record.refresh_from_db()
+        data = {"field": field, "value": value, "version": record.version, "active_seconds": 3}
+        with CaptureQueriesContext(connection) as queries:
+            answer = client.post(reverse("save", args=[key_of(record)]), data, headers={"hx-request": "true"})
+        assert answer.status_code == 200
+        # The test's own transaction around it makes savepoints of what is a transaction otherwise.
+        assert len([each for each in queries if "SAVEPOINT" not in each["sql"]]) <= 8
+        assert len(answer.content) <= 3 * 1024
+
+
 # --- the next document ----------------------------------------------------------------------------
 
 

@@ -15,9 +15,10 @@ from annotator.core.vocabulary import AnnotationKind, Phase, Role, Stage
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.saving import StaleSaveError, save_field
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.adjudication import board_of
-from annotator.stages.queries.decomposition import sentences_of
+from annotator.stages.queries.decomposition import present_claims, sentences_of
 from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill, save, with_corpus
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,7 +42,7 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=180)
         assert not thread.is_alive(), "the two wait for each other"
     return results
 
@@ -67,6 +68,43 @@ def both_submitted(partners: tuple[User, User], *, differ: bool) -> Document:
     document.refresh_from_db()
     assert document.phase == Phase.CONSOLIDATING
     return document
+
+
+def test_of_a_thousand_racing_saves_none_is_lost(partners):
+    """Two tabs of one person save the same field, seen at the same version, 500 times: one save is stored, with its
+    row in the history, and the other is refused with both values."""
+    ada, _ = partners
+    document = prefill(DocumentFactory(benchmark=ada.memberships.get().benchmark))
+    annotation = open_annotation(document, Stage.DECOMPOSE, by=ada)
+    claim = present_claims(sentences_of(annotation)[0])[0]
+    rounds, first = 500, claim.version
+    start, done = threading.Barrier(2), threading.Barrier(2)
+
+    def save_again_and_again(tab: str) -> list[Any]:
+        results: list[Any] = []
+        for number in range(rounds):
+            text = f"{tab} {number}"
+            start.wait(timeout=60)
+            try:
+                results.append(save_field(claim, "text", text, by=ada, version=first + number).record)
+            except StaleSaveError as stale:
+                results.append(stale)
+            done.wait(timeout=60)  # the next round begins at the version that this one has made
+        return results
+
+    tabs = at_once(lambda: save_again_and_again("one"), lambda: save_again_and_again("other"))
+    history = Activity.objects.filter(annotation=annotation, action="save").order_by("id")
+    texts = [each for row in history for each in row.changes if each["field"] == "text"]
+    assert len(texts) == rounds
+    for number, (one, other, stored) in enumerate(zip(*tabs, texts, strict=True)):
+        refused = [each for each in (one, other) if isinstance(each, StaleSaveError)]
+        saved = [each for each in (one, other) if not isinstance(each, StaleSaveError)]
+        assert len(refused) == len(saved) == 1, number
+        assert saved[0].text == stored["after"] == refused[0].theirs
+        assert stored["version"] == saved[0].version == first + number + 1
+        assert stored["before"] == (texts[number - 1]["after"] if number else claim.text)
+    claim.refresh_from_db()
+    assert (claim.version, claim.text) == (first + rounds, texts[-1]["after"])
 
 
 def test_two_signatures_at_once_close_the_stage_once(partners):

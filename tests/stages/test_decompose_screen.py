@@ -52,6 +52,18 @@ def post_save(client: Client, record: Sentence | Claim, field: str, value: str, 
     return client.post(reverse("save", args=[key_of(record)]), data, headers={"hx-request": "true"})
 
 
+def with_state(page: Any, answer: Any) -> Any:
+    """The page with the map and the counts as static/js/decompose.js leaves them after the answer to a save."""
+    state = json.loads(answer["HX-Trigger"])["touchstone:sentence"]
+    link = page.select_one(f"#map a[href='?sentence={state['id']}']")
+    link["class"] = ["sent", "ok" if state["complete"] else "todo", *(["soft"] if state["folded"] else [])]
+    link.select_one(".visually-hidden").string = " complete: " if state["complete"] else " incomplete: "
+    left = len(page.select("#map .todo"))
+    page.select_one("[data-complete]").string = str(len(page.select("#map a")) - left)
+    page.select_one("[data-left]").string = f"{left} sentence{'' if left == 1 else 's'} left"
+    return page
+
+
 def test_looking_takes_no_place_and_the_one_button_does(signed_in: Client, document: Document) -> None:
     page = soup_of(signed_in.get(screen(document)).content)
     assert not document.annotations.exists()
@@ -91,7 +103,7 @@ def test_page_after_a_save_equals_a_fresh_load(
     page = soup_of(signed_in.get(address).content)
     answer = post_save(signed_in, record, field, value)
     assert answer.status_code == 200
-    swapped = with_out_of_band(page, answer.content)
+    swapped = with_state(with_out_of_band(page, answer.content), answer)
     if field in ("decontext", "text"):  # the box itself holds what was typed; the answer never touches it
         for box in swapped.select(f"#{key_of(record).replace(':', '-')}-{field}"):
             box.string = value
@@ -143,6 +155,38 @@ def test_a_removed_claim_stays_in_sight_and_comes_back(
     refused = change("remove", reason="boredom")
     assert refused.status_code == 422
     assert "Choose why the claim is removed" in refused.content.decode()
+
+
+def test_the_last_answer_completes_the_sentence_on_the_map(
+    signed_in: Client, annotation: Annotation, document: Document
+) -> None:
+    sentence = sentences_of(annotation)[0]
+    page = soup_of(signed_in.get(screen(document)).content)
+    states = []
+    for field, value in (("type", "opinion"), ("importance", "less")):
+        answer = post_save(signed_in, sentence, field, value)
+        states.append(json.loads(answer["HX-Trigger"])["touchstone:sentence"])
+        page = with_state(with_out_of_band(page, answer.content), answer)
+    assert [each["complete"] for each in states] == [False, True]
+    assert states[0]["at"] < states[1]["at"]
+    assert "1 of 3 sentences complete" in page.select_one("#progress").get_text()  # type: ignore[union-attr]
+    fresh = soup_of(signed_in.get(f"{screen(document)}?sentence={sentence.public_id}").content)
+    assert comparable(page, "workspace") == comparable(fresh, "workspace")
+
+
+def test_what_is_missing_is_listed_on_request(signed_in: Client, annotation: Annotation, document: Document) -> None:
+    listed = signed_in.get(f"{screen(document)}?missing", headers={"hx-request": "true"})
+    assert "type of sentence 1" in soup_of(listed.content).select_one("ul.missing a").get_text()  # type: ignore[union-attr]
+
+
+def test_a_lost_answer_is_given_again_whole(signed_in: Client, annotation: Annotation) -> None:
+    """The same save sent twice: the second answer tells what the first one had changed."""
+    claim = present_claims(sentences_of(annotation)[0])[0]
+    first = post_save(signed_in, claim, "type", "factual")
+    again = post_save(signed_in, claim, "type", "factual", version=1)
+    told = [{each["id"] for each in soup_of(answer.content).select("[hx-swap-oob]")} for answer in (first, again)]
+    assert f"claim-{claim.public_id}-worth_checking" in told[0]
+    assert told[0] <= told[1]
 
 
 def test_a_stale_save_shows_both_values_and_writes_nothing(signed_in: Client, annotation: Annotation) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from annotator.core.models import Benchmark, Document
 
 
@@ -12,6 +14,17 @@ def lock_document(document_pk: int) -> Document:
     the one that stands.
     """
     return Document.objects.select_for_update(of=("self",)).select_related("benchmark").get(pk=document_pk)
+
+
+# What a save asks of its document. Reading the response each time would cost more than all else of it.
+_STATUS = ("public_id", "benchmark", "stage", "phase", "blind_first")
+
+
+def lock_document_where(**facts: Any) -> Document | None:
+    """Lock the one document of which these facts hold (of what is never moved to another document: its annotations'
+    people and records), in one query; None if there is none. What goes beyond its status is read when it is asked
+    for."""
+    return Document.objects.select_for_update(of=("self",)).only(*_STATUS).filter(**facts).order_by().first()
 
 
 def lock_benchmark(benchmark_pk: int) -> Benchmark:

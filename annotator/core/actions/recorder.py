@@ -113,6 +113,8 @@ class Action:
     reason: str = ""
     active_seconds: int = 0
     undoes: Activity | None = None
+    # Nothing was put into the records but by ``set``: only those columns are written.
+    is_exact: bool = False
     changes: list[dict[str, Any]] = field(default_factory=list)
     _touched: dict[str, Record] = field(default_factory=dict)
 
@@ -147,7 +149,7 @@ class Action:
         """Save what changed and write the activity row. Nothing changed and no reason given: nothing written."""
         for record in self._touched.values():
             record.version += 1
-            record.save()
+            record.save(update_fields=self._columns_of(record) if self.is_exact else None)
         versions = {key: record.version for key, record in self._touched.items()}
         for change in self.changes:
             change["version"] = versions.get(change["record"], 1)
@@ -160,7 +162,7 @@ class Action:
         return Activity.objects.create(
             by=self.by,
             action=self.name,
-            benchmark=self.benchmark or (self.document.benchmark if self.document else None),
+            benchmark_id=self.benchmark.pk if self.benchmark else self.document.benchmark_id if self.document else None,
             document=self.document,
             annotation=self.annotation,
             changes=self.changes,
@@ -168,6 +170,10 @@ class Action:
             active_seconds=self.active_seconds,
             undoes=self.undoes,
         )
+
+    def _columns_of(self, record: Record) -> list[str]:
+        key = key_of(record)
+        return ["version", *(change["field"] for change in self.changes if change["record"] == key)]
 
 
 def for_annotation(
@@ -177,7 +183,6 @@ def for_annotation(
     return Action(
         name=name,
         by=by,
-        benchmark=annotation.document.benchmark,
         document=annotation.document,
         annotation=annotation,
         reason=reason,

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from annotator.core import rules
 from annotator.core.actions import fields
-from annotator.core.actions.locking import lock_document
+from annotator.core.actions.locking import lock_document, lock_document_where
 from annotator.core.actions.recorder import Action, NothingToUndoError, annotation_of, for_annotation, read_field
 from annotator.core.fields import Field
 from annotator.core.models import (
@@ -21,15 +21,17 @@ from annotator.core.models import (
     Evidence,
     ResponseRevision,
     Sentence,
+    SentenceRevision,
     Stance,
     User,
     Verdict,
 )
 from annotator.core.models.base import Record
-from annotator.core.record_keys import KINDS, changes_of, find_record, key_of
-from annotator.core.vocabulary import ClaimType, Factuality, Handling, NotWorthReason, Origin, StanceLabel
+from annotator.core.record_keys import KINDS, RECORDS, changes_of, find_record, key_of
+from annotator.core.vocabulary import ClaimType, Factuality, Handling, NotWorthReason, Origin, Role, StanceLabel
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions.blind_first import reveal
+from annotator.stages.queries.decomposition import read_claims
 from annotator.stages.queries.verification import has_searched, repeated_of
 
 
@@ -53,27 +55,69 @@ class Saved:
     activity: Activity | None
 
 
-def check_edit_record(user: User, annotation: Annotation, record: Record) -> None:
+class NotOwnWorkError(rules.NotAllowedError):
+    """The record belongs to somebody else."""
+
+
+# How the records of an annotation are reached from its document.
+_PATHS: dict[type[Record], str] = {
+    Sentence: "annotations__sentences",
+    Claim: "annotations__sentences__claims",
+    Evidence: "annotations__added_evidence",
+    Stance: "annotations__stances",
+    Verdict: "annotations__verdicts",
+    ClaimRevision: "annotations__claim_revisions",
+    SentenceRevision: "annotations__sentence_revisions",
+    ResponseRevision: "annotations__response_revision",
+}
+_RELATED: dict[type[Record], tuple[str, ...]] = {
+    Sentence: ("annotation", "suggestion"),
+    Evidence: ("annotation", "claim"),
+    Stance: ("annotation", "suggestion", "evidence__claim"),
+    Verdict: ("annotation", "claim"),
+    ResponseRevision: ("annotation", "suggestion"),
+}
+
+
+def _lock_own(key: str, by: User) -> tuple[Record, Role | None]:
+    """A person's own record as it stands under its document's lock, and their role in the benchmark. Two queries, and
+    for a sentence or claim one more, for all claims of the sentence.
+
+    The first one waits for the lock. The others see what whoever held it has written; read along with the first, the
+    record would be the one from before the wait.
+
+    Raises RecordGoneError for a record that does not exist, NotOwnWorkError for one of somebody else's.
+    """
+    kind, _, public_id = key.partition(":")
+    model = RECORDS.get(kind)
+    path = _PATHS.get(model) if model else None
+    owned = {f"{path}__public_id": public_id, "annotations__person": by}
+    document = lock_document_where(**owned) if path else None
+    if model is None or document is None:
+        annotation_of(find_record(key))
+        raise NotOwnWorkError("This is someone else's work. Only they can change it.")
+    of_claim = model is Claim
+    rows: Any = Sentence.objects if of_claim else model._default_manager
+    rows = rows.select_related(*_RELATED.get(Sentence if of_claim else model, ("annotation",)))
+    rows = rows.annotate(role_of_person=rules.role_column(by, document.benchmark_id))
+    found = rows.get(**{"claims__public_id" if of_claim else "public_id": public_id})
+    found.annotation.document = document
+    if isinstance(found, Sentence):
+        read_claims([found])
+    record = next(each for each in found.claims.all() if each.public_id == public_id) if of_claim else found
+    return record, rules.role_read(by, found.role_of_person)
+
+
+def check_edit_record(user: User, role: Role | None, annotation: Annotation, record: Record) -> None:
     """The rule for changing this record, sentence by sentence where only some are open."""
     if isinstance(record, Sentence):
-        stages_rules.check_edit_sentence(user, annotation, record.pk)
+        stages_rules.check_edit_sentence_as(user, role, annotation, record.pk)
     elif isinstance(record, Claim):
-        stages_rules.check_edit_sentence(user, annotation, record.sentence_id)
+        stages_rules.check_edit_sentence_as(user, role, annotation, record.sentence_id)
     else:
-        stages_rules.check_edit(user, annotation)
+        stages_rules.check_edit_as(user, role, annotation)
     if isinstance(record, Evidence) and record.run_id is not None:
         raise rules.NotAllowedError("A retrieved passage can’t be edited. Add your own passage instead.")
-
-
-def _reload(record: Record) -> Record:
-    """The record as it stands now, under the document's lock."""
-    related = {
-        Sentence: ("annotation__document__benchmark", "suggestion"),
-        Claim: ("sentence__annotation__document__benchmark", "suggestion"),
-        Stance: ("annotation__document__benchmark", "suggestion", "evidence"),
-        Verdict: ("annotation__document__benchmark", "claim"),
-    }.get(type(record), ("annotation__document__benchmark",))
-    return type(record).objects.select_related(*related).get(pk=record.pk)  # type: ignore[attr-defined, no-any-return]
 
 
 def change_since(annotation: Annotation, key: str, name: str, version: int) -> Activity | None:
@@ -89,36 +133,36 @@ def change_since(annotation: Annotation, key: str, name: str, version: int) -> A
     return None
 
 
-def save_field(
-    record: Record,
-    name: str,
-    raw: str,
-    *,
-    by: User,
-    version: int,
-    active_seconds: int = 0,
-    with_repeated: bool = False,
+def save_field(record: Record, name: str, raw: str, *, by: User, version: int, active_seconds: int = 0) -> Saved:
+    """``save_named`` for a record that the caller has read."""
+    return save_named(key_of(record), name, raw, by=by, version=version, active_seconds=active_seconds)
+
+
+def save_named(
+    key: str, name: str, raw: str, *, by: User, version: int, active_seconds: int = 0, with_repeated: bool = False
 ) -> Saved:
-    """Save one field of a record that the sender saw at ``version``.
+    """Save one field of a record ("claim:ab12cd34ef56") that the sender saw at ``version``. Six queries for a label of
+    a sentence or claim, which comes with all claims of the sentence read.
 
     Raises StaleSaveError if the same field changed since, BadValueError for a value the field cannot take,
-    NotAllowedError by the rules. Other fields that changed meanwhile are kept: both changes stand. Who has seen
-    both values and chosen saves again with the newer version. ``with_repeated``: passages with the same words take
-    the stance along, as long as they had the same one.
+    NotAllowedError by the rules (NotOwnWorkError for the work of others), RecordGoneError if there is no such
+    record. Other fields that changed meanwhile are kept: both changes stand. Who has seen both values and chosen
+    saves again with the newer version. ``with_repeated``: passages with the same words take the stance along, as long
+    as they had the same one.
     """
-    spec = fields.field_of(KINDS[type(record)], name)
-    value = fields.read(spec, raw)
     with transaction.atomic():
-        lock_document(annotation_of(record).document_id)
-        record = _reload(record)
+        record, role = _lock_own(key, by)
+        spec = fields.field_of(KINDS[type(record)], name)
+        value = fields.read(spec, raw)
         annotation = annotation_of(record)
-        check_edit_record(by, annotation, record)
+        check_edit_record(by, role, annotation, record)
         current = read_field(record, name)
         if record.version != version and current != value:
             clash = change_since(annotation, key_of(record), name, version)
             if clash is not None:
                 raise StaleSaveError(record, name, mine=value, theirs=current, activity=clash)
         action = for_annotation("save", annotation, by=by, active_seconds=active_seconds)
+        action.is_exact = KINDS[type(record)] in ("sentence", "claim", "stance") and not annotation.document.blind_first
         action.set(record, **values_with_effects(record, name, value, spec))
         if with_repeated and isinstance(record, Stance) and name == "label":
             set_repeated(action, record, before=current)
@@ -236,7 +280,8 @@ def _reverse_last(annotation: Annotation, name: str, *, by: User) -> Activity:
     with transaction.atomic():
         lock_document(annotation.document_id)
         annotation = Annotation.objects.select_related("document__benchmark").get(pk=annotation.pk)
-        stages_rules.check_edit(by, annotation)
+        role = rules.role_of(by, annotation.document.benchmark)
+        stages_rules.check_edit_as(by, role, annotation)
         to_undo, to_redo = undo_stacks(annotation, by)
         stack = to_undo if name == "undo" else to_redo
         if not stack:
@@ -249,7 +294,7 @@ def _reverse_last(annotation: Annotation, name: str, *, by: User) -> Activity:
             key = change["record"]
             record = loaded[key] if key in loaded else loaded.setdefault(key, find_record(key))
             if change["field"] != "order":  # the order of others moves along, also where they are closed
-                check_edit_record(by, annotation, record)
+                check_edit_record(by, role, annotation, record)
             if read_field(record, change["field"]) != change["after"]:
                 raise NothingToUndoError(
                     f"The last change can’t be undone: its {change['field']} has been changed since. "
@@ -270,10 +315,9 @@ def restore(record: Record, name: str, activity: Activity, *, by: User, original
     value = found[1]["before" if original else "after"]
     spec = fields.field_of(KINDS[type(record)], name)
     with transaction.atomic():
-        lock_document(annotation_of(record).document_id)
-        record = _reload(record)
+        record, role = _lock_own(key, by)
         annotation = annotation_of(record)
-        check_edit_record(by, annotation, record)
+        check_edit_record(by, role, annotation, record)
         action = for_annotation("restore", annotation, by=by)
         action.set(record, **values_with_effects(record, name, value, spec))
         return Saved(record, action.write())

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from django.db.models import Prefetch
+from collections.abc import Collection
+
+from django.db.models import Prefetch, QuerySet, prefetch_related_objects
 
 from annotator.core.models import Annotation, Claim, Sentence
 
 
 def sentences_of(annotation: Annotation) -> list[Sentence]:
     """The present sentences in order, with all their claims and suggestions (three queries)."""
-    claims = Claim.objects.select_related("suggestion").order_by("order", "id")
     return list(
         annotation.sentences.filter(removed="")
         .select_related("suggestion")
-        .prefetch_related(Prefetch("claims", claims))
+        .prefetch_related(Prefetch("claims", _claims()))
         .order_by("order", "id")
     )
+
+
+def read_claims(sentences: Collection[Sentence]) -> None:
+    """Read all claims of these sentences with their suggestions (one query)."""
+    prefetch_related_objects(list(sentences), Prefetch("claims", _claims()))
+
+
+def _claims() -> QuerySet[Claim]:
+    return Claim.objects.select_related("suggestion").order_by("order", "id")
 
 
 def present_claims(sentence: Sentence) -> list[Claim]:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core.actions.fields import BadValueError, shown_suggestion
 from annotator.core.fields import Kind, fields_of
 from annotator.core.missing import Missing
-from annotator.core.models import Annotation, Claim, SentBack, Sentence
+from annotator.core.models import Activity, Annotation, Claim, SentBack, Sentence
 from annotator.core.record_keys import KINDS
 from annotator.core.screens.common import (
     document_for,
@@ -227,12 +227,15 @@ def pieces_of(response: str, rows: list[SentencePanel]) -> list[MapPiece]:
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
-    """The screen; with htmx only the panel, the map and the foot, for moving between sentences."""
+    """The screen; with htmx only the panel, the map and the foot, for moving between sentences; with ``?missing`` the
+    list of what is missing."""
     document = document_for(request, public_id)
     annotation = own_place(document, Stage.DECOMPOSE, person(request))
     if annotation is None:
         return start_page(request, document, Stage.DECOMPOSE)
     context = context_of(annotation, person(request), request.GET.get("sentence", ""))
+    if is_htmx(request) and "missing" in request.GET:
+        return render(request, f"{TEMPLATE}#missing_list", context)
     template = f"{TEMPLATE}#workspace" if is_htmx(request) else TEMPLATE
     return render(request, template, context)
 
@@ -245,11 +248,54 @@ def workspace(request: HttpRequest, annotation: Annotation, current: str) -> Htt
     return render(request, f"{TEMPLATE}#workspace", context | {"focus": bool(current)})
 
 
-def saved(request: HttpRequest, annotation: Annotation, record: Sentence | Claim) -> HttpResponse:
-    """The fragments that change when one field was saved: never the text boxes."""
+def saved(
+    request: HttpRequest, annotation: Annotation, record: Sentence | Claim, activity: Activity | None
+) -> HttpResponse:
+    """What a save has changed on the page, and nothing else; never the text boxes. No query: all claims of the sentence
+    are read.
+
+    The map and the counts of the whole response are not drawn anew: ``touchstone:sentence`` tells the page how the
+    sentence stands (static/js/decompose.js).
+    """
     sentence = record if isinstance(record, Sentence) else record.sentence
-    context = context_of(annotation, person(request), sentence.public_id)
-    return render(request, f"{TEMPLATE}#saved", context | {"oob": True})
+    here = SentencePanel(0, sentence, missing_in_sentence(sentence, 0), editable=True)
+    changes = activity.changes if activity is not None else []
+    # Without an activity the answer to an earlier attempt was lost: whatever that one may have changed is told again.
+    changed = {change["field"] for change in changes} | {request.POST.get("field", "")}
+    context = {
+        "document": annotation.document,
+        "here": here,
+        "record": record,
+        "kind": KINDS[type(record)],
+        "changed": changed,
+        "everything": activity is None,
+        "offers_changed": any(_is_decision(record, change) for change in changes),
+        "revealed": annotation.document.blind_first and isinstance(record, Sentence),
+        "words_changed": isinstance(record, Claim) and "text" in changed,
+        "oob": True,
+    }
+    response = render(request, f"{TEMPLATE}#saved", context)
+    response["HX-Trigger"] = json.dumps({"touchstone:sentence": state_of(here)})
+    return response
+
+
+def _is_decision(record: Sentence | Claim, change: dict[str, Any]) -> bool:
+    """Is a suggestion decided by this change that was open before, or open again? The button that accepts all of them
+    counts those."""
+    if not change["field"].endswith("_origin") or (change["before"] and change["after"]):
+        return False
+    return record.suggestion_id is not None or change["field"] == "decontext_origin"
+
+
+def state_of(row: SentencePanel) -> dict[str, Any]:
+    """How a sentence stands, for the map. ``at`` grows with every change of the sentence and its claims, so that an
+    answer which comes late is not taken for the newest."""
+    return {
+        "id": row.sentence.public_id,
+        "complete": not row.missing,
+        "folded": row.is_folded,
+        "at": row.sentence.version + sum(claim.version for claim in row.sentence.claims.all()),
+    }
 
 
 def _sentence(request: HttpRequest, public_id: str, sentence_id: str) -> Sentence:

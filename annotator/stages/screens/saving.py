@@ -54,13 +54,14 @@ def _own_record(request: HttpRequest, key: str) -> tuple[Record, Annotation]:
 @require_POST
 @render_domain_errors
 def save(request: HttpRequest, key: str) -> HttpResponse:
-    """Save one field; answer with the fragments that change, or with both texts if it was changed meanwhile."""
-    record, annotation = _own_record(request, key)
-    note_in_view(annotation, verify.in_view(request))
+    """Save one field; answer with the fragments that change, or with both texts if it was changed meanwhile.
+
+    What belongs to others is not found, so that nothing leaks.
+    """
     name, raw = request.POST.get("field", ""), request.POST.get("value", "")
     try:
-        saved = saving.save_field(
-            record,
+        saved = saving.save_named(
+            key,
             name,
             raw,
             by=person(request),
@@ -69,9 +70,14 @@ def save(request: HttpRequest, key: str) -> HttpResponse:
             with_repeated=True,
         )
     except saving.StaleSaveError as stale:
+        note_in_view(recorder.annotation_of(stale.record), verify.in_view(request))
         return conflict(request, stale)
+    except saving.NotOwnWorkError as refusal:
+        raise Http404(str(refusal)) from None
     annotation = recorder.annotation_of(saved.record)
-    return SCREENS[Stage(annotation.stage)].saved(request, annotation, saved.record)  # type: ignore[no-any-return]
+    note_in_view(annotation, verify.in_view(request))
+    screen = SCREENS[Stage(annotation.stage)]
+    return screen.saved(request, annotation, saved.record, saved.activity)  # type: ignore[no-any-return]
 
 
 def conflict(request: HttpRequest, stale: saving.StaleSaveError) -> HttpResponse:

@@ -167,7 +167,9 @@ def workspace(request: HttpRequest, annotation: Annotation, current: str) -> Htt
     return render(request, f"{TEMPLATE}#workspace", context_of(annotation, person(request), current))
 
 
-def saved(request: HttpRequest, annotation: Annotation, record: Record) -> HttpResponse:
+def saved(
+    request: HttpRequest, annotation: Annotation, record: Record, activity: Activity | None = None
+) -> HttpResponse:
     """The fragments that change when one field was saved: never the text boxes.
 
     Two events tell the page where focus goes: ``touchstone:claim-complete`` when this save gave the claim its last
