@@ -20,7 +20,7 @@ def keep_what_is_reserved(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotator", "0009_notices_and_own_work"),
+        ("annotator", "0011_note_and_too_fast"),
     ]
 
     operations = [
