@@ -358,11 +358,9 @@ def add_own_evidence(robot: Robot, gold: dict[str, Any]) -> None:
     url = next((word for word in words if word.startswith("http")), "")
     robot.press("e")
     page.wait_for_timeout(60)
-    robot.write("#add-url", url, focus=False)
-    robot.press("Tab")
-    robot.write("#add-passage", gold["human"].replace(url, "").strip() or "see the page", focus=False)
-    robot.click(f"#add-evidence .seg label >> nth={0 if gold['needs_edit'] == 'no' else 2}")
-    robot.press("Control+Enter")
+    passage = gold["human"].replace(url, "").strip() or "see the page"
+    robot.write("#add-passage", f"{url} {passage}".strip(), focus=False)
+    robot.click(f"#add-evidence button[value={'completely_support' if gold['needs_edit'] == 'no' else 'refute'}]")
     robot.rest()
 
 

@@ -1,5 +1,5 @@
 /* Guidelines next to the work: [data-guide] (key H) opens #guide-sheet at the current question and closes it again. On a
-   wide screen the sheet covers the side away from the current work, which stays usable; on a phone it covers the page.
+   wide screen the sheet stands at the side away from the current work, which makes room; on a phone it covers the page.
    Without this script the link opens the guidelines page.
 
    The current question is the field with the focus, else the first undecided field of the current row, else what the

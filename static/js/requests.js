@@ -159,7 +159,9 @@
     document.addEventListener(failure, (event) => {
       if (isSink(event.detail.elt)) return;
       ts.outbox.unreachable();
-      if (event.detail.requestConfig.verb !== "get") refuse();
+      const { verb, triggeringEvent } = event.detail.requestConfig;
+      if (verb !== "get") refuse();
+      else if (triggeringEvent?.type === "click") ts.toast("This can't be loaded while the server cannot be reached. What you typed is kept.", "error");
     });
   }
 

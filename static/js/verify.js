@@ -152,6 +152,23 @@
     ts.rows.reveal(ranges[at].startContainer.parentElement.closest("article"));
   });
 
+  /* --- evidence of one's own: an address that was pasted with the passage goes into its own field --- */
+
+  document.addEventListener("input", ({ target }) => {
+    const address = target.dataset?.takesAddress && document.querySelector(target.dataset.takesAddress);
+    if (!address || address.value) return;
+    const found = target.value.match(/^\s*(https?:\/\/\S+)\s+|\s+(https?:\/\/\S+)\s*$|^\s*(https?:\/\/\S+)\s*$/);
+    // While an address is being typed it isn't known where it ends: a pasted one is whole.
+    if (!found || target.value.length - (target.dataset.length ?? 0) < 8) {
+      target.dataset.length = target.value.length;
+      return;
+    }
+    address.value = found[1] || found[2] || found[3];
+    target.value = target.value.replace(found[0], "").trim();
+    target.dataset.length = target.value.length;
+    address.dispatchEvent(new Event("input", { bubbles: true })); // for drafts.js
+  });
+
   /* --- the corrected claim: its edits are shown while it is typed; Enter saves --- */
 
   document.addEventListener("keydown", (event) => {

@@ -251,7 +251,16 @@ def test_only_those_who_manage_excuse_and_mix_in(client, benchmark, golds, ada, 
     client.force_login(ada)
     for name in ("practice-excuse", "practice-mix-in"):
         assert client.post(reverse(name, args=[benchmark.slug]), {}).status_code == 403
-    assert client.get(reverse("practice-list", args=[benchmark.slug])).status_code == 403
+
+
+def test_annotators_see_their_own_practice_and_nobody_else_s(client, benchmark, golds, ada, owner):
+    url = reverse("practice-list", args=[benchmark.slug])
+    assert "requires no practice" in page(client, ada, url).text
+    wants_practice(benchmark, 1)
+    [copy] = gold_copies.make_practice(benchmark, ada, by=ada)
+    links = [link["href"] for link in page(client, ada, url).select(".entries a")]
+    assert links == [reverse("practice", args=[copy.public_id])]
+    assert page(client, member(benchmark), url).select(".entries a") == []
 
 
 def test_nobody_else_sees_or_does_somebodys_practice(client, benchmark, golds, ada, owner):

@@ -23,8 +23,8 @@ _STOPWORDS = frozenset(
     without would you your""".split()
 )
 
-EXCERPT = 240  # characters: of a longer passage, the stretch that says most about the claim is shown
-SENTENCE_REACH = 80  # characters that an excerpt may grow by to begin or end with a sentence
+EXCERPT = 180  # characters: of a longer passage, the stretch that says most about the claim is shown
+SENTENCE_REACH = 50  # characters that an excerpt may grow by to begin or end with a sentence
 
 
 class HighlightPiece(NamedTuple):

@@ -82,6 +82,12 @@ def practice_of(benchmark: Benchmark) -> list[PracticeRow]:
     return sorted(rows.values(), key=lambda row: str(row.person).casefold())
 
 
+def own_practice(benchmark: Benchmark, user: User) -> list[Document]:
+    """The practice documents of one person, in the order in which they come (one query)."""
+    rows = Document.objects.filter(benchmark=benchmark, practice_for=user).exclude(phase=Phase.DISCARDED)
+    return list(rows.only("public_id", "external_id", "order", "prompt", "stage", "phase", "benchmark").order_by("pk"))
+
+
 def _newcomers(benchmark: Benchmark) -> list[User]:
     """Annotators who have submitted nothing in the benchmark: ``twins.due_to_practise`` seen from the other side."""
     submitted = Annotation.objects.filter(

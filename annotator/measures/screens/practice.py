@@ -21,7 +21,7 @@ from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, document_for, person, render_domain_errors
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Stage
 from annotator.measures.queries.annotator_accuracy import LabelDifference, Score, explained, scores_of
-from annotator.measures.queries.practice import measured_in, mixed_documents, practice_of
+from annotator.measures.queries.practice import measured_in, mixed_documents, own_practice, practice_of
 from annotator.team.actions import gold_copies as actions
 from annotator.team.screens.guidelines import shown
 
@@ -95,8 +95,21 @@ def _benchmark(request: HttpRequest, slug: str) -> Benchmark:
 @require_GET
 @render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
-    """Who practises and how they do; what is mixed in, and how people do over time."""
-    return _page(request, _benchmark(request, slug))
+    """Who practices and how they do, what gold is hidden, and how people do over time; for annotators their own
+    practice."""
+    benchmark = benchmark_for(request, slug)
+    if not rules.can_manage(person(request), benchmark):
+        return _own_page(request, benchmark)
+    return _page(request, benchmark)
+
+
+def _own_page(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
+    """What an annotator practices on here, and the results so far."""
+    context = page_of_benchmark(request, benchmark, "") | {
+        "documents": own_practice(benchmark, person(request)),
+        "is_required": bool(benchmark.practice_documents),
+    }
+    return render(request, "measures/practice/own.html", context)
 
 
 def _page(
