@@ -1,7 +1,9 @@
 """Step 1a: the sentences of a response, with exact offsets.
 
-Layout first (blank lines, headings, list items, code), then NLTK's Punkt within each block of running text. Punkt's
-parameters ship with the project (script/train_punkt.py): nothing is downloaded.
+Layout first (blank lines, headings, list items, code), then NLTK's Punkt within each block of running text. Headings,
+rules, the heads of tables, and list markers that stand alone are layout, not sentences: nobody decides whether they are
+true. What lies between two sentences is layout or white space. Punkt's parameters ship with the project
+(script/train_punkt.py): nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 
 from nltk.tokenize.punkt import PunktLanguageVars, PunktParameters, PunktSentenceTokenizer
@@ -22,6 +25,9 @@ LIST_MARKER = re.compile(
     r"[ \t]*(?:[-*+•‣▪◦–—]+[ \t]+|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})[.)](?:[ \t]+|(?=[^\W\d_]{2})))"
 )
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[-=*_]{3,}[ \t]*$|\|)")
+# Layout of Markdown: a heading ("## Life"), a rule ("---"), the line below the head of a table ("|---|:--:|").
+_LAYOUT = re.compile(r"[ \t]*(?:#{1,6}(?:[ \t].*)?|(?:[-=*_][ \t]*){3,})\Z")
+_TABLE_LINE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*\Z")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _LINE = re.compile(r"[^\n\r\v\f\x85\u2028\u2029]*(?:\r\n|[\n\r\v\f\x85\u2028\u2029]|$)")
 # A line shorter than this was ended on purpose; a longer one may have been wrapped.
@@ -57,7 +63,8 @@ class SentenceSpan:
 
 
 def split_sentences(text: str) -> list[SentenceSpan]:
-    """The sentences of ``text`` in order, not overlapping. A list item keeps its marker; blank text has none."""
+    """The sentences of ``text`` in order, not overlapping. A list item keeps its marker; blank text has none, and so
+    has a text that is nothing but headings, rules and table heads."""
     spans: list[SentenceSpan] = []
     for block_start, block_end, is_code in _blocks(text):
         pieces = [(block_start, block_end)] if is_code else _sentences(text, block_start, block_end)
@@ -70,7 +77,7 @@ def split_sentences(text: str) -> list[SentenceSpan]:
             if spans and _is_one(text, spans[-1], start, piece):
                 start = spans.pop().start
             spans.append(SentenceSpan(start, end, text[start:end]))
-    return spans
+    return [span for span in spans if not _NUMBER.fullmatch(span.text)]
 
 
 def _is_one(text: str, before: SentenceSpan, start: int, piece: str) -> bool:
@@ -86,10 +93,9 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
     end = 0
     previous = ""
     in_code = False
-    for match in _LINE.finditer(text):
+    lines = [match for match in _LINE.finditer(text) if match.start() < match.end()]
+    for match, following in zip_longest(lines, lines[1:]):
         line = match[0].rstrip()
-        if match.start() == match.end():
-            continue
         if _FENCE.match(line):
             if start is not None and not in_code:
                 yield start, end, False
@@ -103,15 +109,23 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
         if in_code:
             end = match.end()
             continue
-        if start is not None and not _continues(previous, line):
+        is_layout = _is_layout(line, following[0].rstrip() if following else "")
+        if start is not None and (is_layout or not _continues(previous, line)):
             yield start, end, False
             start = None
-        if line.strip():
+        if line.strip() and not is_layout:
             start = match.start() if start is None else start
             end = match.end()
         previous = line
     if start is not None:
         yield start, end, in_code
+
+
+def _is_layout(line: str, following: str) -> bool:
+    """Is this line a heading, a rule, or the head of a table (which the next line tells)?"""
+    if _LAYOUT.match(line) or ("|" in line and _TABLE_LINE.match(line)):
+        return True
+    return "|" in line and "|" in following and bool(_TABLE_LINE.match(following))
 
 
 def _continues(previous: str, line: str) -> bool:

@@ -2,7 +2,7 @@
 
 A model splits better than rules where a reference or a list is one statement (Factcheck-Bench section B.2), but it also
 leaves out, rewords and makes up. So its sentences are looked up in the response; what it did not give stays in pieces
-cut by rules. Every word of the response is in exactly one piece.
+cut by rules. Every word of the response but its layout (boundaries.py) is in exactly one piece.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def pieces_of(response: str, said: Sequence[str], spans: Sequence[SentenceSpan] 
         place = _exact(response, sentence, cursor, taken)
         if place is None:
             reworded.append(which)
-        elif place[1] - place[0] <= _LONGEST_JOINED or _joined(place, spans) <= _MAX_JOINED:
+        elif not (joined := _joined(place, spans)):
+            cursor = place[1]  # a heading or another piece of layout is no sentence, whatever the model says
+        elif place[1] - place[0] <= _LONGEST_JOINED or joined <= _MAX_JOINED:
             taken.append((*_widened(response, place, spans, taken), which))
             cursor = place[1]
     unplaced: list[int] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -47,7 +48,6 @@ def test_layout() -> None:
         "- **Bold.** Rest\n* star\n(a) letter\n1.Tight item\n\nLast line\nAnother line"
     )
     assert texts(text) == [
-        "# Heading without a point",
         "The list:",
         "1. First item.",
         "It has two sentences.",
@@ -79,9 +79,35 @@ def test_offsets_are_exact_and_nothing_is_lost(text: str) -> None:
     position = 0
     for span in spans:
         assert text[span.start : span.end] == span.text == span.text.strip() != ""
-        assert text[position : span.start].strip() == ""
+        assert_layout(text[position : span.start])
         position = span.end
-    assert text[position:].strip() == ""
+    assert_layout(text[position:])
+
+
+def assert_layout(text: str) -> None:
+    """White space, or lines that are headings, rules, parts of a table's head or numbers that stand alone."""
+    for line in re.split(r"[\n\r\v\f\x85\u2028\u2029]+", text):
+        assert not line.strip() or re.match(r"\s*(#{1,6}(\s|$)|([-=*_]\s*){3,}$|\(?\d{1,2}[.)])", line) or "|" in line
+
+
+def test_headings_rules_and_table_heads_are_no_sentences() -> None:
+    text = (
+        "# Ada Lovelace\n\n### **1. Early life**\nShe was born in 1815.\n\n---\n\n"
+        "| Year | What |\n|------|:----:|\n| 1843 | Notes |\n\n***\n## 2. Work #\n1.\n\nShe wrote notes.\n"
+    )
+    assert texts(text) == ["She was born in 1815.", "| 1843 | Notes |", "She wrote notes."]
+    for span in split_sentences(text):
+        assert text[span.start : span.end] == span.text
+
+
+@pytest.mark.parametrize("text", ["# Heading", "---", "a | b\n--|--", "### **1.", "1."])
+def test_nothing_but_layout_has_no_sentences(text: str) -> None:
+    assert texts(text) == []
+
+
+@pytest.mark.parametrize("text", ["#1 of all", "A - B - C", "He won 3-0.", "a | b", "-- she said."])
+def test_signs_that_only_look_like_layout(text: str) -> None:
+    assert texts(text) == [text]
 
 
 @pytest.mark.parametrize(
