@@ -1,4 +1,4 @@
-"""Two things every answer owes to htmx: a Vary header, and a sign-in redirect that leaves the page."""
+"""What every answer owes to htmx (a Vary header, and a sign-in redirect that leaves the page) and to slow lines."""
 
 from __future__ import annotations
 
@@ -8,9 +8,29 @@ from typing import Any
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import resolve_url
 from django.utils.cache import patch_vary_headers
 from django.utils.http import urlencode
+
+SMALL = 4096  # bytes: what goes in a few packets is not worth the computing
+
+
+class CompressPagesMiddleware(GZipMiddleware):
+    """Compresses pages and fragments of some size; files, streams and small answers go as they are.
+
+    Compression lets an attacker who can send requests in a person's name, choose a text that the answer repeats, and
+    measure the answer's length guess a secret that stands in the same answer (BREACH). The secret in our pages is the
+    CSRF token, and Django masks it anew in each answer, so that nothing repeated can match it; the session is in a
+    cookie, which is not compressed. Django's middleware also adds a random number of bytes to the header of each
+    compressed answer. Session cookies are SameSite=Lax: other sites cannot send a person's POST requests at all.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        is_page = response.get("Content-Type", "").startswith("text/html")
+        if not is_page or response.streaming or len(response.content) < SMALL:  # type: ignore[attr-defined]
+            return response
+        return super().process_response(request, response)
 
 
 class VaryOnHtmxMiddleware:

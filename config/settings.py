@@ -13,7 +13,7 @@ from typing import Any
 import dj_database_url
 from csp.constants import NONE, SELF
 
-from config import environment
+from config import bundles, environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -58,6 +58,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.middleware.CompressPagesMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -199,10 +200,11 @@ STORAGES = {
         "BACKEND": (
             "django.contrib.staticfiles.storage.StaticFilesStorage"
             if DEBUG
-            else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+            else "config.static_bundles.BundledStaticFilesStorage"
         )
     },
 }
+STATIC_BUNDLES = bundles.BUNDLES
 MEDIA_ROOT = VAR_DIR / "media"
 
 # --- e-mail ---------------------------------------------------------------------------------------

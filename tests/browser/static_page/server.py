@@ -103,6 +103,7 @@ class FakeServer:
             dirs=[str(Path(__file__).parent / "templates"), str(ROOT / "templates")],
             libraries={
                 "static": "tests.browser.static_page.tags",
+                "bundles": "tests.browser.static_page.tags",
                 "dash": "tests.browser.static_page.dash",
                 "l10n": "django.templatetags.l10n",
             },

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from django import template
+from django.utils.safestring import SafeString, mark_safe
+
+from config.bundles import BUNDLES
 
 register = template.Library()
 
@@ -15,3 +18,10 @@ def static(path: str) -> str:
 @register.simple_tag
 def url(name: str) -> str:
     return f"/{name}"
+
+
+@register.simple_tag
+def bundle(name: str) -> SafeString:
+    """The parts one by one, as while developing."""
+    tag = '<link rel="stylesheet" href="{}">' if name.endswith(".css") else '<script src="{}" defer></script>'
+    return mark_safe("\n".join(tag.format(static(part)) for part in BUNDLES[name]))

@@ -1,0 +1,18 @@
+"""Static files that pages ask for together: one request each once they are collected (config/static_bundles.py)."""
+
+from __future__ import annotations
+
+# fmt: off
+BUNDLES: dict[str, tuple[str, ...]] = {
+    # tokens.css declares the order of the layers.
+    "bundles/site.css": ("css/tokens.css", "css/base.css", "css/components.css", "css/utilities.css"),
+    "bundles/site.js": (
+        "django_htmx/htmx-2.min.js", "js/active-time.js", "js/outbox-store.js", "js/fields.js", "js/outbox-send.js",
+        "js/outbox.js", "js/requests.js", "js/save-state.js", "js/keys.js", "js/rows.js", "js/notes.js",
+        "js/notices.js",
+    ),
+    "bundles/work.js": ("js/guide.js", "vendor/jsdiff-9.0.0/diff-arrays.min.js", "js/diff.js"),
+    "bundles/verify.js": ("js/select-edit.js", "js/drafts.js", "js/verify.js"),
+    "bundles/adjudicate.js": ("js/drafts.js", "js/consolidate.js"),
+}
+# fmt: on
