@@ -185,6 +185,24 @@ def test_saving_in_verify_takes_the_same_queries_for_one_sentence_and_for_four(
     assert numbers[0] == numbers[1]
 
 
+def test_a_stance_is_saved_in_eight_queries_and_three_kilobytes(
+    client: Client, benchmark: Benchmark, ada: User, ben: User
+) -> None:
+    """With the session and the person; the last answer of a claim may take more."""
+    document = with_evidence(document_of(benchmark, 3), ada, ben)
+    work = claims_to_verify(open_annotation(document, Stage.VERIFY, by=ada))[0]
+    client.force_login(ada)
+    for field, value in (("label", "refute"), ("label", "irrelevant"), ("reliable", "yes"), ("sufficient", "no")):
+        record = work.cards[0].stance
+        record.refresh_from_db()
+        data = {"field": field, "value": value, "version": record.version, "active_seconds": 3}
+        with CaptureQueriesContext(connection) as queries:
+            answer = client.post(reverse("save", args=[key_of(record)]), data, headers={"hx-request": "true"})
+        assert answer.status_code == 200
+        assert len([each for each in queries if "SAVEPOINT" not in each["sql"]]) <= 8
+        assert len(answer.content) <= 3 * 1024
+
+
 @pytest.mark.parametrize("sentences", [2, 40])
 def test_a_label_in_decompose_is_saved_in_eight_queries_and_three_kilobytes(
     client: Client, benchmark: Benchmark, ada: User, sentences: int

@@ -487,7 +487,7 @@ def test_passages_with_the_same_words_take_the_stance_along_until_they_differ(
     first, repeated, _ = (card.stance for card in works(annotation)[0].cards)
     answer = post_field(as_person, first, "label", StanceLabel.REFUTE)
     assert labels() == [StanceLabel.REFUTE, StanceLabel.REFUTE, ""]
-    assert f"stance-{repeated.public_id}-choices" in answer.content.decode()
+    assert f"stance-{repeated.public_id}-label" in answer.content.decode()
     post_field(as_person, repeated, "label", StanceLabel.IRRELEVANT)
     assert labels() == [StanceLabel.REFUTE, StanceLabel.IRRELEVANT, ""], "the repeated one may be judged apart"
     post_field(as_person, first, "label", StanceLabel.PARTIALLY_SUPPORT)

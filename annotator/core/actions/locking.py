@@ -17,14 +17,18 @@ def lock_document(document_pk: int) -> Document:
 
 
 # What a save asks of its document. Reading the response each time would cost more than all else of it.
-_STATUS = ("public_id", "benchmark", "stage", "phase", "blind_first")
+_STATUS = (
+    "public_id", "stage", "phase", "blind_first",
+    "benchmark__slug", "benchmark__asks_reliable", "benchmark__asks_sufficient",
+)  # fmt: skip
 
 
 def lock_document_where(**facts: Any) -> Document | None:
     """Lock the one document of which these facts hold (of what is never moved to another document: its annotations'
     people and records), in one query; None if there is none. What goes beyond its status is read when it is asked
     for."""
-    return Document.objects.select_for_update(of=("self",)).only(*_STATUS).filter(**facts).order_by().first()
+    rows = Document.objects.select_for_update(of=("self",)).select_related("benchmark").only(*_STATUS)
+    return rows.filter(**facts).order_by().first()
 
 
 def lock_benchmark(benchmark_pk: int) -> Benchmark:

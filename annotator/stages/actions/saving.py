@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from annotator.core.models import (
     Annotation,
     Claim,
     ClaimRevision,
+    Document,
     Evidence,
     ResponseRevision,
     Sentence,
@@ -53,6 +55,7 @@ class Saved:
 
     record: Record
     activity: Activity | None
+    beside: Sequence[Stance] = ()  # of a stance: all of its claim, itself included
 
 
 class NotOwnWorkError(rules.NotAllowedError):
@@ -79,9 +82,18 @@ _RELATED: dict[type[Record], tuple[str, ...]] = {
 }
 
 
-def _lock_own(key: str, by: User) -> tuple[Record, Role | None]:
-    """A person's own record as it stands under its document's lock, and their role in the benchmark. Two queries, and
-    for a sentence or claim one more, for all claims of the sentence.
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """A person's own record under its document's lock, and their role in the benchmark."""
+
+    record: Record
+    role: Role | None
+    beside: Sequence[Stance] = ()
+
+
+def _lock_own(key: str, by: User) -> _Own:
+    """A person's own record as it stands under its document's lock. Two queries, and for a sentence or claim one more,
+    for all claims of the sentence.
 
     The first one waits for the lock. The others see what whoever held it has written; read along with the first, the
     record would be the one from before the wait.
@@ -100,12 +112,26 @@ def _lock_own(key: str, by: User) -> tuple[Record, Role | None]:
     rows: Any = Sentence.objects if of_claim else model._default_manager
     rows = rows.select_related(*_RELATED.get(Sentence if of_claim else model, ("annotation",)))
     rows = rows.annotate(role_of_person=rules.role_column(by, document.benchmark_id))
+    if model is Stance:
+        return _own_stance(rows, public_id, document, by)
     found = rows.get(**{"claims__public_id" if of_claim else "public_id": public_id})
     found.annotation.document = document
     if isinstance(found, Sentence):
         read_claims([found])
     record = next(each for each in found.claims.all() if each.public_id == public_id) if of_claim else found
-    return record, rules.role_read(by, found.role_of_person)
+    return _Own(record, rules.role_read(by, found.role_of_person))
+
+
+def _own_stance(rows: Any, public_id: str, document: Document, by: User) -> _Own:
+    """A stance with all others of its claim: what a save of one says about the claim depends on them."""
+    own = Stance.objects.filter(public_id=public_id)
+    of_claim = {"annotation": own.values("annotation")[:1], "evidence__claim": own.values("evidence__claim")[:1]}
+    stances = list(rows.filter(**of_claim).order_by("evidence__order", "evidence_id"))
+    record = next(each for each in stances if each.public_id == public_id)
+    for each in stances:
+        each.annotation = record.annotation
+    record.annotation.document = document
+    return _Own(record, rules.role_read(by, record.role_of_person), stances)
 
 
 def check_edit_record(user: User, role: Role | None, annotation: Annotation, record: Record) -> None:
@@ -151,11 +177,12 @@ def save_named(
     as they had the same one.
     """
     with transaction.atomic():
-        record, role = _lock_own(key, by)
+        own = _lock_own(key, by)
+        record = own.record
         spec = fields.field_of(KINDS[type(record)], name)
         value = fields.read(spec, raw)
         annotation = annotation_of(record)
-        check_edit_record(by, role, annotation, record)
+        check_edit_record(by, own.role, annotation, record)
         current = read_field(record, name)
         if record.version != version and current != value:
             clash = change_since(annotation, key_of(record), name, version)
@@ -165,15 +192,16 @@ def save_named(
         action.is_exact = KINDS[type(record)] in ("sentence", "claim", "stance") and not annotation.document.blind_first
         action.set(record, **values_with_effects(record, name, value, spec))
         if with_repeated and isinstance(record, Stance) and name == "label":
-            set_repeated(action, record, before=current)
+            set_repeated(action, record, before=current, among=own.beside)
         reveal(record, annotation.document)
-        return Saved(record, action.write())
+        return Saved(record, action.write(), own.beside)
 
 
-def set_repeated(action: Action, stance: Stance, *, before: str) -> None:
-    """Give the stance to passages with the same words that had the same one as this (``before``)."""
+def set_repeated(action: Action, stance: Stance, *, before: str, among: Sequence[Stance] = ()) -> None:
+    """Give the stance to passages with the same words that had the same one as this (``before``). ``among``: all
+    stances of the claim in the order of their evidence, where the caller has read them."""
     spec = fields.field_of("stance", "label")
-    for repeated in repeated_of(stance):
+    for repeated in repeated_of(stance, among):
         if repeated.label == before:
             repeated.annotation = stance.annotation
             action.set(repeated, **values_with_effects(repeated, "label", stance.label, spec))
@@ -315,9 +343,10 @@ def restore(record: Record, name: str, activity: Activity, *, by: User, original
     value = found[1]["before" if original else "after"]
     spec = fields.field_of(KINDS[type(record)], name)
     with transaction.atomic():
-        record, role = _lock_own(key, by)
+        own = _lock_own(key_of(record), by)
+        record = own.record
         annotation = annotation_of(record)
-        check_edit_record(by, role, annotation, record)
+        check_edit_record(by, own.role, annotation, record)
         action = for_annotation("restore", annotation, by=by)
         action.set(record, **values_with_effects(record, name, value, spec))
         return Saved(record, action.write())

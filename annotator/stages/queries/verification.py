@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -86,15 +87,26 @@ def agreed_sentences(annotation: Annotation) -> list[Sentence]:
     return list(sentences.prefetch_related(Prefetch("claims", claims)).order_by("order", "id"))
 
 
-def repeated_of(stance: Stance) -> list[Stance]:
-    """The stances on passages that repeat this one's word for word and are folded under it (one query)."""
-    rows = Stance.objects.filter(
-        annotation=stance.annotation_id, evidence__claim=stance.evidence.claim_id, evidence__removed=""
-    )
+def repeated_of(stance: Stance, among: Sequence[Stance] = ()) -> list[Stance]:
+    """The stances on passages that repeat this one's word for word and are folded under it. One query; none where the
+    caller has read all stances of the claim (``among``, in the order of their evidence)."""
+    rows = Stance.objects.filter(annotation=stance.annotation_id, evidence__claim=stance.evidence.claim_id)
     rows = rows.select_related("evidence", "suggestion").order_by("evidence__order", "evidence_id")
-    cards = arranged([Card(row.evidence, row) for row in rows])
+    cards = cards_of(among or rows)
     own = next((card.number for card in cards if card.stance.pk == stance.pk), 0)
     return [card.stance for card in cards if card.folded == own] if own else []
+
+
+def cards_of(stances: Iterable[Stance]) -> list[Card]:
+    """The cards of one claim as they are shown, from its stances in the order of their evidence."""
+    return arranged([Card(each.evidence, each) for each in stances if not each.evidence.removed])
+
+
+def claim_work(annotation: Annotation, stances: Sequence[Stance]) -> ClaimWork:
+    """One claim with its verdict, from its stances (in the order of their evidence). One query, and one more for the
+    edit of a false claim."""
+    claim = stances[0].evidence.claim
+    return ClaimWork("", claim, Verdict.objects.get(annotation=annotation.pk, claim=claim.pk), cards_of(stances))
 
 
 def claims_to_verify(annotation: Annotation, sentences: list[Sentence] | None = None) -> list[ClaimWork]:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core.actions.fields import BadValueError, shown_suggestion
 from annotator.core.fields import Kind, fields_of
 from annotator.core.missing import Missing
-from annotator.core.models import Activity, Annotation, Claim, SentBack, Sentence
+from annotator.core.models import Annotation, Claim, SentBack, Sentence
 from annotator.core.record_keys import KINDS
 from annotator.core.screens.common import (
     document_for,
@@ -29,6 +29,7 @@ from annotator.core.screens.common import (
 from annotator.core.vocabulary import REMOVAL_REASONS, FlagReason, SentenceType, Stage
 from annotator.stages import rules
 from annotator.stages.actions import decompose as actions
+from annotator.stages.actions.saving import Saved
 from annotator.stages.queries.decomposition import present_claims, sentences_of
 from annotator.stages.queries.missing import missing_in_sentence
 from annotator.stages.screens.start import own_place, start_page
@@ -248,15 +249,15 @@ def workspace(request: HttpRequest, annotation: Annotation, current: str) -> Htt
     return render(request, f"{TEMPLATE}#workspace", context | {"focus": bool(current)})
 
 
-def saved(
-    request: HttpRequest, annotation: Annotation, record: Sentence | Claim, activity: Activity | None
-) -> HttpResponse:
+def saved(request: HttpRequest, annotation: Annotation, done: Saved) -> HttpResponse:
     """What a save has changed on the page, and nothing else; never the text boxes. No query: all claims of the sentence
     are read.
 
     The map and the counts of the whole response are not drawn anew: ``touchstone:sentence`` tells the page how the
     sentence stands (static/js/decompose.js).
     """
+    record, activity = done.record, done.activity
+    assert isinstance(record, Sentence | Claim)
     sentence = record if isinstance(record, Sentence) else record.sentence
     here = SentencePanel(0, sentence, missing_in_sentence(sentence, 0), editable=True)
     changes = activity.changes if activity is not None else []

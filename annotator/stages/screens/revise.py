@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core.actions.fields import BadValueError
-from annotator.core.models import Activity, Annotation, ResponseRevision, RevisionSuggestion, SentenceRevision, User
+from annotator.core.models import Annotation, ResponseRevision, RevisionSuggestion, SentenceRevision, User
 from annotator.core.models.base import Record
 from annotator.core.screens.common import (
     document_for,
@@ -122,15 +122,15 @@ def workspace(request: HttpRequest, annotation: Annotation, current: str) -> Htt
     return render(request, f"{TEMPLATE}#workspace", context_of(annotation, person(request), current))
 
 
-def saved(
-    request: HttpRequest, annotation: Annotation, record: Record, activity: Activity | None = None
-) -> HttpResponse:
+def saved(request: HttpRequest, annotation: Annotation, done: saving.Saved) -> HttpResponse:
     """The fragments that change when one field was saved.
 
     The revised answer is the one text box among them: while it follows the statements, a statement's save redraws
     it. What somebody is typing into it is put back by the page.
     """
+    annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=annotation.pk)
     context = context_of(annotation, person(request))
+    record = done.record
     of_answer = isinstance(record, ResponseRevision)
     changed = None if of_answer else _statement_of(context["statements"], record)
     context |= {

@@ -77,7 +77,7 @@ def save(request: HttpRequest, key: str) -> HttpResponse:
     annotation = recorder.annotation_of(saved.record)
     note_in_view(annotation, verify.in_view(request))
     screen = SCREENS[Stage(annotation.stage)]
-    return screen.saved(request, annotation, saved.record, saved.activity)  # type: ignore[no-any-return]
+    return screen.saved(request, annotation, saved)  # type: ignore[no-any-return]
 
 
 def conflict(request: HttpRequest, stale: saving.StaleSaveError) -> HttpResponse:

@@ -14,8 +14,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core.actions.fields import BadValueError
-from annotator.core.models import Activity, Annotation, Evidence, Stance, User, Verdict, VerdictSuggestion
+from annotator.core.missing import Missing
+from annotator.core.models import Activity, Annotation, Evidence, Sentence, Stance, User, Verdict, VerdictSuggestion
 from annotator.core.models.base import Record
+from annotator.core.record_keys import key_of
 from annotator.core.screens.common import (
     document_for,
     is_htmx,
@@ -32,8 +34,10 @@ from annotator.core.vocabulary import Confidence, EditKind, Factuality, FlagReas
 from annotator.stages import rules, verdict_hints
 from annotator.stages.actions import documents, search_again
 from annotator.stages.actions import verify as actions
+from annotator.stages.actions.saving import Saved
 from annotator.stages.queries.machine_opinions import held_of
-from annotator.stages.queries.verification import agreed_sentences, claims_to_verify, last_search
+from annotator.stages.queries.missing import missing_in_claim
+from annotator.stages.queries.verification import ClaimWork, agreed_sentences, claim_work, claims_to_verify, last_search
 from annotator.stages.screens.start import own_place, start_page
 from annotator.stages.screens.verify_rows import ClaimRow, card_rows, edit_rows, groups_of
 
@@ -122,7 +126,6 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
 
 def _context_here(annotation: Annotation, here: ClaimRow) -> dict[str, Any]:
     verdict = here.work.verdict
-    given = [(StanceLabel(c.stance.label), c.stance.reliable) for c in here.work.cards if c.stance.label]
     cards = card_rows(annotation, here.work)
     return {
         "verdict": verdict,
@@ -132,7 +135,7 @@ def _context_here(annotation: Annotation, here: ClaimRow) -> dict[str, Any]:
         "folded": sum(1 for row in cards if row.card.folded),
         "first_open": next((row.card.number for row in cards if not row.card.stance.label), 0),
         "just_added": 0,
-        "hint": verdict_hints.hint(given),
+        "hint": hint_of(here.work),
         "web_search": settings.WEB_SEARCH_URL + quote(here.work.claim.text),
         "edits": edit_rows(verdict),
         "revised": edits.pieces(verdict.claim.text, verdict.edit()),
@@ -167,9 +170,54 @@ def workspace(request: HttpRequest, annotation: Annotation, current: str) -> Htt
     return render(request, f"{TEMPLATE}#workspace", context_of(annotation, person(request), current))
 
 
-def saved(
-    request: HttpRequest, annotation: Annotation, record: Record, activity: Activity | None = None
+def saved(request: HttpRequest, annotation: Annotation, done: Saved) -> HttpResponse:
+    """What a save has changed on the page; never the text boxes.
+
+    A stance that leaves the claim as complete as it was changes its own card, the hint and the number of what is
+    missing. Whatever else was saved may change anything about the claim.
+    """
+    record = done.record
+    if isinstance(record, Stance) and not annotation.document.blind_first:
+        work = claim_work(annotation, done.beside)
+        missing = missing_in_claim(work)
+        labels = [each for each in (done.activity.changes if done.activity else []) if each["field"] == "label"]
+        is_news = not labels or any(not each["before"] or not each["after"] for each in labels)
+        if missing or not is_news:
+            return _saved_stance(request, annotation, done, work, missing)
+    annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=annotation.pk)
+    return _saved_all(request, annotation, record)
+
+
+def _saved_stance(
+    request: HttpRequest, annotation: Annotation, done: Saved, work: ClaimWork, missing: list[Missing]
 ) -> HttpResponse:
+    """The answer to a label of a passage. No query."""
+    changed = {each["record"] for each in (done.activity.changes if done.activity else [])} | {key_of(done.record)}
+    context = {
+        "annotation": annotation,
+        "document": annotation.document,
+        "benchmark": annotation.document.benchmark,
+        "here": ClaimRow(work, missing, Sentence(pk=work.claim.sentence_id)),  # which the answer does not show
+        "label_changed": request.POST.get("field") == "label",
+        "key": work.claim.public_id,
+        "changed_cards": [{"card": card} for card in work.cards if key_of(card.stance) in changed],
+        "first_open": next((card.number for card in work.cards if not card.stance.label), 0),
+        "hint": hint_of(work),
+        "reliable_options": RELIABLE,
+        "sufficient_options": SUFFICIENT,
+        "can_edit": True,
+        "locked": False,
+        "oob": True,
+    }
+    return render(request, f"{TEMPLATE}#saved_stance", context)
+
+
+def hint_of(work: ClaimWork) -> verdict_hints.Hint:
+    """What the stances suggest about the verdict."""
+    return verdict_hints.hint([(StanceLabel(c.stance.label), c.stance.reliable) for c in work.cards if c.stance.label])
+
+
+def _saved_all(request: HttpRequest, annotation: Annotation, record: Record) -> HttpResponse:
     """The fragments that change when one field was saved: never the text boxes.
 
     Two events tell the page where focus goes: ``touchstone:claim-complete`` when this save gave the claim its last
@@ -355,7 +403,7 @@ def _rests_on(request: HttpRequest, verdict: Verdict) -> HttpResponse:
     evidence, rests = _evidence(request, verdict), request.POST.get("rests") == "yes"
     actions.set_rests_on(verdict, evidence, rests, by=person(request), active_seconds=seconds(request))
     verdict.refresh_from_db()
-    return saved(request, verdict.annotation, verdict)
+    return _saved_all(request, verdict.annotation, verdict)
 
 
 def _search_again(request: HttpRequest, verdict: Verdict) -> None:
