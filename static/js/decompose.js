@@ -1,4 +1,5 @@
-/* Decompose: the map of the response and the counts, which a save does not draw anew. The server tells how the saved
+/* Decompose: what one page has once, however long the response is. The map of the response and the counts, which a save
+   does not draw anew: the server tells how the saved
    sentence stands: event touchstone:sentence {id, complete, folded, at}. `at` grows with every change of the sentence, so
    an answer that was overtaken by a later one changes nothing. */
 (() => {
@@ -29,8 +30,46 @@
     find("left").textContent = `${left} sentence${left === 1 ? "" : "s"} left`;
   }
 
+  /** The panel alone was swapped: the map shows the sentence that it is at. */
+  function moveTo(id) {
+    const all = [...links()];
+    const here = all.find((link) => link.getAttribute("href") === `?sentence=${id}`);
+    if (!here) location.assign(`?sentence=${id}`); // split off in another tab: this map is old
+    for (const link of all) {
+      link.removeAttribute("aria-current");
+      link.tabIndex = -1;
+    }
+    here?.setAttribute("aria-current", "true");
+    here?.removeAttribute("tabindex");
+  }
+
+  document.addEventListener("touchstone:here", (event) => moveTo(event.detail.id));
   document.addEventListener("touchstone:sentence", (event) => show(event.detail));
   document.addEventListener("click", (event) => {
     if (event.target.closest?.("[data-first-left]")) links(".todo")[0]?.click();
+    const move = event.target.closest?.("[data-move]");
+    if (move) fillMoves(move.dataset.move);
+  });
+
+  /* --- one picker for moving a claim to another sentence ([data-move] is the address that moves it) --- */
+
+  let address = "";
+
+  function fillMoves(chosen) {
+    address = chosen;
+    const buttons = [...links(":not(.locked, [aria-current])")].map((link) => {
+      const button = document.createElement("button");
+      button.name = "sentence";
+      button.value = new URL(link.href).searchParams.get("sentence");
+      button.className = "quiet one-line";
+      button.dir = "auto";
+      button.textContent = `${parseInt(link.querySelector("sup").textContent, 10)} ${link.lastChild.textContent.trim()}`;
+      return button;
+    });
+    document.querySelector("[data-moves]").replaceChildren(...buttons);
+  }
+
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (event.target.id === "move-claim") event.detail.path = address;
   });
 })();

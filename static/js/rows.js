@@ -188,7 +188,7 @@
       const focused = document.activeElement !== document.body && target.contains(document.activeElement);
       if (focused || (row && target.contains(row))) {
         const at = row ? rows().indexOf(row) : 0;
-        lost = { id: row?.id, record: row?.dataset.record, at, focused, scroll: scrollY, whole: target.id === "workspace" };
+        lost = { id: row?.id, record: row?.dataset.record, at, focused, scroll: scrollY, whole: ["workspace", "panel"].includes(target.id) };
         lost.rows = new Set(rows().map((each) => each.id));
       }
     });

@@ -107,3 +107,34 @@ def test_a_long_reason_why_nothing_is_saved_pushes_nothing_out_of_the_bar(
         assert max(ends) <= width
         crumb = page.locator(".bar .crumb").bounding_box()
         assert crumb is not None and crumb["width"] >= 50
+
+
+def test_one_picker_moves_any_claim_to_another_sentence(opened: Callable[[str], tuple[Page, Document]]) -> None:
+    page, document = opened(RESPONSE)
+    first, second, *_ = Sentence.objects.filter(annotation__document=document).order_by("order")
+    before = second.claims.count()
+    claim = first.claims.order_by("order").first()
+    assert claim is not None
+    page.locator(f"#claim-{claim.public_id}").get_by_role("button", name="Move to…").click()
+    picks = page.locator("#move-claim button")
+    expect(picks).to_have_count(2)
+    expect(picks.first).to_contain_text("2 She was born in 1825")
+    picks.first.click()
+    expect(page.locator(f"#claim-{claim.public_id}")).to_have_count(0)
+    claim.refresh_from_db()
+    assert claim.sentence == second
+    assert second.claims.count() == before + 1
+
+
+def test_a_save_keeps_the_map_and_the_counts(opened: Callable[[str], tuple[Page, Document]]) -> None:
+    """They are not drawn anew: the script does what a fresh page would show."""
+    page, document = opened(RESPONSE)
+    first = Sentence.objects.filter(annotation__document=document).earliest("order")
+    expect(page.locator("#missing [data-left]")).to_have_text("3 sentences left")
+    page.locator(f"#sentence-{first.public_id}-type input[value=opinion]").check()
+    page.locator(f"#sentence-{first.public_id}-importance input[value=less]").check()
+    expect(page.locator("#missing [data-left]")).to_have_text("2 sentences left")
+    expect(page.locator("#progress")).to_contain_text("1 of 3 sentences complete")
+    expect(page.locator("#map a.ok.soft:not(.todo)")).to_have_count(1)
+    page.locator("[data-first-left]").click()
+    expect(page.locator("#map a").nth(1)).to_have_attribute("aria-current", "true")

@@ -54,13 +54,19 @@ def post_save(client: Client, record: Sentence | Claim, field: str, value: str, 
 
 def with_state(page: Any, answer: Any) -> Any:
     """The page with the map and the counts as static/js/decompose.js leaves them after the answer to a save."""
-    state = json.loads(answer["HX-Trigger"])["touchstone:sentence"]
+    events = json.loads(answer["HX-Trigger"])
+    state = events["touchstone:sentence"]
     link = page.select_one(f"#map a[href='?sentence={state['id']}']")
     link["class"] = ["sent", "ok" if state["complete"] else "todo", *(["soft"] if state["folded"] else [])]
     link.select_one(".visually-hidden").string = " complete: " if state["complete"] else " incomplete: "
     left = len(page.select("#map .todo"))
     page.select_one("[data-complete]").string = str(len(page.select("#map a")) - left)
     page.select_one("[data-left]").string = f"{left} sentence{'' if left == 1 else 's'} left"
+    if "touchstone:here" in events:
+        for each in page.select("#map a"):
+            is_here = each["href"] == f"?sentence={events['touchstone:here']['id']}"
+            each.attrs |= {"aria-current": "true"} if is_here else {"tabindex": "-1"}
+            del each["tabindex" if is_here else "aria-current"]
     return page
 
 
@@ -118,7 +124,11 @@ def test_workspace_after_a_structural_change_equals_a_fresh_load(
     sentence = sentences_of(annotation)[0]
     page = soup_of(signed_in.get(f"{screen(document)}?sentence={sentence.public_id}").content)
     address = reverse("decompose-sentence", args=[document.public_id, sentence.public_id, what])
-    swapped = with_swapped(page, signed_in.post(address, headers={"hx-request": "true"}).content, "workspace")
+    answer = signed_in.post(address, headers={"hx-request": "true"})
+    target = answer.headers.get("HX-Retarget", "#workspace").removeprefix("#")
+    assert target == ("panel" if what == "take-over" else "workspace")
+    swapped = with_swapped(page, answer.content, target)
+    swapped = with_state(swapped, answer) if what == "take-over" else swapped
     here = swapped.select_one("[data-record^='sentence:']")
     assert here is not None
     shown = str(here["data-record"]).removeprefix("sentence:")
@@ -127,6 +137,28 @@ def test_workspace_after_a_structural_change_equals_a_fresh_load(
         for name in ("data-current", "data-focus", "aria-current"):  # what the answer is about gets the focus
             del marked[name]
     assert comparable(swapped, "workspace") == comparable(fresh, "workspace")
+
+
+def test_moving_on_sends_the_panel_alone(signed_in: Client, annotation: Annotation, document: Document) -> None:
+    second = sentences_of(annotation)[1]
+    answer = signed_in.get(f"{screen(document)}?sentence={second.public_id}", headers={"hx-request": "true"})
+    assert answer["HX-Retarget"] == "#panel"
+    assert json.loads(answer["HX-Trigger"])["touchstone:here"] == {"id": second.public_id}
+    assert b'id="map"' not in answer.content
+
+
+def test_a_response_of_400_sentences_stays_light(signed_in: Client, person: User) -> None:
+    """What goes over the wire: the page, the answer to accepting all of a sentence, and to one label."""
+    text = " ".join(f"Ada Lovelace wrote note {number} in 18{number % 100:02} with Charles." for number in range(400))
+    document = prefill(DocumentFactory(benchmark=person.memberships.get().benchmark, response=text))
+    annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
+    sentences = sentences_of(annotation)
+    assert len(sentences) == 400
+    page = signed_in.get(screen(document), headers={"accept-encoding": "gzip"})
+    assert len(page.content) <= 150 * 1024
+    address = reverse("decompose-sentence", args=[document.public_id, sentences[7].public_id, "take-over"])
+    assert len(signed_in.post(address, headers={"hx-request": "true"}).content) <= 25 * 1024
+    assert len(post_save(signed_in, sentences[8], "importance", "less").content) <= 3 * 1024
 
 
 def test_taking_over_moves_on_to_the_next_incomplete_sentence(
@@ -305,8 +337,9 @@ def test_the_answer_marks_what_a_change_was_about(
 def test_taking_over_says_so(signed_in: Client, annotation: Annotation, document: Document) -> None:
     sentence = sentences_of(annotation)[0]
     address = reverse("decompose-sentence", args=[document.public_id, sentence.public_id, "take-over"])
-    told = signed_in.post(address, headers={"hx-request": "true"})["HX-Trigger"]
-    assert json.loads(told) == {"touchstone:told": {"text": "Accepted. Press Z to undo"}}
+    told = json.loads(signed_in.post(address, headers={"hx-request": "true"})["HX-Trigger"])
+    assert told["touchstone:told"] == {"text": "Accepted. Press Z to undo"}
+    assert told["touchstone:sentence"]["complete"] is True
 
 
 def test_the_history_restores_the_original(signed_in: Client, annotation: Annotation) -> None:

@@ -228,8 +228,7 @@ def pieces_of(response: str, rows: list[SentencePanel]) -> list[MapPiece]:
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
-    """The screen; with htmx only the panel, the map and the foot, for moving between sentences; with ``?missing`` the
-    list of what is missing."""
+    """The screen; with htmx only the panel of a sentence; with ``?missing`` the list of what is missing."""
     document = document_for(request, public_id)
     annotation = own_place(document, Stage.DECOMPOSE, person(request))
     if annotation is None:
@@ -237,8 +236,19 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
     context = context_of(annotation, person(request), request.GET.get("sentence", ""))
     if is_htmx(request) and "missing" in request.GET:
         return render(request, f"{TEMPLATE}#missing_list", context)
-    template = f"{TEMPLATE}#workspace" if is_htmx(request) else TEMPLATE
-    return render(request, template, context)
+    return panel(request, context) if is_htmx(request) else render(request, TEMPLATE, context)
+
+
+def panel(request: HttpRequest, context: dict[str, Any], **events: dict[str, Any]) -> HttpResponse:
+    """The panel of one sentence alone, where the sentences are those that the page shows: the map of a long response is
+    many times as large. ``touchstone:here`` tells the page which sentence it is (static/js/decompose.js)."""
+    here: SentencePanel | None = context["here"]
+    if here is None:
+        return render(request, f"{TEMPLATE}#workspace", context)
+    response = render(request, f"{TEMPLATE}#panel", context)
+    response["HX-Retarget"], response["HX-Reswap"] = "#panel", "outerHTML"
+    response["HX-Trigger"] = json.dumps({**events, "touchstone:here": {"id": here.sentence.public_id}})
+    return response
 
 
 def workspace(request: HttpRequest, annotation: Annotation, current: str) -> HttpResponse:
@@ -324,11 +334,11 @@ def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what
     sentence = _sentence(request, public_id, sentence_id)
     by, active = person(request), seconds(request)
     current = sentence.public_id
-    told = ""
     if what == "take-over":
         suggested = actions.take_over_sentence(sentence, by=by, active_seconds=active)
-        _, current = next_incomplete(sentence.annotation, sentence)
+        _, following = next_incomplete(sentence.annotation, sentence)
         told = f"{'Accepted' if suggested else 'Kept as is'}. Press Z to undo"
+        return _taken_over(request, sentence, following, told)
     elif what == "add-claim":
         current = actions.add_claim(sentence, by=by, active_seconds=active).public_id
     elif what == "split":
@@ -337,10 +347,16 @@ def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what
         actions.merge_sentence_with_next(sentence, by=by, active_seconds=active)
     else:
         raise BadValueError(f"Unknown sentence action “{what}”.")
-    response = workspace(request, sentence.annotation, current)
-    if told:
-        response["HX-Trigger"] = json.dumps({"touchstone:told": {"text": told}})
-    return response
+    return workspace(request, sentence.annotation, current)
+
+
+def _taken_over(request: HttpRequest, sentence: Sentence, current: str, told: str) -> HttpResponse:
+    """The sentence to go on with, and how the one that was accepted stands now."""
+    annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=sentence.annotation_id)
+    context = context_of(annotation, person(request), current) | {"focus": True}
+    accepted = next(row for row in context["rows"] if row.sentence.pk == sentence.pk)
+    events = {"touchstone:sentence": state_of(accepted), "touchstone:told": {"text": told}}
+    return panel(request, context, **events)
 
 
 def next_incomplete(annotation: Annotation, sentence: Sentence) -> tuple[int, str]:
