@@ -96,7 +96,7 @@ def json_value(text: str) -> Any:
     """The value of a JSON text. Raises ``RowError`` with the place where it stops being JSON, or for a value that is
     nested too deep."""
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, character {error.colno}" if error.lineno > 1 else f"character {error.colno}"
         what = error.msg.removesuffix(" at")  # "Unterminated string starting at"
@@ -106,6 +106,22 @@ def json_value(text: str) -> Any:
     if is_too_deep(value):
         raise RowError(("", TOO_DEEP))
     return value
+
+
+class RepeatedKeys(dict[str, Any]):
+    """An object that has a key several times in the file: the last value counts, ``earlier`` has the others."""
+
+    earlier: list[tuple[str, Any]]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    repeated = RepeatedKeys(found)
+    last = {key: place for place, (key, _) in enumerate(pairs)}
+    repeated.earlier = [(key, value) for place, (key, value) in enumerate(pairs) if place != last[key]]
+    return repeated
 
 
 TOO_DEEP = f"lists and objects are nested more than {MAX_DEPTH} levels deep."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from annotator.core.vocabulary import Factuality, Importance, SentenceType, StanceLabel
 
 CHECKWORTHINESS = {SentenceType.CHECKWORTHY.value: "yes"} | {
@@ -33,3 +35,21 @@ NO_EVIDENCE_USED = "-1"
 
 
 SELF_RETRIEVED = "self-retrieved"
+
+
+# What people wrote instead of a passage: that they found none, or do not know.
+_REMARK = re.compile(
+    r"(?:n\s*/?\s*a|none|nil|nothing|unknown|unsure|tbd|[-–—.?]*"
+    r"|(?:general )?common (?:sense|knowledge)"
+    r"|(?:there is |i found |found )?(?:not enough|insufficient|no)(?: \w+){0,2}"
+    r" (?:evidence|information|sources?|results?)(?: found)?"
+    r"|(?:unknown\W+)?(?:i am |i'm )?not sure\b.*"
+    r"|i (?:do not|don't) know\b.*)\W*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def is_remark(passage: str, url: str) -> bool:
+    """Is what a person wrote as evidence a placeholder or a remark ("N/A", "Not sure.") instead of a passage? A text
+    with an address never is."""
+    return not url and _REMARK.fullmatch(passage.strip().replace("’", "'")) is not None

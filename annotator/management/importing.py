@@ -36,6 +36,8 @@ def tell(report: ImportReport, stdout: OutputWrapper, stderr: OutputWrapper) -> 
         stderr.write(str(problem))
     if report.problem_count > PROBLEMS_KEPT:
         stderr.write(f"… and {report.problem_count - PROBLEMS_KEPT} more problems.")
+    for remark in report.remarks():
+        stdout.write(remark)
     did = "imported" if report.written else "would be imported"
     numbers = (
         f"{report.read} rows read in {report.elapsed:.1f} s: {report.imported} {did}, "

@@ -101,7 +101,7 @@ def agreement(
     sums = table.per_cluster()
 
     whole = _Sums.of(sums.sum(axis=0, keepdims=True), len(names))
-    drawn = _Sums.of(_resampled(sums, resamples, seed), len(names))
+    drawn = _Sums.of(resampled(sums, resamples, seed), len(names))
 
     def estimate(coefficient: Callable[[_Sums], _Floats]) -> Estimate | None:
         return _estimate(coefficient(whole), coefficient(drawn))
@@ -165,7 +165,7 @@ def sums_estimates(
     clusters = _numbered([cluster for cluster, _ in rows])
     values = np.array([numbers for _, numbers in rows], dtype=np.float64).reshape(-1, width)
     sums = _summed(values, clusters)
-    whole, drawn = figures(sums.sum(axis=0, keepdims=True)), figures(_resampled(sums, resamples, seed))
+    whole, drawn = figures(sums.sum(axis=0, keepdims=True)), figures(resampled(sums, resamples, seed))
     return [_estimate(value, others) for value, others in zip(whole, drawn, strict=True)]
 
 
@@ -250,7 +250,7 @@ def _with_singles(items: Sequence[RatedItem], scale: Sequence[str], resamples: i
         alone[row, 3 + width + table.labels.index(label)] = item.times
     clusters = _numbered(item.cluster for item in [*(each for each in items if len(each.labels) > 1), *single])
     sums = _summed(np.concatenate([counted, alone]), clusters)
-    whole, drawn = sums.sum(axis=0, keepdims=True), _resampled(sums, resamples, seed)
+    whole, drawn = sums.sum(axis=0, keepdims=True), resampled(sums, resamples, seed)
     return [
         _estimate(coefficient(_Sums.of(whole, width)), coefficient(_Sums.of(drawn, width)))
         for coefficient in (_fleiss, _ac1)
@@ -347,7 +347,7 @@ def _summed(rows: _Floats, clusters: NDArray[np.int64]) -> _Floats:
     return sums
 
 
-def _resampled(sums: _Floats, resamples: int, seed: int) -> _Floats:
+def resampled(sums: _Floats, resamples: int, seed: int) -> _Floats:
     """One row a resample: the sum of as many rows as there are, drawn with replacement. None from a single row."""
     if len(sums) < 2:
         return np.empty((0, sums.shape[1]))

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from math import exp
 from statistics import median
 
+import numpy as np
+from numpy.typing import NDArray
+
 # As in FastFact's released code; the paper (section 4.4.2) gives the formula without a value.
 GAMMA = 0.1
 
@@ -51,6 +54,15 @@ def f1_at_k(counts: ClaimCounts, k: float) -> float:
     if k <= 0:
         raise ValueError(f"K says how many facts an answer should hold: {k:g} is too small, it must be above 0.")
     return _harmonic(precision(counts), min(counts.supported / k, 1.0)) if counts.supported else 0.0
+
+
+def f1s_at_k(supported: NDArray[np.float64], claims: NDArray[np.float64], k: float) -> NDArray[np.float64]:
+    """``f1_at_k`` of many answers at once."""
+    precisions = np.divide(supported, claims, out=np.zeros_like(supported), where=claims > 0)
+    recalls = np.minimum(supported / k, 1.0)
+    total = precisions + recalls
+    found: NDArray[np.float64] = np.divide(2 * precisions * recalls, total, out=np.zeros_like(total), where=total > 0)
+    return found
 
 
 def f1_at_k_prime(counts: ClaimCounts, k_prime: float, gamma: float = GAMMA) -> float:

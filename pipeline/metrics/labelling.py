@@ -37,8 +37,8 @@ class Labelling:
 def labelling(items: Sequence[LabelledSpan], *, resamples: int = RESAMPLES, seed: int = 0) -> Labelling:
     """The scores of all items with 95% intervals by bootstrap over clusters.
 
-    ``confusion[gold][predicted]`` is a count; every label that occurs is present in both directions. In a resample, as
-    in the whole, labels that occur nowhere in it have no part in its averages.
+    ``confusion[gold][predicted]`` is a count; every label that occurs is present in both directions. Averages of a
+    resample are over the labels of the whole; one in which such a label occurs nowhere has no averages.
     """
     if not items:
         return Labelling(None, None, None, None, {})
@@ -67,15 +67,19 @@ def labelling(items: Sequence[LabelledSpan], *, resamples: int = RESAMPLES, seed
     )
 
 
-def scores_of_tables(tables: _Floats) -> list[_Floats]:
-    """Accuracy, macro precision, recall and F1 of confusion tables (resample, gold, predicted); NaN for empty ones."""
+def scores_of_tables(tables: _Floats, averaged: Sequence[bool] = ()) -> list[_Floats]:
+    """Accuracy, macro precision, recall and F1 of confusion tables (resample, gold, predicted); NaN for empty ones.
+
+    ``averaged`` says of each label whether the averages are over it, in every table; by default all are. A label that
+    is never predicted has precision 0. Where such a label occurs neither in a table's gold nor in its predictions, the
+    averages of that table are not defined: another set of labels would be another figure.
+    """
     right = np.diagonal(tables, axis1=1, axis2=2)
     gold, predicted = tables.sum(axis=2), tables.sum(axis=1)
-    occurring = (gold + predicted) > 0
-    labels = occurring.sum(axis=1).astype(np.float64)
-    # A label that does not occur scores 0 here and is not divided by.
+    over = np.array(averaged, dtype=bool) if len(averaged) else np.ones(tables.shape[1], dtype=bool)
+    is_whole = ((gold + predicted)[:, over] > 0).all(axis=1) & over.any()
     shares = (_shares(right, predicted), _shares(right, gold), _shares(2 * right, gold + predicted))
-    macro = [_divided(each.sum(axis=1), labels) for each in shares]
+    macro = [np.where(is_whole, each[:, over].sum(axis=1) / max(over.sum(), 1), np.nan) for each in shares]
     return [_divided(right.sum(axis=1), gold.sum(axis=1)), *macro]
 
 

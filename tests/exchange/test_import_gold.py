@@ -12,9 +12,15 @@ from django.core.management import CommandError, call_command
 
 from annotator.core.actions.benchmarks import create_benchmark
 from annotator.core.models import Annotation, Benchmark, Claim, Document, Evidence, Sentence, Verdict
-from annotator.core.vocabulary import AnnotationKind, AnnotationState, EditKind, Origin, Stage
+from annotator.core.released_labels import is_remark
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, EditKind, Origin, Stage, Task
 from annotator.exchange.actions import imports
 from annotator.exchange.actions.imports import ImportReport, import_gold
+from annotator.exchange.formats.factcheck_bench import line
+from annotator.exchange.queries.export import gold_documents
+from annotator.leaderboard.queries.gold_items import gold_items
+from annotator.leaderboard.scoring.items import fingerprint
+from annotator.leaderboard.scoring.tasks import Options
 from tests.released import export_lines, numbered, released_document, write_jsonl
 
 pytestmark = pytest.mark.django_db
@@ -129,3 +135,49 @@ def test_the_command(tmp_path, capsys):
     assert "line 2, sentences:" in capsys.readouterr().err
     with pytest.raises(CommandError, match="There are: new"):
         call_command("import_gold", str(path), "--benchmark", "old")
+
+
+def test_what_the_format_has_no_field_for_is_kept_and_named(benchmark):
+    row = released_document(id=7, source="web", metadata={"a": 1})
+    text = json.dumps(row).replace('"revised_response"', '"prompt": "First?", "revised_response"', 1)
+    report = import_gold(benchmark=benchmark, source=io.BytesIO(text.encode()))
+    assert (report.imported, report.bad) == (1, 0)
+    assert [each.partition(" is ")[0] for each in report.remarks()] == [
+        "1 row: “id”", "1 row: “source”", "1 row: “metadata”", "1 row: “prompt”"
+    ]  # fmt: skip
+    document = benchmark.documents.get()
+    assert (document.external_id, document.source, document.metadata) == ("7", "web", {"a": 1})
+    remembered = json.loads(document.released)
+    assert remembered["about.id"]["spelling"] == 7
+    [[where, key, value]] = remembered["repeated_keys"]["spelling"]
+    assert (where, key) == ("", "prompt") and value in ("First?", row["prompt"])
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "is_one"),
+    [
+        *((each, "", True) for each in ("N/A", "NA.", "none", "-", "", "Not sure.", "No relevant evidence", "Unknown")),
+        *(
+            (each, "", True)
+            for each in ("Not Enough Evidence", "General common sense", "I don’t know", "no evidence found")
+        ),
+        ("Not sure.", "https://example.org", False),
+        ("Nothing Compares 2 U was written by Prince.", "", False),
+        ("No, iron sulfate and copper do not react.", "", False),
+        ("No evidence of water was found by the probe.", "", False),
+        ("878 t", "", False),
+    ],
+)
+def test_remarks_are_told_from_passages(text, url, is_one):
+    assert is_remark(text, url) is is_one
+
+
+def test_remarks_are_no_gold_passages_and_still_exported(benchmark):
+    row = released_document()
+    [first, *_] = row["sentences"].values()
+    first["human_evidence"] = ["Not sure." for _ in first["human_evidence"]]
+    import_gold(benchmark=benchmark, source=io.BytesIO(json.dumps(row).encode()))
+    found = [passage for item in gold_items(benchmark, Task.EVIDENCE, Options()) for passage in item.gold]
+    assert not any(each.added and each.words == fingerprint("Not sure.") for each in found)
+    [exported] = gold_documents(benchmark)
+    assert json.loads(line(exported))["sentences"]["sentence1"]["human_evidence"] == first["human_evidence"]

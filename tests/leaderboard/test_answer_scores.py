@@ -12,6 +12,7 @@ import pytest
 from annotator.core.file_problems import BadRow, FileError
 from annotator.exchange.formats.answers import AnswerRow, CheckedRow, answers, checked_claims
 from annotator.leaderboard.scoring.answer_scores import Metric, ScoreError, score_answers
+from pipeline.metrics.f1_at_k import ClaimCounts, f1_at_k
 
 
 def read(*rows: Any) -> list[AnswerRow | BadRow]:
@@ -145,3 +146,18 @@ def test_a_domain_weighs_the_same_however_many_answers_it_has() -> None:
     mixed = [answer("m", "x", number % 2, 1) for number in range(20)]
     low, high = score_answers(mixed, Metric.FACTSCORE)["models"][0]["interval"]
     assert 0.2 < low < 0.5 < high < 0.8
+
+
+def test_k_is_drawn_with_the_answers() -> None:
+    """With one K for all resamples the interval of answers that are alike has no width; K of the others moves it."""
+    own = [AnswerRow(0, "own", "web", supported=5, claims=5) for _ in range(4)]
+    others = [AnswerRow(0, "other", "web", supported=number, claims=number) for number in (2, 4, 5, 9, 12, 14, 18, 20)]
+    [found] = [each for each in score_answers(own + others, Metric.VERISCORE)["models"] if each["model"] == "own"]
+    low, high = found["interval"]
+    assert low <= found["score"] <= high and high - low > 0.01
+    given = score_answers(own + others, Metric.VERISCORE, k=6)["models"]
+    assert next(each["interval"] for each in given if each["model"] == "own") == pytest.approx([found_k(5, 6)] * 2)
+
+
+def found_k(supported: int, k: float) -> float:
+    return f1_at_k(ClaimCounts(supported, supported), k)

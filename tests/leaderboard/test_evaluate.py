@@ -288,19 +288,19 @@ def test_two_files_are_compared(pilot: Benchmark, tmp_path: Path) -> None:
     gold = {item.key: item.gold for item in gold_items(pilot, Task.CLAIM_FACTUALITY, Options())}
     good = filled(tmp_path / "good.jsonl", "claim_factuality", lambda row: {"label": gold[row["id"]] or "true"})
     bad = filled(tmp_path / "bad.jsonl", "claim_factuality", lambda row: {"label": "true"})
-    found = report("claim_factuality", predictions=good, against=bad)
+    found = report("claim_factuality", predictions=good, against=[bad])
     assert (found["accuracy"], found["against"]["accuracy"]) == (1.0, pytest.approx(1 / 3))
     assert found["paired"]["difference"]["accuracy"] == pytest.approx(2 / 3)
     assert found["paired"]["p"]["accuracy"] < 0.02
     assert found["paired"]["mcnemar"] == {"only_first_right": 16, "only_second_right": 0, "p": pytest.approx(2 / 2**16)}
-    assert "p = " in command("claim_factuality", predictions=good, against=bad)
+    assert "p = " in command("claim_factuality", predictions=good, against=[bad])
 
 
 def test_two_files_of_texts_are_compared_without_mcnemar(pilot: Benchmark, tmp_path: Path) -> None:
     bring(pilot, released_document())
     short = filled(tmp_path / "a.jsonl", "revision", lambda row: {"revised": "A text."})
     long = filled(tmp_path / "b.jsonl", "revision", lambda row: {"revised": row["text"]})
-    paired = report("revision", predictions=short, against=long)["paired"]
+    paired = report("revision", predictions=short, against=[long])["paired"]
     assert paired["difference"]["edit_distance"] > 0 and "mcnemar" not in paired
 
 
@@ -336,3 +336,22 @@ def test_semantic_scores_say_what_to_install(pilot: Benchmark, tmp_path: Path, m
     monkeypatch.setitem(sys.modules, "simcse", SimpleNamespace(SimCSE=lambda name: model))
     found = report("revision", predictions=path, semantic=True)
     assert found["semantic"] == {"bertscore_f1": 0.5, "simcse": 0.25}
+
+
+def test_several_systems_have_ranks_with_intervals_and_corrected_p_values(pilot: Benchmark, tmp_path: Path) -> None:
+    bring(pilot, *(numbered(number) for number in range(4)))
+    files = [
+        filled(tmp_path / f"{name}.jsonl", "claim_factuality", lambda row, label=label: {"label": label})
+        for name, label in (("true", "true"), ("false", "false"), ("again", "true"))
+    ]
+    standing = report("claim_factuality", predictions=files[0], against=files[1:])["standing"]
+    assert standing["figure"] == "f1_macro"
+    ranks = [standing["ranks"][str(path)] for path in files]
+    assert ranks[0] == ranks[2], "equal systems share a rank"
+    assert {each["rank"] for each in ranks} in ({1, 2}, {1, 3}, {1})
+    assert all(each["interval"][0] <= each["rank"] <= each["interval"][1] for each in ranks)
+    assert [each["systems"] for each in standing["pairs"]] == [
+        [str(files[one]), str(files[other])] for one, other in ((0, 1), (0, 2), (1, 2))
+    ]
+    assert all(each["p_holm"] >= each["p"] for each in standing["pairs"])
+    assert "with Holm's correction" in command("claim_factuality", predictions=files[0], against=files[1:])

@@ -59,6 +59,33 @@ def scores(gold: Gold, task: Task, *rows: Any, **options: Any) -> dict[str, Any]
 # --- labels ---------------------------------------------------------------------------------------
 
 
+def test_one_stray_label_costs_one_error_and_no_third_of_f1() -> None:
+    golds = ["true"] * 160 + ["false"] * 156
+    gold = gold_of(*golds)
+    rows = [{"id": f"k{number}", "label": label} for number, label in enumerate(golds, start=1)]
+    one_stray = scores(gold, Task.CLAIM_FACTUALITY, *rows[:-1], {"id": "k316", "label": "NEI"})
+    wrong = [
+        row | {"label": {"true": "false", "false": "true"}[row["label"]]} if number % 7 == 0 else row
+        for number, row in enumerate(rows)
+    ]
+    assert one_stray["f1_macro"] > 0.99 > scores(gold, Task.CLAIM_FACTUALITY, *wrong)["f1_macro"]
+    assert one_stray["f1_macro_with_predicted"] == pytest.approx(0.6656, abs=1e-3)
+    pytest.importorskip("sklearn")
+    from sklearn.metrics import f1_score
+
+    said = [*golds[:-1], "nei"]
+    assert one_stray["f1_macro"] == pytest.approx(f1_score(golds, said, labels=["true", "false"], average="macro"))
+
+
+def test_the_interval_of_macro_f1_keeps_the_labels_of_the_whole() -> None:
+    golds = ["true"] * 30 + ["false"]
+    gold = gold_of(*golds)
+    found = scores(gold, Task.CLAIM_FACTUALITY, *({"id": key, "label": "true"} for key in gold.items))
+    low, high = found["intervals"]["f1_macro"]
+    # Over two labels a constant answer has half of F1 at most; over one it had 1.
+    assert low <= found["f1_macro"] <= high <= 0.5
+
+
 def test_label_scores_by_hand() -> None:
     gold = gold_of("true", "true", "false", "false")
     found = scores(
@@ -70,10 +97,12 @@ def test_label_scores_by_hand() -> None:
         {"id": "k4", "label": "not_enough_evidence"},
     )
     assert found["accuracy"] == 0.5
-    # Labels that occur in the gold or the predictions: true (1, 1/2), false (1/2, 1/2), undecided (0, 0).
-    assert found["precision_macro"] == pytest.approx((1 + 0.5 + 0) / 3)
-    assert found["recall_macro"] == pytest.approx((0.5 + 0.5 + 0) / 3)
-    assert found["f1_macro"] == pytest.approx((2 / 3 + 0.5 + 0) / 3)
+    # Labels of the gold: true (1, 1/2), false (1/2, 1/2). With those of the predictions: undecided, too (0, 0).
+    assert found["averaged_over"] == ["true", "false"]
+    assert found["precision_macro"] == pytest.approx((1 + 0.5) / 2)
+    assert found["recall_macro"] == pytest.approx((0.5 + 0.5) / 2)
+    assert found["f1_macro"] == pytest.approx((2 / 3 + 0.5) / 2)
+    assert found["f1_macro_with_predicted"] == pytest.approx((2 / 3 + 0.5 + 0) / 3)
     assert list(found["per_label"]) == ["true", "false", "not_enough_evidence"]
     assert found["per_label"]["false"] == {"precision": 0.5, "recall": 0.5, "f1": 0.5, "gold": 2, "predicted": 2}
     assert found["confusion"]["false"] == {"true": 0, "false": 1, "not_enough_evidence": 1}

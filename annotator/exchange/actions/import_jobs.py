@@ -43,6 +43,7 @@ LOST_AFTER = dt.timedelta(seconds=60)
 # Uploads that were looked at and never imported are thrown away after this time.
 FORGOTTEN_AFTER = dt.timedelta(days=1)
 
+REMARKS_KEPT = 10
 _FOLDER = "imports"
 
 
@@ -171,7 +172,7 @@ def run_import(job_id: int) -> None:
                 job, RunState.FAILED, message="Nothing was imported: every row has errors. Is this the right format?"
             )
         else:
-            _finish(job, RunState.FINISHED)
+            _finish(job, RunState.FINISHED, message=" ".join(report.remarks()[:REMARKS_KEPT]))
 
 
 def _import(job: ImportJob, progress: _ImportProgress, stream: BinaryIO) -> ImportReport:

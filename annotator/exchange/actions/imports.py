@@ -8,6 +8,7 @@ as unchanged, with other content it is a bad row: an import never overwrites. Wh
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -75,7 +76,8 @@ T = TypeVar("T")
 class ImportReport:
     """What an import did, or on a dry run would do. ``bad`` counts rows; the first hundred problems are kept.
 
-    ``written`` is false where nothing was stored: on a dry run, and when ``strict`` found a bad row.
+    ``notes`` says what is worth knowing of good rows. ``written`` is false where nothing was stored: on a dry run, and
+    when ``strict`` found a bad row.
     """
 
     read: int = 0
@@ -86,6 +88,11 @@ class ImportReport:
     problem_count: int = 0
     elapsed: float = 0.0  # seconds
     written: bool = True
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def remarks(self) -> list[str]:
+        """What is worth knowing of good rows, each with the number of rows."""
+        return [f"{number:,} row{'' if number == 1 else 's'}: {note}" for note, number in self.notes.items()]
 
     def note(self, row: BadRow) -> None:
         self.bad += 1
@@ -208,6 +215,8 @@ def _once(batch: Sequence[R | BadRow], lines: dict[int, int], report: ImportRepo
             report.note(bad_row(row.line, f"{_what_repeats(row)} is already on line {first}. Keep only one.", "id"))
         else:
             good.append(row)
+            if isinstance(row, GoldDocument):
+                report.notes.update(row.notes)
     return good
 
 

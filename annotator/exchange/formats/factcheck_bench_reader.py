@@ -6,13 +6,14 @@ vocabulary, a list of the wrong length or a value of the wrong kind is a bad row
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from annotator.core import released_labels
 from annotator.core.file_problems import BadRow, RowError, complain
-from annotator.core.lines import kind_of, read_objects
+from annotator.core.lines import RepeatedKeys, kind_of, read_objects
 from annotator.core.released import ABSENT, remember, storable
 from annotator.core.texts import edits
 from annotator.core.vocabulary import ClaimType, Factuality, Handling
@@ -87,7 +88,42 @@ def parse(row: Mapping[str, Any], line: int) -> GoldDocument:
         document.sentences.append(sentence)
     complain(complaints)
     _remember(document, row, list(released.items()))
+    _keep_others(document, row)
     return document
+
+
+def _keep_others(document: GoldDocument, row: Mapping[str, Any]) -> None:
+    """What the released format has no place for is kept with the document, and named."""
+    extra = [name for name in _ABOUT if name in row]
+    for name in extra:
+        own = document.about["external_id" if name == "id" else name]
+        remember(document.released, f"about.{name}", row[name], own.isoformat() if isinstance(own, dt.date) else own)
+    earlier = [
+        [where, key, value]
+        for where, each in (("", row), *document_sentences(row))
+        if isinstance(each, RepeatedKeys)
+        for key, value in each.earlier
+    ]
+    if earlier:
+        remember(document.released, "repeated_keys", earlier, None)
+    document.notes = (
+        *(
+            f"“{name}” is kept; the Factcheck-Bench format has no such field, Touchstone’s own format has it."
+            for name in extra
+        ),
+        *(
+            f"“{key}” is there twice; the last value counts, the others are kept in Touchstone’s own format."
+            for key in dict.fromkeys(f"{where}.{key}" if where else key for where, key, _ in earlier)
+        ),
+    )
+
+
+def document_sentences(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The list of sentences and its items, each with its name."""
+    sentences = row.get("sentences")
+    if isinstance(sentences, dict):
+        yield "sentences", sentences
+        yield from sentences.items()
 
 
 # --- values ---------------------------------------------------------------------------------------

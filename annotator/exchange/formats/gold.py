@@ -134,6 +134,7 @@ class GoldDocument:
     about: dict[str, Any] = field(default_factory=dict)  # id, source, model, metadata, reference_date
     content_hash: str = ""
     size: int = 0  # roughly, in characters
+    notes: tuple[str, ...] = ()  # what a person who imports should know: the same words for all rows of which it holds
 
     @property
     def identity(self) -> str:

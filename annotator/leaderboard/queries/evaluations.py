@@ -147,6 +147,36 @@ def paired_of(one: Evaluation, other: Evaluation) -> dict[str, Any]:
     return found
 
 
+def standing_of(board: Leaderboard, today: str, *, compute: bool) -> dict[str, Any] | None:
+    """The ranks of a board's systems with their intervals, and all pairs with Holm's correction
+    (``Scorer.standing``), by public id; of those that were scored in full against today's gold. It reads every file, so
+    it is kept, and counted only where ``compute`` says so: None before that. None also for fewer than two systems.
+
+    Raises FileNotFoundError where a file is gone.
+    """
+    rows = [
+        each.evaluation
+        for each in board.places
+        if each.evaluation and not each.is_partial and each.evaluation.gold == today
+    ]
+    if len(rows) < 2:
+        return None
+    named = repr((board.task.value, sorted(board.options.items()), today, *((row.pk, row.sha256) for row in rows)))
+    key = f"standing:{hashlib.blake2s(named.encode()).hexdigest()}"
+    before: dict[str, Any] | None = cache.get(key)
+    if before is not None or not compute:
+        return before
+    format = max((row.format for row in rows), key=lambda each: each not in ("touchstone", "openfactcheck"))
+    scorer = scorer_of(rows[0].benchmark, board.task, Options.of(board.options), format=format)
+    systems = {}
+    for row in rows:
+        with Path(row.file.path).open("rb") as stream:
+            systems[row.public_id] = joined_of(row.benchmark, scorer, stream, row.format)
+    found = scorer.standing(systems)
+    cache.set(key, found, KEPT_FOR)
+    return found
+
+
 # --- wrong answers --------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from annotator.core.labels import claim_is_true, document_is_true_by_claims
 from annotator.core.models import Benchmark, Claim, Document, Evidence, ResponseRevision, Sentence
 from annotator.core.queries.gold import GoldScope, agreed, checked
+from annotator.core.released_labels import is_remark
 from annotator.core.vocabulary import SentenceType, Stage, StanceLabel
 from annotator.leaderboard.scoring.items import GoldPassage, TaskItem, Verdicts, fingerprint
 from annotator.leaderboard.scoring.label_sets import FALSE, NO, TRUE, YES, three
@@ -139,6 +140,8 @@ def _evidence(scope: GoldScope, texts: bool) -> Iterator[TaskItem]:
     for rows, added in ((scope.retrieved(), False), (scope.added(), True)):
         found = rows.order_by("order", "pk").values_list("claim", "pk", "public_id", "passage", "url")
         for claim, pk, key, passage, url in found.iterator(chunk_size=CHUNK):
+            if added and is_remark(passage, url):
+                continue  # nothing that could be found
             stance = said.get(pk, "")
             passages[claim].append(GoldPassage(key, fingerprint(passage), address_of(url), stance, added))
     for document, external, position, row in _numbered_claims(

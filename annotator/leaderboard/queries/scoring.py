@@ -20,6 +20,9 @@ from annotator.leaderboard.scoring.tasks import Options, Task
 from annotator.measures.queries.statistics import wholesale
 from pipeline.metrics.agreement import RESAMPLES
 
+# How figures are defined. Scores of another number count as old: they have no place beside new ones.
+# 2: macro-averages are over the labels of the gold.
+SCORING = 2
 FORMATS = (predictions.NAME, *READERS)
 # Formats whose rows name a claim by its words.
 _BY_WORDS = set(READERS) - {"openfactcheck"}
@@ -100,6 +103,10 @@ def report_of(benchmark: Benchmark, scorer: Scorer, joined: Joined) -> dict[str,
 
 
 def gold_fingerprint(benchmark: Benchmark) -> str:
-    """Names the gold of this moment: another one once a document became gold, or stopped being it (one query)."""
-    found = GoldScope(benchmark).documents().aggregate(Count("pk"), Sum("pk"), Max("annotations__submitted_at"))
+    """Names the gold of this moment, and how it is scored: another one once a document became gold, or stopped being it
+    (one query)."""
+    found: dict[str, Any] = (
+        GoldScope(benchmark).documents().aggregate(Count("pk"), Sum("pk"), Max("annotations__submitted_at"))
+    )
+    found["scoring"] = SCORING
     return hashlib.blake2s(repr(sorted(found.items())).encode()).hexdigest()

@@ -13,7 +13,7 @@ import numpy as np
 from annotator.exchange.formats.answers import AnswerRow
 from annotator.leaderboard.scoring.measure import Floats, share
 from pipeline.metrics.agreement import RESAMPLES, sums_estimates
-from pipeline.metrics.f1_at_k import GAMMA, ClaimCounts, domain_k, f1_at_k, f1_at_k_prime, precision
+from pipeline.metrics.f1_at_k import GAMMA, ClaimCounts, domain_k, f1_at_k, f1_at_k_prime, f1s_at_k, precision
 from pipeline.metrics.rank_correlation import kendall_tau
 
 # Answers that do not say whose they are, or where they are from.
@@ -56,6 +56,10 @@ def score_answers(
     for row in kept:
         values[row.model or UNNAMED][row.domain or UNNAMED].append(score(row))
     models = [_model(name, domains, given, resamples) for name, domains in values.items()]
+    if ks and k is None and resamples:
+        intervals = _with_k_drawn(by_domain, resamples)
+        for each in models:
+            each["interval"] = each["interval"] and intervals[each["model"]]
     models.sort(key=lambda each: (-each["score"], each["model"]))
     return {
         "metric": metric.value,
@@ -124,6 +128,32 @@ def _model(name: str, domains: Mapping[str, list[float]], given: Sequence[Answer
         "by_domain": {
             domain: {"score": float(np.mean(domains[domain])), "answers": len(domains[domain])} for domain in order
         },
+    }
+
+
+def _with_k_drawn(by_domain: Mapping[str, Sequence[AnswerRow]], resamples: int) -> dict[str, list[float]]:
+    """The 95% interval of every model's mean F1@K where K is the median of the answers that were drawn: it is estimated
+    from the same answers as the scores, and as unsure as they are."""
+    random = np.random.default_rng(0)
+    scores: dict[str, list[Floats]] = defaultdict(list)
+    for domain in sorted(by_domain):
+        by_model: dict[str, list[AnswerRow]] = defaultdict(list)
+        for row in by_domain[domain]:
+            by_model[row.model or UNNAMED].append(row)
+        counts = [
+            np.array([(row.supported, row.claims) for row in by_model[name]], dtype=np.float64)
+            for name in sorted(by_model)
+        ]
+        drawn: list[list[float]] = []
+        for _ in range(resamples):
+            picked = [each[random.integers(len(each), size=len(each))] for each in counts]
+            k = max(1.0, float(np.median(np.concatenate([each[:, 1] for each in picked]))))
+            drawn.append([float(f1s_at_k(each[:, 0], each[:, 1], k).mean()) for each in picked])
+        for name, column in zip(sorted(by_model), np.array(drawn).T, strict=True):
+            scores[name].append(column)
+    return {
+        name: [float(each) for each in np.percentile(np.mean(columns, axis=0), (2.5, 97.5))]
+        for name, columns in scores.items()
     }
 
 

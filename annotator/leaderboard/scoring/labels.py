@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from random import Random
@@ -26,11 +26,14 @@ FIELD = "label"
 
 @dataclass(frozen=True)
 class Labels:
-    """Gold and answer are a label of the set. ``taken`` maps an answered label to the one that is scored, where several
-    count as one."""
+    """Gold and answer are a label of the set. Averages are over the labels of the gold: an answer with another label is
+    an error like any other, and adds no label on which every system would score 0. ``taken`` maps an answered label to
+    the one that is scored, where several count as one."""
 
     set: LabelSet
     taken: Mapping[str, str]
+    # The labels that the averages are over: those of the gold.
+    averaged: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,7 +104,15 @@ class Labels:
     def figures(self, sums: Floats) -> Sequence[Floats]:
         size = len(self.set.labels)
         # scores_of_tables takes tables of gold by predicted.
-        return scores_of_tables(np.round(sums, 6).reshape(len(sums), size, size))
+        tables = np.round(sums, 6).reshape(len(sums), size, size)
+        return scores_of_tables(tables, [label in self.averaged for label in self.set.labels])
+
+    def over(self, sums: Sequence[float]) -> Labels:
+        """The same measure with averages over the labels that the gold has in these sums."""
+        size = len(self.set.labels)
+        gold = np.array(sums[: size * size]).reshape(size, size).sum(axis=1)
+        there = tuple(label for label, number in zip(self.set.labels, gold, strict=True) if number > 0)
+        return replace(self, averaged=there)
 
     def details(self, sums: Sequence[float]) -> dict[str, Any]:
         size = len(self.set.labels)
@@ -113,10 +124,12 @@ class Labels:
             }
         )
         if not pairs.total():
-            return {"per_label": {}, "confusion": {}}
+            return {"averaged_over": [], "f1_macro_with_predicted": None, "per_label": {}, "confusion": {}}
         report = classify_counts(pairs)
         there = [label for label in self.set.labels if label in report.labels]
         return {
+            "averaged_over": list(self.averaged),
+            "f1_macro_with_predicted": report.f1,
             "per_label": {
                 label: {
                     "precision": report.labels[label].precision,

@@ -65,6 +65,10 @@ class TaskMeasure(Protocol):
 
     def numbers(self, item: TaskItem, answer: Any) -> Numbers: ...
 
+    def over(self, sums: Sequence[float]) -> TaskMeasure:
+        """The measure with what has to be the same in every resample, from the sums over everything."""
+        ...
+
     def figures(self, sums: Floats) -> Sequence[Floats]:
         """The figures of sums, one row a resample; NaN where undefined."""
         ...

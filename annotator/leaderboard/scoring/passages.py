@@ -17,6 +17,7 @@ from annotator.leaderboard.scoring.measure import (
     Floats,
     Numbers,
     ScoredAnswer,
+    TaskMeasure,
     Unanswered,
     ratio,
     share,
@@ -104,6 +105,9 @@ class EvidenceMeasure:
         if self.by_address:
             return bool(found.address) and passage.address == found.address
         return bool(found.words) and passage.words == found.words
+
+    def over(self, sums: Sequence[float]) -> TaskMeasure:
+        return self
 
     def figures(self, sums: Floats) -> Sequence[Floats]:
         reached, wanted, helpful, found = sums[:, :4].T

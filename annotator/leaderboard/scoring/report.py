@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from random import Random
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 from annotator.leaderboard.scoring.items import Gold
 from annotator.leaderboard.scoring.joining import KINDS, Joined
 from annotator.leaderboard.scoring.labels import NAMES, Labels
-from annotator.leaderboard.scoring.measure import Baseline, Numbers, TaskMeasure
-from annotator.leaderboard.scoring.tasks import Options, Task, measure_of
+from annotator.leaderboard.scoring.measure import Baseline, Floats, Numbers, TaskMeasure
+from annotator.leaderboard.scoring.tasks import Options, Task, headline, measure_of
 from pipeline.metrics.agreement import RESAMPLES, sums_estimates
 from pipeline.metrics.paired import mcnemar, randomisation
+from pipeline.metrics.ranking import holm, rank_intervals
 
 SEED = 0
 # Baselines are given as the paper's tables print them.
@@ -39,8 +41,8 @@ class Scorer:
     def scores(self, scored: Mapping[str, Numbers]) -> dict[str, Any]:
         """The figures of what was scored. Figures that are not defined, and those that the task does not have, are
         null."""
-        measure = self.measure
         sums = self._sums(scored)
+        measure = _over_all(self.measure, sums)
         found = sums_estimates(
             list(sums.items()), measure.width, measure.figures, resamples=self.resamples, seed=self.seed
         ) if sums else [None] * len(measure.names)  # fmt: skip
@@ -87,8 +89,8 @@ class Scorer:
         both = [key for key in first.scored if key in second.scored]
         if not both:
             return {"items": 0, "difference": {}, "p": {}}
-        measure = self.measure
         one, two = (self._sums({key: each.scored[key] for key in both}) for each in (first, second))
+        measure = _over_all(self.measure, one)
         found = dict(zip(measure.names, randomisation(one, two, measure.figures, seed=self.seed), strict=True))
         report: dict[str, Any] = {
             "items": len(both),
@@ -100,11 +102,51 @@ class Scorer:
             report["mcnemar"] = self._mcnemar(both, first, second)
         return report
 
+    def standing(self, systems: Mapping[str, Joined]) -> dict[str, Any]:
+        """Several systems by the figure that ranks, over what all of them answered: the rank of each with its 95%
+        interval, and each pair's difference with its p-value and the one that holds for all pairs together (Holm)."""
+        both = [key for key in self.gold.items if all(key in each.scored for each in systems.values())]
+        sums = {name: self._sums({key: each.scored[key] for key in both}) for name, each in systems.items()}
+        documents = len(next(iter(sums.values()), ()))
+        if documents < 2 or len(systems) < 2:
+            return {"items": len(both), "documents": documents, "ranks": {}, "pairs": []}
+        measure = _over_all(self.measure, next(iter(sums.values())))
+        place = measure.names.index(headline(self.task))
+
+        def figure(drawn: Floats) -> Floats:
+            return measure.figures(drawn)[place]
+
+        ranks = rank_intervals(list(sums.values()), figure, resamples=max(1, self.resamples), seed=self.seed)
+        tested = [
+            (one, other, found)
+            for one, other in combinations(sums, 2)
+            for found in randomisation(sums[one], sums[other], lambda drawn: [figure(drawn)], seed=self.seed)
+            if found is not None
+        ]
+        adjusted = holm([found.p for *_, found in tested])
+        return {
+            "figure": measure.names[place],
+            "items": len(both),
+            "documents": documents,
+            "ranks": {
+                name: {"rank": each.rank, "interval": [each.low, each.high]}
+                for name, each in zip(sums, ranks, strict=True)
+            },
+            "pairs": [
+                {"systems": [one, other], "difference": found.value, "p": found.p, "p_holm": p}
+                for (one, other, found), p in zip(tested, adjusted, strict=True)
+            ],
+        }
+
     def _mcnemar(self, both: Sequence[str], first: Joined, second: Joined) -> dict[str, Any]:
         golds = self.gold.items
         right = [(first.answer_of(key) == golds[key].gold, second.answer_of(key) == golds[key].gold) for key in both]
         only_first, only_second = (sum(pair == which for pair in right) for which in ((True, False), (False, True)))
         return {"only_first_right": only_first, "only_second_right": only_second, "p": mcnemar(only_first, only_second)}
+
+
+def _over_all(measure: TaskMeasure, sums: Mapping[str, Sequence[float]]) -> TaskMeasure:
+    return measure.over(np.array(list(sums.values())).sum(axis=0).tolist()) if sums else measure
 
 
 def rounded(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -94,6 +94,9 @@ class EndToEnd:
     def answered(self, numbers: Numbers) -> str:
         """The label that an answer with these numbers gave the response."""
         return self.labels.answered(numbers)
+
+    def over(self, sums: Sequence[float]) -> EndToEnd:
+        return replace(self, labels=self.labels.over(sums))
 
     def figures(self, sums: Floats) -> Sequence[Floats]:
         matched, right, found, gold = sums[:, self.labels.width :].T

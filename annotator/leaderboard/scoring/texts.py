@@ -10,7 +10,16 @@ from typing import Any
 from annotator.core.file_problems import RowError
 from annotator.core.lines import kind_of
 from annotator.leaderboard.scoring.items import Gold, TaskItem
-from annotator.leaderboard.scoring.measure import MOST, Baseline, Floats, Numbers, ScoredAnswer, Unanswered, share
+from annotator.leaderboard.scoring.measure import (
+    MOST,
+    Baseline,
+    Floats,
+    Numbers,
+    ScoredAnswer,
+    TaskMeasure,
+    Unanswered,
+    share,
+)
 from pipeline.metrics.alignment import match_score
 from pipeline.metrics.decomposition import apart_in_order
 from pipeline.metrics.text import edit_distance, word_overlap
@@ -43,6 +52,9 @@ class Revision:
             (2, float(answer.strip() == item.gold.strip())),
             (3, 1.0),
         )
+
+    def over(self, sums: Sequence[float]) -> TaskMeasure:
+        return self
 
     def figures(self, sums: Floats) -> Sequence[Floats]:
         return [share(sums[:, place], sums[:, 3]) for place in range(3)]
@@ -95,6 +107,9 @@ class DecompositionMeasure:
         # Whether the number is right says something only where there is a claim.
         numbers += [float(apart is not None and bool(gold)), float(bool(gold))]
         return tuple((place, float(number)) for place, number in enumerate(numbers) if number)
+
+    def over(self, sums: Sequence[float]) -> TaskMeasure:
+        return self
 
     def figures(self, sums: Floats) -> Sequence[Floats]:
         matched, found, gold, distance, overlap, compared, same, asked = sums.T

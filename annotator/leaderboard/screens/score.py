@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -38,6 +39,7 @@ from annotator.leaderboard.scoring.tasks import Task, headline
 from annotator.leaderboard.screens.scores_words import (
     FIGURES,
     LABELS_READING,
+    OTHER_READING,
     READING,
     Confusion,
     baselines_of,
@@ -104,7 +106,7 @@ def _figures(evaluation: Evaluation, task: Task) -> dict[str, Any]:
     return {
         "rows": rows,
         "figure": FIGURES[figure],
-        "reading": " ".join(filter(None, (LABELS_READING if labels else "", READING.get(task, "")))),
+        "reading": " ".join(filter(None, (_labels_reading(report) if labels else "", READING.get(task, "")))),
         "labels": labels,
         "confusion": Confusion.of(task, report.get("confusion", {})),
         # Of a file without claims there is nothing to count.
@@ -114,6 +116,14 @@ def _figures(evaluation: Evaluation, task: Task) -> dict[str, Any]:
         "by_stance": [(label_words(name), each["count"]) for name, each in report.get("by_stance", {}).items()],
         "respelled": report["rows"]["respelled"],
     }
+
+
+def _labels_reading(report: Mapping[str, Any]) -> str:
+    """Which labels the averages are over, and the other convention where it gives another figure."""
+    other = report.get("f1_macro_with_predicted")
+    if other is None or figure_words(other) == figure_words(report["f1_macro"]):
+        return LABELS_READING
+    return f"{LABELS_READING} {OTHER_READING.format(figure_words(other))}"
 
 
 def _compared(request: HttpRequest, evaluation: Evaluation, others: list[Evaluation]) -> dict[str, Any]:

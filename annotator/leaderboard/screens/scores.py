@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from django import forms
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -22,8 +23,9 @@ from annotator.core.vocabulary import Labelled, Task
 from annotator.leaderboard.actions.evaluations import NAME_LENGTH, Wanted, score_upload
 from annotator.leaderboard.models import Evaluation
 from annotator.leaderboard.predictions import predictions
-from annotator.leaderboard.queries.evaluations import Leaderboard, boards_of, unscored
+from annotator.leaderboard.queries.evaluations import Leaderboard, boards_of, standing_of, unscored
 from annotator.leaderboard.queries.gold_items import gold_items
+from annotator.leaderboard.queries.scoring import gold_fingerprint
 from annotator.leaderboard.scoring.label_sets import Undetermined
 from annotator.leaderboard.scoring.tasks import Level, Options, measure_of
 from annotator.leaderboard.scoring.texts import SAME_CLAIM
@@ -152,15 +154,20 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     user = person(request)
     rules.check_score(user, benchmark)
     manages = rules.can_manage(user, benchmark)
+    today = gold_fingerprint(benchmark)
+    asked = request.GET.get("ranks", "")
     boards = [
         {
+            "current": sum(1 for each in board.places if each.evaluation and not each.is_old and not each.is_partial),
+            "standing": _standing(request, board, today, compute=asked == str(number)),
             "task": board.task,
             "options": option_words(board.options),
             "figure": FIGURES[board.figure],
             "names": [FIGURES[name] for name in board.names],
+            "averages": "f1_macro" in board.names,
             "lines": _lines(board, user.pk, manages),
         }
-        for board in boards_of(user, benchmark)
+        for number, board in enumerate(boards_of(user, benchmark), start=1)
     ]
     context = page_of_benchmark(request, benchmark, "Scores") | {
         "boards": boards,
@@ -168,6 +175,46 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         "gold": GoldScope(benchmark).documents().count(),
     }
     return render(request, INDEX, context)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How sure the ranks of a board are: (name, rank, interval) of each system, and (pair, difference, p) of each
+    pair."""
+
+    items: int
+    documents: int
+    ranks: list[tuple[str, int, str]]
+    pairs: list[tuple[str, str, str]]
+
+
+def _standing(request: HttpRequest, board: Leaderboard, today: str, *, compute: bool) -> Standing | None:
+    try:
+        found = standing_of(board, today, compute=compute)
+    except FileNotFoundError:
+        messages.error(request, "The file behind one of these scores no longer exists, so ranks cannot be compared.")
+        return None
+    if found is None:
+        return None
+    names = {each.evaluation.public_id: each.name for each in board.places if each.evaluation}
+    ranks = sorted(found["ranks"].items(), key=lambda each: each[1]["rank"])
+    return Standing(
+        found["items"],
+        found["documents"],
+        [(names[key], each["rank"], _rank_words(*each["interval"])) for key, each in ranks],
+        [
+            (
+                " − ".join(names[key] for key in each["systems"]),
+                figure_words(each["difference"]),
+                figure_words(each["p_holm"]),
+            )
+            for each in found["pairs"]
+        ],
+    )
+
+
+def _rank_words(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def _lines(board: Leaderboard, user_pk: int, manages: bool) -> list[LeaderboardLine]:

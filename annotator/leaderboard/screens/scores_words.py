@@ -38,7 +38,11 @@ READING = {
     Task.END_TO_END: "Accuracy through F1 are computed over responses, the rest over the claims of responses "
     "whose rows list them.",
 }
-LABELS_READING = "Precision, recall, and F1 are macro-averages over the labels in the gold or the predictions."
+LABELS_READING = (
+    "Precision, recall, and F1 are macro-averages over the labels in the gold; a prediction with another label counts "
+    "as an error."
+)
+OTHER_READING = "Averaged over the labels in the gold or the predictions instead, F1 is {}."
 ANSWERS = {
     Task.SENTENCE_CHECKWORTHINESS: ("a sentence", "label: yes, no"),
     Task.CLAIM_CHECKWORTHINESS: ("a claim", "label: factual, opinion, not_a_claim, other"),

@@ -38,7 +38,13 @@ class Command(BaseCommand):
         parser.add_argument("--task", required=True, choices=[task.value for task in Task])
         parser.add_argument("--predictions", type=Path, metavar="FILE", help="left out: the baselines alone")
         parser.add_argument(
-            "--against", type=Path, metavar="FILE", help="predictions of a second system, for a paired test"
+            "--against",
+            type=Path,
+            action="append",
+            default=[],
+            metavar="FILE",
+            help="predictions of another system, for a paired test; several times: ranks with intervals, and p-values "
+            "with Holm's correction",
         )
         parser.add_argument(
             "--format",
@@ -116,12 +122,12 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         gold = scorer.gold
         report = heading(benchmark, scorer)
-        files = [path for path in (options["predictions"], options["against"]) if path]
+        files = [path for path in (options["predictions"], *options["against"]) if path]
         systems = [_joined(benchmark, scorer, path, options["format"]) for path in files]
         if systems:
             report["rows"] = told(systems[0])
             report["problems"] = [each.as_dict() for each in systems[0].problems]
-        if len(systems) == 2:
+        if len(systems) >= 2:
             report["against"] = {"rows": told(systems[1]), "problems": [each.as_dict() for each in systems[1].problems]}
         if not options["partial"] and any(each.problem_count for each in systems):
             if options["json"]:
@@ -134,9 +140,11 @@ class Command(BaseCommand):
             if options["semantic"]:
                 report["semantic"] = self._semantic(files[0], gold)
         report["baselines"] = scorer.baselines()
-        if len(systems) == 2:
+        if len(systems) >= 2:
             report["against"].update(scorer.scores(systems[1].scored))
             report["paired"] = scorer.difference(systems[0], systems[1])
+        if len(systems) > 2:
+            report["standing"] = scorer.standing({str(path): each for path, each in zip(files, systems, strict=True)})
         if options["errors"] and systems:
             self._errors(options["errors"], gold, systems[0])
         for path, each in zip(files, systems, strict=True):
@@ -291,7 +299,25 @@ def _lines(report: dict[str, Any], task: Task) -> list[str]:
             for name, value in paired["difference"].items()
             if value is not None
         ]
+    if "standing" in report:
+        lines += ["", *_standing_lines(report["standing"])]
     return lines
+
+
+def _standing_lines(standing: dict[str, Any]) -> list[str]:
+    if not standing["ranks"]:
+        return ["  No ranks: the files have fewer than two documents in common."]
+    ordered = sorted(standing["ranks"].items(), key=lambda each: each[1]["rank"])
+    return [
+        f"  Ranks by {standing['figure']} over the {standing['items']:,} items that all answered (95% interval):",
+        *(f"  {each['rank']:>3} ({each['interval'][0]}–{each['interval'][1]})  {name}" for name, each in ordered),
+        "",
+        "  Pairs, p-values with Holm's correction for all of them:",
+        *(
+            f"  {each['difference']:>+8.3f}   p = {each['p_holm']:.4f}   {' against '.join(each['systems'])}"
+            for each in standing["pairs"]
+        ),
+    ]
 
 
 def _cell(value: float | None, interval: list[float] | None) -> str:

@@ -9,6 +9,7 @@ however much gold there is.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -21,6 +22,7 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from annotator.core.models import Benchmark, Document
 from annotator.core.queries.gold import GoldScope, checked
+from annotator.core.released_labels import is_remark
 from annotator.core.vocabulary import Phase, Stage
 from annotator.measures.queries.irregularities import irregularities_of
 from annotator.measures.statistics.figures import count
@@ -119,14 +121,11 @@ def documents_of(scope: GoldScope) -> Iterator[GoldDocumentRow]:
         .annotate(number=Count("pk"))
     )
     added = _by_document(
-        scope.added()
-        .order_by("annotation__document")
-        .values_list("annotation__document", "claim")
-        .annotate(number=Count("pk"))
+        scope.added().order_by("annotation__document").values_list("annotation__document", "claim", "passage", "url")
     )
     for pk, source, response in documents.iterator(chunk_size=CHUNK):
         said = {claim: (sufficient, factuality) for _, claim, sufficient, factuality in verdicts.of(pk)}
-        by_people = {claim: number for _, claim, number in added.of(pk)}
+        by_people = Counter((claim, is_remark(passage, url)) for _, claim, passage, url in added.of(pk))
         judged: dict[int, dict[str, int]] = {}
         for _, claim, label, number in stances.of(pk):
             judged.setdefault(claim, {})[label] = number
@@ -139,7 +138,8 @@ def documents_of(scope: GoldScope) -> Iterator[GoldDocumentRow]:
                 importance,
                 *said.get(claim, (None, "")),
                 judged.get(claim, {}),
-                by_people.get(claim, 0),
+                by_people[claim, False],
+                by_people[claim, True],
             )
             of_sentence.setdefault(sentence, []).append(row)
         yield GoldDocumentRow(

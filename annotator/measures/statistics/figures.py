@@ -168,8 +168,8 @@ class GoldFigures:
             self.stances[claim.sufficient, label] += number
         self.claims_with_five_stances += sum(claim.stances.values()) == PASSAGES
         self.added += claim.added
-        self.insufficient_without_added += claim.sufficient is False and not claim.added
-        self.sufficient_with_added += claim.sufficient is True and claim.added > 0
+        self.insufficient_without_added += claim.sufficient is False and not claim.added + claim.remarks
+        self.sufficient_with_added += claim.sufficient is True and claim.added + claim.remarks > 0
 
 
 def count(documents: Iterable[GoldDocumentRow]) -> GoldFigures:

@@ -20,7 +20,7 @@ class GoldClaimRow:
     """One agreed claim. ``sufficient``: could evidence that was found automatically decide it? None: not answered.
 
     ``stances`` counts those on passages that were found automatically, by label; ``added`` the passages that people
-    added.
+    added, ``remarks`` what they wrote instead of one ("Not sure.").
     """
 
     type: str = ClaimType.FACTUAL
@@ -30,6 +30,7 @@ class GoldClaimRow:
     factuality: str = ""
     stances: Mapping[str, int] = field(default_factory=dict)
     added: int = 0
+    remarks: int = 0
 
     @property
     def is_checked(self) -> bool:
