@@ -19,12 +19,14 @@ from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.screens.spreadsheet import csv_of
 from annotator.core.vocabulary import ClaimType, Factuality, Importance, SentenceType, StanceLabel
+from annotator.measures.queries.power import DIFFERENCES, powers_of
 from annotator.measures.queries.statistics import sources_of, statistics_of
 from annotator.measures.statistics.figures import GoldFigures, Rule
 from annotator.measures.statistics.irregular import IRREGULARITIES
 from annotator.measures.statistics.references import OTHER_BENCHMARKS, PAPER, REFERENCES
 from annotator.measures.statistics.report import StatisticsReport
 from annotator.measures.statistics.tables import TABLES, table_of
+from pipeline.metrics.power import ACCURACY
 
 SENTENCES = ("sentences", "sentence-types", "sentence-importance", "claims")
 CLAIMS = ("evidence-enough", "stances", "needs-edit", "claim-importance", "claim-types")
@@ -46,7 +48,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         "query": urlencode({name: value for name, value in asked.query.items() if value}),
     }
     if report.gold:
-        context |= _figures(report, asked.rule)
+        context |= _figures(report, asked.rule) | {"powers": _powers(benchmark, report.source)}
     return render(request, "measures/statistics/show.html", context)
 
 
@@ -118,6 +120,29 @@ def _table2(report: StatisticsReport, rule: Rule) -> list[dict[str, Any]]:
         together = {name: sum(row[name] for row in rows) for name in ("collected", "gold", "false")}
         rows.append({"source": "All", **together})
     return [row | {"share": percent(row["false"] / row["gold"]) if row["gold"] else ""} for row in rows]
+
+
+def _powers(benchmark: Benchmark, source: str) -> dict[str, Any]:
+    """What differences between systems this gold tells, by task."""
+    rows = []
+    for each in powers_of(benchmark, source=source):
+        power = each.power
+        rows.append(
+            {
+                "task": each.task.label,
+                "items": power.items,
+                "documents": power.documents,
+                "correlation": "–" if power.items == power.documents else _or_too_few(power.correlation),
+                "accuracy": _or_too_few(power.accuracy),
+                "f1": _or_too_few(power.f1_macro),
+                "needed": [power.documents_for(difference) for difference in DIFFERENCES],
+            }
+        )
+    return {"rows": rows, "differences": [number(each) for each in DIFFERENCES], "assumed": number(ACCURACY)}
+
+
+def _or_too_few(value: float | None) -> str:
+    return "too few" if value is None else number(value)
 
 
 def _settled(figures: GoldFigures) -> str:
