@@ -433,3 +433,31 @@ def test_documents_in_work_are_no_gold(pilot: Benchmark, owner: User) -> None:
     before = gold_fingerprint(pilot)
     DocumentFactory(benchmark=pilot, order=9)
     assert gold_fingerprint(pilot) == before
+
+
+def test_ranks_are_shown_with_intervals_when_asked(client: Client, pilot: Benchmark, owner: User) -> None:
+    for number, answer in enumerate((right, always("true"), always("false"))):
+        uploaded(pilot, owner, answer, system=f"Checker {number}")
+    assert "Show how certain the ranks are" in get(client, owner, url("scores")).text
+    page = get(client, owner, url("scores") + "?ranks=1")
+    tables = page.select(".tiles table")
+    first, *_ = tables[0].select("tbody tr")
+    assert first.th is not None and first.th.text == "Checker 0"
+    assert len(tables[1].select("tbody tr")) == 3
+    # Counted once, then kept.
+    assert get(client, owner, url("scores")).select(".tiles table")
+
+
+def test_a_systems_page_has_breakdowns(client: Client, owner: User, pilot: Benchmark) -> None:
+    rows = "\n".join(json.dumps(numbered(number) | {"source": "books"}) for number in range(10, 16))
+    import_gold(benchmark=pilot, source=io.BytesIO(rows.encode()))
+    evaluation = uploaded(pilot, owner)
+    by_source = {each["group"]: each for each in evaluation.report["breakdowns"]["source"]}
+    assert by_source["books"]["figures"]["accuracy"] == 1.0 and by_source["books"]["intervals"]["accuracy"] == [1, 1]
+    few = next(each for name, each in by_source.items() if name != "books")
+    assert few["figures"] is None and few["documents"] == 3
+    page = get(client, owner, url("score", evaluation.public_id))
+    section = page.select_one("section[aria-labelledby=breakdowns]")
+    assert (
+        section is not None and "books" in section.text and "too few" in section.text and "Gold label" in section.text
+    )

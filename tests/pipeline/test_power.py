@@ -18,6 +18,7 @@ def test_independent_items_are_as_by_the_formula() -> None:
     found = power_of(labels, accuracy=0.7, simulations=2000)
     # Two independent shares of 200 items: 2.80 standard errors of their difference.
     assert found.accuracy == pytest.approx(2.8016 * sqrt(2 * 0.7 * 0.3 / 200), rel=0.06)
+    assert found.accuracy is not None
     assert found.correlation is None and found.f1_macro == pytest.approx(found.accuracy, rel=0.1)
     assert found.documents_for(found.accuracy / 2) == pytest.approx(800, rel=0.01)
     assert found.with_documents(800) == pytest.approx(found.accuracy / 2)
@@ -52,11 +53,11 @@ def test_the_difference_is_found_in_four_of_five_cases() -> None:
     assert found.accuracy is not None and found.correlation is not None
     rho, random, hits, times = found.correlation, np.random.default_rng(5), 0, 120
     for _ in range(times):
-        systems = []
+        systems: list[dict[int, list[float]]] = []
         for mean in (0.7 + found.accuracy / 2, 0.7 - found.accuracy / 2):
             shares = random.beta(mean * (1 - rho) / rho, (1 - mean) * (1 - rho) / rho, size=len(LABELS))
             systems.append({n: [float(random.binomial(4, share)), 4.0] for n, share in enumerate(shares)})
-        [tested] = randomisation(*systems, lambda sums: [sums[:, 0] / sums[:, 1]], shuffles=300)
+        [tested] = randomisation(systems[0], systems[1], lambda sums: [sums[:, 0] / sums[:, 1]], shuffles=300)
         hits += tested is not None and tested.p < 0.05
     assert 0.68 <= hits / times <= 0.92
 

@@ -12,7 +12,9 @@ from annotator.core.models import Benchmark
 from annotator.core.queries.gold import GoldScope
 from annotator.leaderboard.predictions import predictions
 from annotator.leaderboard.predictions.predictions_other_tools import READERS
+from annotator.leaderboard.queries.breakdowns import traits_of
 from annotator.leaderboard.queries.gold_items import gold_items, kinds_of
+from annotator.leaderboard.scoring.breakdowns import groups_of
 from annotator.leaderboard.scoring.items import Gold
 from annotator.leaderboard.scoring.joining import NOT_FOUND, Joined, join
 from annotator.leaderboard.scoring.report import SEED, Scorer, told
@@ -99,6 +101,7 @@ def report_of(benchmark: Benchmark, scorer: Scorer, joined: Joined) -> dict[str,
         "problems": [each.as_dict() for each in joined.problems],
         **scorer.scores(joined.scored),
         "baselines": scorer.baselines(),
+        "breakdowns": scorer.breakdowns(joined.scored, groups_of(traits_of(benchmark))),
     }
 
 

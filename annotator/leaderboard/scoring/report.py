@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from random import Random
 from typing import Any
 
 import numpy as np
 
+from annotator.leaderboard.scoring.breakdowns import BREAKDOWNS, FEWEST_DOCUMENTS, FEWEST_ITEMS, UNKNOWN
 from annotator.leaderboard.scoring.items import Gold
 from annotator.leaderboard.scoring.joining import KINDS, Joined
 from annotator.leaderboard.scoring.labels import NAMES, Labels
@@ -101,6 +102,44 @@ class Scorer:
         if isinstance(measure, Labels):
             report["mcnemar"] = self._mcnemar(both, first, second)
         return report
+
+    def breakdowns(
+        self, scored: Mapping[str, Numbers], groups: Mapping[str, Mapping[str, str]]
+    ) -> dict[str, list[dict[str, Any]]]:
+        """The figures of each group, by breakdown: ``groups`` has the group of each document, by public id; "label" is
+        added where the gold is labels. Groups with too few items or documents have their counts and null figures.
+
+        Intervals are from a fifth of the resamples, so that all breakdowns together take no longer than the whole.
+        """
+        part = replace(self, resamples=self.resamples // 5)
+        items = self.gold.items
+        by = {name: {key: of.get(items[key].document, UNKNOWN) for key in scored} for name, of in groups.items()}
+        labels = {key: label for key in scored if (label := items[key].label) is not None}
+        if len(set(labels.values())) > 1:
+            by["label"] = labels
+        found = {}
+        for name in (each for each in BREAKDOWNS if each in by):
+            keys: dict[str, dict[str, Numbers]] = {}
+            for key, group in by[name].items():
+                keys.setdefault(group, {})[key] = scored[key]
+            found[name] = [
+                part._group(group, rows) for group, rows in sorted(keys.items(), key=lambda each: -len(each[1]))
+            ]
+        return found
+
+    def _group(self, name: str, rows: Mapping[str, Numbers]) -> dict[str, Any]:
+        documents = len({self.gold.items[key].document for key in rows})
+        if len(rows) < FEWEST_ITEMS or documents < FEWEST_DOCUMENTS:
+            return {"group": name, "items": len(rows), "documents": documents, "figures": None, "intervals": None}
+        scores = self.scores(rows)
+        names = self.measure.names
+        return {
+            "group": name,
+            "items": len(rows),
+            "documents": documents,
+            "figures": {each: scores[each] for each in names},
+            "intervals": {each: scores["intervals"][each] for each in names},
+        }
 
     def standing(self, systems: Mapping[str, Joined]) -> dict[str, Any]:
         """Several systems by the figure that ranks, over what all of them answered: the rank of each with its 95%

@@ -35,6 +35,7 @@ from annotator.leaderboard.queries.evaluations import (
     shown,
 )
 from annotator.leaderboard.queries.scoring import gold_fingerprint
+from annotator.leaderboard.scoring.breakdowns import BREAKDOWNS, FEWEST_DOCUMENTS, FEWEST_ITEMS
 from annotator.leaderboard.scoring.tasks import Task, headline
 from annotator.leaderboard.screens.scores_words import (
     FIGURES,
@@ -48,6 +49,7 @@ from annotator.leaderboard.screens.scores_words import (
     label_words,
     option_words,
     row_of,
+    whisker,
 )
 
 ERRORS_SHOWN = 20
@@ -115,6 +117,24 @@ def _figures(evaluation: Evaluation, task: Task) -> dict[str, Any]:
         ],
         "by_stance": [(label_words(name), each["count"]) for name, each in report.get("by_stance", {}).items()],
         "respelled": report["rows"]["respelled"],
+        "breakdowns": [
+            (BREAKDOWNS[name], [_group_row(each, figure) for each in groups])
+            for name, groups in report.get("breakdowns", {}).items()
+        ],
+        "fewest": (FEWEST_ITEMS, FEWEST_DOCUMENTS),
+    }
+
+
+def _group_row(group: Mapping[str, Any], figure: str) -> dict[str, Any]:
+    """A group with the figures that all tasks have: as words, and the one that ranks as a drawing."""
+    figures, intervals = group["figures"], group["intervals"]
+    return {
+        "name": label_words(group["group"]),
+        "items": group["items"],
+        "documents": group["documents"],
+        "value": figure_words(figures[figure]) if figures else "too few",
+        "accuracy": figure_words(figures["accuracy"]) if figures and "accuracy" in figures else "",
+        "whisker": whisker(figures[figure], intervals[figure]) if figures else None,
     }
 
 

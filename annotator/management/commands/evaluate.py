@@ -14,8 +14,10 @@ from annotator.core.file_problems import FileError
 from annotator.core.models import Benchmark
 from annotator.core.vocabulary import Task
 from annotator.leaderboard.predictions import predictions
+from annotator.leaderboard.queries.breakdowns import traits_of
 from annotator.leaderboard.queries.gold_items import gold_items
 from annotator.leaderboard.queries.scoring import FORMATS, NoGoldError, heading, joined_of, scorer_of
+from annotator.leaderboard.scoring.breakdowns import BREAKDOWNS, groups_of
 from annotator.leaderboard.scoring.items import Gold, TaskItem
 from annotator.leaderboard.scoring.joining import KINDS, Joined
 from annotator.leaderboard.scoring.label_sets import Undetermined
@@ -140,6 +142,8 @@ class Command(BaseCommand):
             if options["semantic"]:
                 report["semantic"] = self._semantic(files[0], gold)
         report["baselines"] = scorer.baselines()
+        if systems:
+            report["breakdowns"] = scorer.breakdowns(systems[0].scored, groups_of(traits_of(benchmark)))
         if len(systems) >= 2:
             report["against"].update(scorer.scores(systems[1].scored))
             report["paired"] = scorer.difference(systems[0], systems[1])
@@ -299,8 +303,21 @@ def _lines(report: dict[str, Any], task: Task) -> list[str]:
             for name, value in paired["difference"].items()
             if value is not None
         ]
+    for name, groups in report.get("breakdowns", {}).items():
+        lines += ["", f"  {BREAKDOWNS[name]}", *_group_lines(groups, names)]
     if "standing" in report:
         lines += ["", *_standing_lines(report["standing"])]
+    return lines
+
+
+def _group_lines(groups: list[dict[str, Any]], names: list[str]) -> list[str]:
+    lines = []
+    for each in groups:
+        figures = each["figures"]
+        cells = ["too few"] if figures is None else [_cell(figures[name], each["intervals"][name]) for name in names]
+        lines.append(
+            f"  {each['group']:<24.24}" + "".join(f"{cell:>24}" for cell in cells) + f"  n = {each['items']:,}"
+        )
     return lines
 
 

@@ -1,0 +1,34 @@
+"""How documents are grouped where scores are broken down."""
+
+from __future__ import annotations
+
+from annotator.leaderboard.scoring.breakdowns import MAX_GROUPS, DocumentTraits, groups_of
+
+
+def traits(**given: object) -> DocumentTraits:
+    known = {"source": "", "model": "", "metadata": {}, "words": 10, "claims": 1} | given
+    return DocumentTraits(**known)  # type: ignore[arg-type]
+
+
+def test_documents_are_grouped_by_what_differs() -> None:
+    found = groups_of(
+        {
+            "a": traits(source="web", metadata={"domain": "law"}, words=50, claims=5),
+            "b": traits(metadata={"topic": "law", "lang": "de"}, words=51, claims=6),
+            "c": traits(metadata={"domain": ["odd"]}, words=201, claims=21),
+        }
+    )
+    assert found == {
+        "source": {"a": "web", "b": "not specified", "c": "not specified"},
+        "domain": {"a": "law", "b": "law", "c": "not specified"},
+        "language": {"a": "not specified", "b": "de", "c": "not specified"},
+        "length": {"a": "up to 50", "b": "51 to 100", "c": "over 200"},
+        "claims": {"a": "up to 5", "b": "6 to 10", "c": "over 20"},
+    }
+    assert groups_of({"a": traits(), "b": traits()}) == groups_of({}) == {}
+
+
+def test_many_groups_become_one() -> None:
+    documents = {f"{name}{twice}": traits(model=str(name)) for name in range(MAX_GROUPS) for twice in "ab"}
+    found = groups_of(documents | {"x": traits(model="rare"), "y": traits(model="rarer")})["model"]
+    assert found["x"] == found["y"] == "other" and len(set(found.values())) == MAX_GROUPS + 1
