@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from pipeline.strategies.base import Parameters, Strategy
+from pipeline.strategies.claimify import Claimify
 from pipeline.strategies.factcheck_gpt import FactcheckGpt
 from pipeline.strategies.fastfact import FastFact
+from pipeline.strategies.fire import Fire
 from pipeline.strategies.offline import Offline
 from pipeline.strategies.papelo import Papelo
+from pipeline.strategies.safe import Safe
 from pipeline.strategies.veriscore import VeriScore
 
 STRATEGIES: dict[str, type[Strategy]] = {
-    each.name: each for each in (Offline, FactcheckGpt, VeriScore, FastFact, Papelo)
+    each.name: each for each in (Offline, FactcheckGpt, VeriScore, FastFact, Papelo, Fire, Safe, Claimify)
 }
 
 

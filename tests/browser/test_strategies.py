@@ -88,6 +88,8 @@ def owner_of(strategy: str, data_dir: Path) -> User:
         ("veriscore", "VeriScore", True),
         ("fastfact", "FastFact", True),
         ("papelo", "Papelo", False),  # at decompose: its paper begins with a claim
+        ("fire", "FIRE", False),
+        ("safe", "SAFE", True),
     ],
 )
 def test_a_strategy_prefills_all_documents_and_finds_evidence(
@@ -111,7 +113,7 @@ def test_a_strategy_prefills_all_documents_and_finds_evidence(
     expect(page.locator("#numbers")).to_contain_text(f"{DOCUMENTS} of {DOCUMENTS} documents")
 
     document = decompose(page, live_server)
-    look_at_evidence(page, live_server, document, label, has_chain=strategy == "papelo")
+    look_at_evidence(page, live_server, document, label, has_chain=strategy in {"papelo", "fire", "safe"})
 
     page.goto(f"{live_server.url}/b/scene/runs/costs/")
     check_axe(page)
@@ -172,7 +174,7 @@ def calls_are_as_many_as_the_formula_says(page: Page, stage: str) -> None:
     rows = steps.locator("tbody tr, tfoot tr")
     expect(rows.first).to_be_visible()
     made = {
-        _cell(row, "th"): (_cell(row, "[data-label='Calls']"), _cell(row, "[data-label='Predicted']"))
+        _cell(row, "th"): (_cell(row, "[data-label='Requests']"), _cell(row, "[data-label='Predicted']"))
         for row in rows.all()
     }
     assert {step: calls for step, (calls, _) in made.items()} == {step: formula for step, (_, formula) in made.items()}

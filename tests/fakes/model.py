@@ -155,6 +155,24 @@ def _label(said: str, schema: Any) -> object:
     return {"reason": "So the sources say.", name: _one_of(said, *schema["properties"][name]["enum"])}
 
 
+def _decided(said: str, schema: Any) -> object:
+    claim = _after(said, "Claim: ", "\n")
+    searches = said.rpartition("Searches so far:")[2].count("Query: ")
+    if searches >= crc32(claim.encode()) % 3:
+        return {"reason": "So the results say.", "verdict": _one_of(claim, "true", "true", "false"), "query": ""}
+    return {"reason": "Not sure yet.", "verdict": None, "query": f"{claim} point {searches + 1}"}
+
+
+def _next_query(said: str, schema: Any) -> object:
+    searches = said.rpartition("Searches so far:")[2].count("Query: ")
+    return {"query": f"{_after(said, 'Statement: ', chr(10))} point {searches + 1}"}
+
+
+def _kept(said: str, schema: Any) -> object:
+    text = said.rpartition("Sentence: ")[2]
+    return {"reason": "It can be verified.", "sentence": None if text.endswith(("?", "!")) else text}
+
+
 # By the properties of the answer's form; the first that are all there.
 _ANSWERS: dict[tuple[str, ...], Callable[[str, Any], object]] = {
     ("sentences",): _decomposed,
@@ -165,6 +183,12 @@ _ANSWERS: dict[tuple[str, ...], Callable[[str, Any], object]] = {
     ("factuality",): _verdict,
     ("text",): _revised,
     ("settled",): _next_question,
+    ("facts",): lambda said, schema: {"facts": _sentences(said.rpartition("Sentence: ")[2])},
+    ("statement",): lambda said, schema: {"statement": said.rpartition("Statement: ")[2]},
+    ("relevant",): lambda said, schema: {"reason": "They belong together.", "relevant": crc32(said.encode()) % 8 != 0},
+    ("verdict", "query"): _decided,
+    ("query",): _next_query,
+    ("sentence",): _kept,
     ("questions",): _rephrased,
     ("question",): lambda said, schema: {"question": f"Is it true that {_after(said, 'Claim: ', chr(10))}?"},
     ("document", "answer"): lambda said, schema: {"document": 1, "answer": "The first source tells it."},
