@@ -10,7 +10,7 @@ from annotator.integrations.screens import tokens, webhooks
 from annotator.leaderboard.screens import answers, score, scores
 from annotator.measures.screens import agreement, automation, practice, statistics, suggestion_quality
 from annotator.stages.screens import adjudicate, decompose, revise, saving, verify
-from annotator.suggestions.screens import costs, prompts, run_form, runs, suggesters
+from annotator.suggestions.screens import costs, prompts, run_form, runs, services, suggesters
 from annotator.team.screens import batches, guidelines, invitation, notices, team
 
 urlpatterns = [
@@ -78,6 +78,8 @@ urlpatterns = [
     path("b/<slug:slug>/automation/", automation.show, name="automation"),
     path("b/<slug:slug>/prompts/", prompts.index, name="prompts"),
     path("b/<slug:slug>/prompts/<str:strategy>/<str:step>/", prompts.show, name="prompt"),
+    path("b/<slug:slug>/services/", services.index, name="services"),
+    path("b/<slug:slug>/services/<str:kind>/", services.change, name="services-change"),
     path("b/<slug:slug>/suggesters/", suggesters.show, name="suggesters"),
     path("b/<slug:slug>/suggesters/<str:what>/", suggesters.change, name="suggesters-change"),
     path("b/<slug:slug>/batches/", batches.index, name="batches"),

@@ -12,10 +12,12 @@ from typing import Any
 
 from annotator.core.vocabulary import Stage
 from pipeline import strategies
-from pipeline.clients.assemble import ServiceSettings, described, problems
+from pipeline.clients.assemble import MODELS, PROVIDERS, ServiceSettings, described, problems
 from pipeline.prompts import BadPromptError, Prompt, check_wording, shipped
 
 __all__ = [
+    "MODELS",
+    "PROVIDERS",
     "BadPromptError",
     "ParameterField",
     "Prompt",

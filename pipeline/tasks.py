@@ -13,7 +13,8 @@ from annotator.core.models import PipelineRun
 from annotator.integrations.actions.webhooks import forget_old, order_due
 from annotator.stages.actions.pages import FETCH_PAGE, forgotten_pages
 from annotator.suggestions.actions.runs import OPEN_DOCUMENTS, cancelled_with_documents, open_documents_of
-from pipeline.runs import added_pages, coordinator, suggesters, webhooks
+from annotator.suggestions.actions.services import PROBE_SERVICE
+from pipeline.runs import added_pages, coordinator, service_probe, suggesters, webhooks
 
 AT_ONCE = 20
 
@@ -92,6 +93,12 @@ def learn_where_gold_has_grown() -> int:
     for benchmark_id in ids:
         train_suggesters.apply_async((benchmark_id,), queue="touchstone-bulk")
     return len(ids)
+
+
+@shared_task(name=PROBE_SERVICE)
+def probe_service(service_id: int) -> None:
+    """Find out what a service can do that an owner added."""
+    service_probe.probe_service(service_id)
 
 
 @shared_task(name="pipeline.resume_runs")

@@ -100,6 +100,16 @@ def can_manage(user: User, benchmark: Benchmark) -> bool:
     return allowed(check_manage, user, benchmark)
 
 
+def check_change_services(user: User, benchmark: Benchmark) -> None:
+    """Models and searches with their keys are the owners' alone: others do not see that there are any."""
+    if role_of(user, benchmark) != Role.OWNER:
+        raise NotAllowedError("Only an owner can see and change the services of this benchmark.")
+
+
+def can_change_services(user: User, benchmark: Benchmark) -> bool:
+    return allowed(check_change_services, user, benchmark)
+
+
 def check_export(user: User, benchmark: Benchmark) -> None:
     """Gold leaves through owners, admins and researchers."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:

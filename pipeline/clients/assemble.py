@@ -184,6 +184,31 @@ async def open_services(
         )
 
 
+@asynccontextmanager
+async def open_chat(settings: ServiceSettings) -> AsyncIterator[ModelClient]:
+    """The model alone, neither kept nor counted: to test it. Raises ValueError where there is none."""
+    async with open_client() as client:
+        chat = _chat(settings, client, shared_limiter(settings.calls_at_once))
+        if chat is None:
+            raise ValueError("There is no language model.")
+        yield chat
+
+
+@asynccontextmanager
+async def open_search(settings: ServiceSettings) -> AsyncIterator[SearchClient]:
+    """The search alone, neither kept nor counted: to test it. Raises ValueError for a corpus, or none."""
+    if settings.search_provider not in _SEARCHES:
+        raise ValueError("There is no search service.")
+    async with open_client() as client:
+        yield _SEARCHES[settings.search_provider](
+            client,
+            shared_limiter(settings.calls_at_once),
+            url=settings.search_url,
+            key=settings.search_key,
+            patience=settings.patience,
+        )
+
+
 async def fetch_page(settings: ServiceSettings, url: str, *, resolver: Resolver = resolve) -> FetchedPage | Absence:
     """One page, for evidence that a person adds: fetched like any other, kept by nobody here, no cost. Works whether
     runs may fetch pages or not."""

@@ -23,7 +23,8 @@ def fetch_page_of(evidence_id: int) -> None:
     )
     if evidence is None:
         return
-    settings = service_settings(has_corpus=False)
+    assert evidence.annotation is not None  # what machines retrieve is fetched by their run
+    settings = service_settings(evidence.annotation.document.benchmark, has_corpus=False)
     page = Bridge().run(lambda: fetch_page(settings, evidence.url))
     if isinstance(page, Absence):
         note_no_page(evidence, page.reason)

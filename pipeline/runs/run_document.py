@@ -22,7 +22,7 @@ from pipeline.retrieval.corpus_ranking import PER_CLAIM, content_hash
 from pipeline.runs import inputs
 from pipeline.runs.bridge import Bridge
 from pipeline.runs.run_budget import RunMeter
-from pipeline.runs.services import index_of, open_tools
+from pipeline.runs.services import index_of, open_tools, settings_of
 from pipeline.runs.store import store_decomposition, store_revision, store_searched, store_verification
 from pipeline.runs.suggesters import suggest_stances, suggest_types
 from pipeline.strategies.base import Strategy
@@ -111,8 +111,10 @@ def _at_work(
     index: Any,
     work: Callable[[Tools], Awaitable[T]],
 ) -> T:
+    settings = settings_of(item.run)
+
     async def main() -> T:
-        async with open_tools(item.run, index, meter, bridge) as tools:
+        async with open_tools(item.run, settings, index, meter, bridge) as tools:
             return await work(tools)
 
     return bridge.run(main)

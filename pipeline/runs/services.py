@@ -23,15 +23,16 @@ from pipeline.tools import MissingServiceError, Tools
 
 def settings_of(run: PipelineRun) -> ServiceSettings:
     """The services of a run: those of this installation, searching the corpus that its plan names."""
-    return service_settings(has_corpus=bool(run.plan.get("corpus")))
+    return service_settings(run.benchmark, has_corpus=bool(run.plan.get("corpus")))
 
 
 @asynccontextmanager
 async def open_tools(
-    run: PipelineRun, index: PassageIndex | None, meter: RunMeter, bridge: Bridge
+    run: PipelineRun, settings: ServiceSettings, index: PassageIndex | None, meter: RunMeter, bridge: Bridge
 ) -> AsyncIterator[Tools]:
-    """What the run's strategy works with, in this event loop. Raises MissingServiceError if a setting is wrong."""
-    plan, settings = run.plan, settings_of(run)
+    """What the run's strategy works with, in this event loop, which cannot read the database: ``settings`` are those
+    of ``settings_of``. Raises MissingServiceError if a setting is wrong."""
+    plan = run.plan
     if not plan.get("services"):
         yield Tools(index=index)
         return

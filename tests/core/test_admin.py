@@ -21,8 +21,8 @@ from tests.factories import BenchmarkFactory, DocumentFactory, UserFactory, deco
 pytestmark = pytest.mark.django_db
 
 MANAGED = {"User", "Membership", "Benchmark", "Guidelines", "Corpus", "CorpusPage"}
-# Rows of others' aggregates, shown with their parents' history rather than alone.
-NOT_SHOWN = {"EditOperation", "RestsOn"}
+# Rows of others' aggregates, shown with their parents' history rather than alone; and what owners alone see.
+NOT_SHOWN = {"EditOperation", "RestsOn", "Service"}
 OURS: list[type[Model]] = sorted(apps.get_app_config("annotator").get_models(), key=lambda model: model.__name__)
 READ_ONLY = [model for model in OURS if model.__name__ not in MANAGED | NOT_SHOWN]
 
@@ -57,8 +57,8 @@ def test_every_model_is_registered_or_left_out_on_purpose() -> None:
 # What the scene of these tests does not make: one person, nothing in dispute.
 WITHOUT_ROWS = {
     "Flag", "SentBack", "ImportJob", "ClaimRevision", "StanceSuggestion", "Batch", "Group", "GroupMember", "Invitation",
-    "Decision", "Comment", "Question", "SignOff", "Tally", "Notice", "StepUse", "CachedAnswer", "PageSnapshot",
-    "VerdictSuggestion", "RevisionSuggestion", "PromptVersion", "TrainedSuggester", "ApiToken",
+    "Decision", "Comment", "Question", "SignOff", "Tally", "Notice", "StepUse", "PendingCall", "CachedAnswer",
+    "PageSnapshot", "VerdictSuggestion", "RevisionSuggestion", "PromptVersion", "TrainedSuggester", "ApiToken",
     "Webhook", "WebhookDelivery",
     "Release", "ReleaseDocument", "Evaluation", "Download",
 }  # fmt: skip

@@ -32,7 +32,7 @@ def search_again(annotation: Annotation, claim: Claim, query: str, *, by: User) 
         stages_rules.check_edit(by, annotation)
         benchmark = annotation.document.benchmark
         choice = choice_of(benchmark)
-        if choice is None or not can_search(has_corpus=benchmark.corpus_id is not None):
+        if choice is None or not can_search(benchmark):
             raise BadValueError("This benchmark has no corpus to search. Add passages by hand instead.")
         own = {"claims": [claim.pk], "query": query, "again": True, "annotation": annotation.pk}
         plan = frozen_plan(benchmark, choice, RunRequest(extra=own))

@@ -44,7 +44,7 @@ def get_suggestions(
     choice = choice_of(benchmark, wish.strategy if wish else None)
     if choice is None:
         raise rules.NotAllowedError("This benchmark has no suggestion strategy. Choose one on its Suggestions page.")
-    if stage == Stage.VERIFY and not can_search(has_corpus=benchmark.corpus_id is not None):
+    if stage == Stage.VERIFY and not can_search(benchmark):
         raise rules.NotAllowedError(
             "This benchmark has no corpus to search for evidence, and no search is configured (SEARCH_PROVIDER). "
             f"Import a corpus: script/manage import_corpus PAGES --corpus NAME --create --benchmark {benchmark.slug}"

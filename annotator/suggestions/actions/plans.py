@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
-
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark, Corpus
 from annotator.core.vocabulary import Stage
@@ -46,7 +44,7 @@ def obstacle(benchmark: Benchmark, choice: StrategyChoice, stage: Stage) -> str:
     """Why a strategy cannot work at a stage of this benchmark, as a sentence that says what to do; "" where it can."""
     if stage not in choice.stages:
         return f"{choice.label} makes no suggestions for the {stage.label.lower()} stage."
-    return missing(choice, stage, has_corpus=benchmark.corpus_id is not None)
+    return missing(choice, stage, benchmark)
 
 
 def frozen_plan(benchmark: Benchmark, choice: StrategyChoice, wish: RunRequest) -> dict[str, Any]:
@@ -62,17 +60,17 @@ def frozen_plan(benchmark: Benchmark, choice: StrategyChoice, wish: RunRequest) 
     except (ValueError, BadPromptError) as error:
         raise BadValueError(str(error)) from None
     corpus = benchmark.corpus_id
-    model = wish.model or settings.LLM_MODEL
+    installed = service_settings(benchmark, has_corpus=corpus is not None)
+    model = wish.model or installed.llm_model
     plan: dict[str, Any] = {"corpus": corpus, "parameters": parameters}
     if corpus is not None:
         plan["corpus_revision"] = Corpus.objects.values_list("revision", flat=True).get(pk=corpus)
     if choice.needs:
-        installed = service_settings(has_corpus=corpus is not None)
         plan["services"] = described(replace(installed, llm_model=model))
         plan |= {"model": model, "seed": wish.seed, "temperature": wish.temperature}
         plan["prompts"] = {
             name: {"label": each.label, "digest": each.digest, "text": each.text} for name, each in prompts.items()
         }
-    elif wish.extra.get("again") and search_provider(has_corpus=corpus is not None) != CORPUS:
-        plan["services"] = described(service_settings(has_corpus=False))
+    elif wish.extra.get("again") and search_provider(benchmark, has_corpus=corpus is not None) != CORPUS:
+        plan["services"] = described(service_settings(benchmark, has_corpus=False))
     return plan | dict(wish.extra)

@@ -1,7 +1,9 @@
-"""Suggesters trained on a benchmark’s own gold."""
+"""Suggesters trained on a benchmark’s own gold, and services that owners add."""
 
 from annotator.suggestions.models.learned import TrainedSuggester
+from annotator.suggestions.models.service import Service
 
 __all__ = [
+    "Service",
     "TrainedSuggester",
 ]

@@ -15,6 +15,7 @@ from annotator.core.models import Benchmark, Document
 from annotator.core.vocabulary import Stage
 from annotator.suggestions.queries.costs import Compared, compared
 from annotator.suggestions.queries.run_scope import RunScope
+from annotator.suggestions.queries.services import service_settings
 
 if TYPE_CHECKING:
     from pipeline.catalogue import Prompt, StrategyChoice
@@ -126,7 +127,8 @@ def _from_formula(
     length = min(length, choice.longest_at_once or length)
     texts = [len(prompt.text) for prompt in prompts.values()]
     asked = (length + (sum(texts) / len(texts) if texts else 0)) / CHARACTERS_A_TOKEN
-    money = chats * (asked * settings.LLM_PRICE_PROMPT + ANSWER_TOKENS * settings.LLM_PRICE_ANSWER) / 1e6
+    services = service_settings(benchmark, has_corpus=benchmark.corpus_id is not None)
+    money = chats * (asked * services.llm_price_prompt + ANSWER_TOKENS * services.llm_price_answer) / 1e6
     # A document's calls mostly wait for each other at decompose, and run side by side for its claims at verify.
     at_once = max(settings.CELERY_WORKER_CONCURRENCY, 1) * (settings.CALLS_AT_ONCE if stage == Stage.VERIFY else 1)
     return Forecast(
@@ -135,7 +137,7 @@ def _from_formula(
         searches=searches,
         pages=pages,
         tokens=chats * (asked + ANSWER_TOKENS),
-        money=money + searches * settings.SEARCH_PRICE,
+        money=money + searches * services.search_price,
         seconds=calls * SECONDS_A_CALL / min(at_once, max(settings.CALLS_AT_ONCE, 1)),
         measured=0,
         long=len(long),

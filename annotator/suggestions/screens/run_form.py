@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
+from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
 from annotator.core.queries.progress import time_in_words
@@ -25,6 +25,7 @@ from annotator.suggestions.actions.suggestions import choose_strategy
 from annotator.suggestions.queries.forecast import forecast
 from annotator.suggestions.queries.prompts import prompts_in_use
 from annotator.suggestions.queries.run_scope import MISSING, WAITING, batches_of, in_batch, scope_of
+from annotator.suggestions.queries.services import service_settings
 
 if TYPE_CHECKING:
     from pipeline.catalogue import ParameterField, StrategyChoice
@@ -144,14 +145,16 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
     """The form. htmx asks for it anew when stage or strategy change, and for the forecast alone when anything else
     does, so that nothing that is being typed moves."""
     benchmark = managed_benchmark(request, slug)
-    context = _context(benchmark, _chosen(benchmark, request.GET), request.GET)
+    context = _context(request, benchmark, _chosen(benchmark, request.GET), request.GET)
     if is_htmx(request):
         part = "forecast" if request.GET.get("part") == "forecast" else "choices"
         return render(request, f"{FORM}#{part}", context)
     return render(request, FORM, page_of_benchmark(request, benchmark, "") | context)
 
 
-def _context(benchmark: Benchmark, chosen: Chosen, given: QueryDict, problem: str = "") -> dict[str, Any]:
+def _context(
+    request: HttpRequest, benchmark: Benchmark, chosen: Chosen, given: QueryDict, problem: str = ""
+) -> dict[str, Any]:
     from pipeline.catalogue import choices
 
     offered = choices()
@@ -162,9 +165,11 @@ def _context(benchmark: Benchmark, chosen: Chosen, given: QueryDict, problem: st
     own: Mapping[str, object] = benchmark.parameters if is_own else {}
     scope = scope_of(benchmark, chosen.stage, chosen.which)
     batches = batches_of(benchmark)
+    services = service_settings(benchmark, has_corpus=benchmark.corpus_id is not None)
     context: dict[str, Any] = {
         "benchmark": benchmark,
         "stages": list(Stage),
+        "may_add_services": rules.can_change_services(person(request), benchmark),
         "claims": 0,
         "forecast_time": "",
         "chosen": chosen,
@@ -175,9 +180,9 @@ def _context(benchmark: Benchmark, chosen: Chosen, given: QueryDict, problem: st
         "obstacle": obstacle(benchmark, choice, chosen.stage),
         "problem": problem,
         "forecast": None,
-        "has_prices": bool(settings.LLM_PRICE_PROMPT or settings.LLM_PRICE_ANSWER or settings.SEARCH_PRICE),
+        "has_prices": bool(services.llm_price_prompt or services.llm_price_answer or services.search_price),
         "asks_model": "chat" in choice.needs,
-        "model": chosen.text("model") or settings.LLM_MODEL,
+        "model": chosen.text("model") or services.llm_model,
         "seed": chosen.text("seed", str(SEED)),
         "temperature": chosen.text("temperature", "0"),
         "budget_tokens": chosen.text("budget_tokens", str(benchmark.budget_tokens or "")),
@@ -225,7 +230,7 @@ def _shown(field: ParameterField, name: str, typed: Mapping[str, str], own: Mapp
 def begin(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
     """Start what the form says. A refusal shows the form again, as it was filled in."""
     chosen = _chosen(benchmark, request.POST)
-    context = _context(benchmark, chosen, request.POST)
+    context = _context(request, benchmark, chosen, request.POST)
     choice: StrategyChoice = context["choice"]
     try:
         scope = scope_of(benchmark, chosen.stage, chosen.which)
@@ -261,7 +266,7 @@ def keep(request: HttpRequest, slug: str) -> HttpResponse:
         )
         return redirect("runs", slug)
     chosen = _chosen(benchmark, request.POST)
-    context = _context(benchmark, chosen, request.POST)
+    context = _context(request, benchmark, chosen, request.POST)
     try:
         wish = _wish(context["choice"], chosen)
         choose_strategy(

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
+from annotator.core import rules
 from annotator.core.models import Benchmark, PipelineRun
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import managed_benchmark, person, render_domain_errors
@@ -58,7 +59,8 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         "strategy": strategy_label(benchmark.strategy) if benchmark.strategy else "",
         "obstacles": _obstacles(benchmark),
         "corpus": benchmark.corpus,
-        "can_search": can_search(has_corpus=benchmark.corpus_id is not None),
+        "can_search": can_search(benchmark),
+        "may_add_services": rules.can_change_services(person(request), benchmark),
         "without_suggestions": documents_to_prefill(benchmark).count(),
         "without_evidence": len(claims_without_evidence(benchmark)),
     }

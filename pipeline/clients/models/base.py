@@ -33,11 +33,12 @@ PROBE_AFTER = 900.0  # seconds; then the server is asked again for all that it o
 FORMATS = ("json_schema", "json_object", "")
 _ABOUT_FORMAT = ("format", "json", "schema", "structured", "grammar", "guided")
 # What services say when a prompt offends their filter, when it is too long, and when the fault is not the prompt's.
-_FILTERED = ("content_filter", "content filter", "content management", "content policy", "usage polic", "safety")
-_FILTERED += ("moderation", "flagged", "responsibleai", "data_inspection", "sensitive")
+_FILTERED: tuple[str, ...] = ("content_filter", "content filter", "content management", "content policy", "safety")
+_FILTERED += ("usage polic", "moderation", "flagged", "responsibleai", "data_inspection", "sensitive")
 _TOO_LONG = ("context length", "context window", "context size", "context_length", "too long", "too many tokens")
-_SETTINGS = ("api key", "api_key", "apikey", "model not", "model_not", "unknown model", "invalid model", "no model")
-_SETTINGS += ("does not exist", "not found", "billing", "credit", "quota", "authentication", "permission", "account")
+_SETTINGS: tuple[str, ...] = ("api key", "api_key", "apikey", "model not", "model_not", "unknown model", "no model")
+_SETTINGS += ("invalid model", "does not exist", "not found", "billing", "credit", "quota", "authentication")
+_SETTINGS += ("permission", "account")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,12 @@ class ModelClient(ABC):
         prompt = tokens.at_most(request)
         return prompt + request.max_tokens, self.prices.of(prompt, request.max_tokens)
 
+    async def complete_exactly(self, request: ChatRequest) -> ChatAnswer:
+        """The answer to a request with everything that it asks for, nothing given up. Raises ServiceError, of which
+        RefusedError where the server does not take it: for a test of what a server can do."""
+        service = replace(self._service, url=self.place(request))
+        return self._understood(await service.post(self.body(request, Manner())), request)
+
     async def complete(self, request: ChatRequest) -> ChatAnswer:
         """The model's answer. Raises ServiceError, of which PromptRefusedError for a refusal of this prompt alone."""
         known = (self.url, request.model)
@@ -154,13 +161,16 @@ class ModelClient(ABC):
             if remembered != began:
                 with _manners_lock:
                     _manners[known] = (remembered, since)
-            try:
-                return self.read(answer, request)
-            except (KeyError, IndexError, TypeError, AttributeError, ValueError):
-                raise ServiceError(
-                    f"{service.where} answered in a form that no {self.PROTOCOL} endpoint uses: "
-                    f"{json.dumps(answer)[:200]}. Check that LLM_URL is the address of one."
-                ) from None
+            return self._understood(answer, request)
+
+    def _understood(self, answer: Any, request: ChatRequest) -> ChatAnswer:
+        try:
+            return self.read(answer, request)
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+            raise ServiceError(
+                f"{self._service.where} answered in a form that no {self.PROTOCOL} endpoint uses: "
+                f"{json.dumps(answer)[:200]}. Check that LLM_URL is the address of one."
+            ) from None
 
 
 def _remembered(known: tuple[str, str]) -> tuple[Manner, float]:
@@ -208,7 +218,7 @@ def concession(error: RefusedError, request: ChatRequest, manner: Manner) -> Con
     said = error.said.lower()
     if error.status not in {400, 415, 422} or _speaks_of(said, _FILTERED) or _speaks_of(said, _TOO_LONG):
         return None
-    choices = [
+    choices: list[tuple[bool, dict[str, Any]]] = [
         ("max_tokens" in said and manner.limit == "max_tokens", {"limit": "max_completion_tokens"}),
         ("max_completion_tokens" in said and manner.limit == "max_completion_tokens", {"limit": "max_tokens"}),
         ("logprob" in said and manner.logprobs and request.logprobs, {"logprobs": False}),

@@ -15,7 +15,7 @@ from pipeline.clients.base import SearchRequest, SearchResult
 _TAG = re.compile(r"<[^<>]{0,500}>")
 _AGO = re.compile(r"(\d+)\s+(minute|hour|day|week|month|year)s?\s+ago", re.IGNORECASE)
 _DAYS = {"minute": 0, "hour": 0, "day": 1, "week": 7, "month": 30, "year": 365}
-_WRITTEN = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y/%m/%d", "%d.%m.%Y")
+_WRITTEN: tuple[str, ...] = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y/%m/%d", "%d.%m.%Y")
 _WRITTEN += ("%a, %d %b %Y %H:%M:%S GMT",)
 
 

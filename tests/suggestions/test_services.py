@@ -1,0 +1,235 @@
+"""Services that owners add: who sees them, how the key is kept, and that runs use them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from annotator.core.actions.fields import BadValueError
+from annotator.core.models import Activity, Benchmark, User
+from annotator.core.rules import NotAllowedError
+from annotator.core.vocabulary import Role, RunState, Stage
+from annotator.suggestions.actions import runs as run_actions
+from annotator.suggestions.actions import services as service_actions
+from annotator.suggestions.actions.plans import RunRequest
+from annotator.suggestions.actions.runs import start_run
+from annotator.suggestions.actions.services import ServiceForm, ask_for_test, remove_service, save_service
+from annotator.suggestions.models import Service
+from annotator.suggestions.models.service import UnreadableKeyError
+from annotator.suggestions.queries.services import service_settings
+from pipeline.runs import coordinator
+from pipeline.runs.service_probe import probe_service
+from tests.counting_strategy import Counting
+from tests.factories import BenchmarkFactory, DocumentFactory, member
+from tests.fakes.chat import FakeChat
+from tests.fakes.search import FakeTavily
+
+pytestmark = pytest.mark.django_db
+
+KEY = "sk-secret-1234567890"
+CHAT = ServiceForm("openai", "http://127.0.0.1:9/v1", "tiny", key=KEY, price_prompt=1.0, price_answer=2.0)
+
+GOOD = {"provider": "openai", "url": "http://a.example", "model": "m"}
+
+
+@pytest.fixture
+def benchmark() -> Benchmark:
+    return BenchmarkFactory(slug="pilot", strategy=Counting.name)
+
+
+@pytest.fixture
+def owner(benchmark: Benchmark) -> User:
+    return member(benchmark, Role.OWNER)
+
+
+def fresh(benchmark: Benchmark) -> Benchmark:
+    return Benchmark.objects.get(pk=benchmark.pk)
+
+
+def test_a_run_uses_the_service_that_the_owner_added(
+    benchmark: Benchmark, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_actions, "after_commit", lambda *_: None)
+    with FakeChat(key=KEY) as chat:
+        save_service(benchmark, "chat", ServiceForm("openai", chat.url, "tiny", key=KEY, price_prompt=1e6), by=owner)
+        run = start_run(
+            benchmark=fresh(benchmark),
+            stage=Stage.DECOMPOSE,
+            documents=[DocumentFactory(benchmark=benchmark).pk],
+            by=owner,
+            wish=RunRequest(parameters={"calls": 1}),
+        )
+        assert run is not None
+        for item_id in coordinator.begin(run):
+            coordinator.prefill_item(item_id)
+        run.refresh_from_db()
+        assert (run.state, len(chat.calls)) == (RunState.FINISHED, 1)
+    assert run.plan["model"] == "tiny"
+    assert run.spent_money > 0
+    assert KEY not in str(run.plan)
+
+
+def test_the_key_is_encrypted_at_rest_and_outlives_a_new_secret(
+    benchmark: Benchmark, owner: User, settings: Any
+) -> None:
+    save_service(benchmark, "chat", CHAT, by=owner)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM annotator_service")
+        assert KEY not in str(cursor.fetchall())
+    assert service_settings(fresh(benchmark), has_corpus=False).llm_key == KEY
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another secret " * 4
+    assert Service.objects.get().key() == KEY
+    settings.SECRET_KEY_FALLBACKS = []
+    with pytest.raises(UnreadableKeyError):
+        Service.objects.get().key()
+    assert service_settings(fresh(benchmark), has_corpus=False).llm_key == "", "the service will refuse, and say so"
+
+
+def test_a_key_is_not_sent_to_another_address(benchmark: Benchmark, owner: User) -> None:
+    save_service(benchmark, "chat", CHAT, by=owner)
+    with pytest.raises(BadValueError, match="Enter the key again"):
+        save_service(benchmark, "chat", ServiceForm("openai", "http://evil.example/v1", "tiny"), by=owner)
+    save_service(benchmark, "chat", ServiceForm("openai", CHAT.url, "larger"), by=owner)
+    row = Service.objects.get()
+    assert (row.model, row.key()) == ("larger", KEY)
+
+
+def test_what_was_removed_is_the_installations_again(benchmark: Benchmark, owner: User, settings: Any) -> None:
+    settings.LLM_URL, settings.LLM_MODEL, settings.LLM_KEY = "http://127.0.0.1:8/v1", "ours", "k"
+    other = BenchmarkFactory()
+    save_service(benchmark, "chat", CHAT, by=owner)
+    assert service_settings(fresh(benchmark), has_corpus=False).llm_model == "tiny"
+    assert service_settings(fresh(other), has_corpus=False).llm_model == "ours"
+    remove_service(benchmark, "chat", by=owner)
+    assert not Service.objects.exists()
+    assert service_settings(fresh(benchmark), has_corpus=False).llm_key == "k"
+    reasons = list(Activity.objects.filter(benchmark=benchmark).values_list("reason", flat=True))
+    assert not any(KEY in reason for reason in reasons)
+
+
+@pytest.mark.parametrize("role", [Role.ADMIN, Role.ANNOTATOR])
+def test_only_owners_see_that_a_service_exists(client: Client, benchmark: Benchmark, owner: User, role: Role) -> None:
+    save_service(benchmark, "chat", CHAT, by=owner)
+    person = member(benchmark, role)
+    client.force_login(person)
+    assert client.get(reverse("services", args=[benchmark.slug])).status_code == 403
+    assert client.post(reverse("services-change", args=[benchmark.slug, "chat"]), {"remove": "1"}).status_code == 403
+    with pytest.raises(NotAllowedError):
+        save_service(benchmark, "chat", CHAT, by=person)
+    with pytest.raises(NotAllowedError):
+        remove_service(benchmark, "chat", by=person)
+    if role == Role.ADMIN:
+        for name in ("runs", "run-new"):
+            assert "/services/" not in client.get(reverse(name, args=[benchmark.slug])).content.decode()
+    assert Service.objects.count() == 1
+
+
+def test_the_page_saves_and_never_shows_the_key(client: Client, benchmark: Benchmark, owner: User) -> None:
+    client.force_login(owner)
+    page, change = reverse("services", args=["pilot"]), reverse("services-change", args=["pilot", "chat"])
+    typed = {"provider": "anthropic", "url": "https://api.anthropic.com", "model": "m-1", "key": KEY}
+    assert client.post(change, typed | {"price_prompt": "0.5"}).status_code == 302
+    shown = client.get(page).content.decode()
+    assert "Added here: m-1 at api.anthropic.com" in shown
+    assert KEY not in shown
+    assert Service.objects.get().encrypted_key not in shown
+    assert client.post(change, typed | {"key": "", "model": "m-2"}).status_code == 302
+    assert (Service.objects.get().model, Service.objects.get().key()) == ("m-2", KEY)
+    assert client.post(change, {"remove": "1"}).status_code == 302
+    assert not Service.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "said"),
+    [
+        ("chat", {"provider": "magic", "url": "http://a.example"}, "“magic” isn't a provider"),
+        ("chat", {"provider": "openai", "model": "m"}, "Enter the address"),
+        ("chat", {"provider": "openai", "url": "a.example", "model": "m"}, "begins with http"),
+        ("chat", {"provider": "openai", "url": "http://a.example"}, "name the model"),
+        ("chat", GOOD | {"price_prompt": "x"}, "isn't a number"),
+        ("chat", GOOD | {"price_answer": "-1"}, "negative"),
+        ("search", {"provider": "tavily"}, "needs a key"),
+        ("search", {"provider": "searxng"}, "address of the server"),
+        ("search", {"provider": "corpus"}, "isn't a provider"),
+    ],
+)
+def test_what_is_wrong_is_said_and_what_was_typed_stays(
+    client: Client, benchmark: Benchmark, owner: User, kind: str, typed: dict[str, str], said: str
+) -> None:
+    client.force_login(owner)
+    answer = client.post(reverse("services-change", args=["pilot", kind]), typed)
+    assert answer.status_code == 422
+    page = BeautifulSoup(answer.content, "html.parser")
+    alert = page.select_one("p.note[role=alert]")
+    assert alert is not None
+    assert said in alert.text
+    if "url" in typed:
+        assert page.select_one(f"#{kind}-url")["value"] == typed["url"]  # type: ignore[index]
+    assert not Service.objects.exists()
+
+
+def test_a_strategy_that_lacks_a_service_leads_its_owner_there(
+    client: Client, benchmark: Benchmark, owner: User
+) -> None:
+    client.force_login(owner)
+    form = BeautifulSoup(client.get(reverse("run-new", args=["pilot"])).content, "html.parser")
+    assert form.select(f'a[href="{reverse("services", args=["pilot"])}"]')
+    assert "an owner adds one under Services" in form.text
+
+
+def probed(benchmark: Benchmark, kind: str, owner: User) -> list[tuple[bool, str]]:
+    ask_for_test(benchmark, kind, by=owner)
+    row = Service.objects.get(benchmark=benchmark, kind=kind)
+    assert row.test == {"waiting": True}
+    probe_service(row.pk)
+    row.refresh_from_db()
+    return [(line["works"], line["text"]) for line in row.test["lines"]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("refuses", "works"),
+    [
+        ((), [True, True, True]),
+        (("json_schema", "json_object"), [True, False, True]),
+        (("logprobs",), [True, True, False]),
+    ],
+)
+def test_a_test_says_what_works(
+    benchmark: Benchmark, owner: User, monkeypatch: pytest.MonkeyPatch, refuses: tuple[str, ...], works: list[bool]
+) -> None:
+    monkeypatch.setattr(service_actions, "after_commit", lambda *_: None)
+    with FakeChat(lambda _: {"capital": "Paris"}, key=KEY, refuses=refuses) as chat:
+        save_service(benchmark, "chat", ServiceForm("openai", chat.url, "tiny", key=KEY), by=owner)
+        found = probed(benchmark, "chat", owner)
+    assert [each for each, _ in found] == works
+    assert KEY not in str(found)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_test_of_a_wrong_key_says_so(
+    client: Client, benchmark: Benchmark, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_actions, "after_commit", lambda *_: None)
+    with FakeChat(key="another") as chat, FakeTavily(key="k") as tavily:
+        save_service(benchmark, "chat", ServiceForm("openai", chat.url, "tiny", key=KEY), by=owner)
+        save_service(benchmark, "search", ServiceForm("tavily", f"{tavily.url}/search", key="k"), by=owner)
+        [(works, text)] = probed(benchmark, "chat", owner)
+        assert not works
+        assert "401" in text
+        assert KEY not in text
+        assert probed(benchmark, "search", owner) == [(True, "It answers with 3 results.")]
+    client.force_login(owner)
+    page = client.get(reverse("services", args=["pilot"])).content.decode()
+    assert "It answers with 3 results." in page
+    assert "every 2s" not in page
+    ask_for_test(benchmark, "chat", by=owner)
+    assert (
+        "every 2s" in client.get(reverse("services", args=["pilot"]), headers={"HX-Request": "true"}).content.decode()
+    )
