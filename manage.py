@@ -7,6 +7,8 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    # A migration or an export may take longer than a request may; whoever started it can stop it.
+    os.environ.setdefault("DB_STATEMENT_TIMEOUT", "0")
     try:
         from django.core.management import execute_from_command_line
     except ImportError as error:

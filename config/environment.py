@@ -83,3 +83,46 @@ def kept_secret(path: Path) -> str:
     if not secret:
         raise ValueError(f"{path} is empty. Delete it and a new one is made; people have to sign in again.")
     return secret
+
+
+def private_folder(folder: Path) -> None:
+    """Make the folder if it is not there, and see that only its owner can read what is in it.
+
+    Files in it that others could read are closed to them: those of a version that did not care. A folder that belongs
+    to somebody else (a volume, for instance) stays as it is.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if folder.stat().st_uid != os.geteuid():
+        return
+    folder.chmod(0o700)
+    for path in folder.iterdir():
+        if path.is_file() and not path.is_symlink() and path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+
+
+def private_file(path: Path) -> Path:
+    """The path of a file that only its owner can read; an empty one is made where there is none. SQLite gives the files
+    beside its database the same permissions."""
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    return path
+
+
+def postgres_timeouts() -> dict[str, str | int]:
+    """Options of libpq, so that no request waits for ever for a server that has stopped or a lock that is held.
+
+    Seconds, each from a variable of its own: ``DB_CONNECT_TIMEOUT`` to connect, ``DB_STATEMENT_TIMEOUT`` for one
+    statement, ``DB_LOCK_TIMEOUT`` for a lock, ``DB_TCP_TIMEOUT`` for an answer of the network; 0 means without end.
+    """
+    statement, lock = number("DB_STATEMENT_TIMEOUT", 60), number("DB_LOCK_TIMEOUT", 10)
+    network = number("DB_TCP_TIMEOUT", 15)
+    options: dict[str, str | int] = {
+        "connect_timeout": number("DB_CONNECT_TIMEOUT", 5),
+        "options": f"-c statement_timeout={statement}s -c lock_timeout={lock}s "
+        "-c idle_in_transaction_session_timeout=300s",
+    }
+    if network:
+        # Three probes within the time for a connection that is quiet, and the time itself for data nobody takes.
+        probe = max(1, network // 3)
+        options |= {"keepalives": 1, "keepalives_idle": probe, "keepalives_interval": probe, "keepalives_count": 2}
+        options["tcp_user_timeout"] = network * 1000
+    return options

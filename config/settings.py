@@ -26,7 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # What this installation makes and keeps: database, secret key, demo log-ins, collected static files.
 VAR_DIR = Path(environment.text("TOUCHSTONE_VAR", str(BASE_DIR / "var"))).resolve()
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+environment.private_folder(VAR_DIR)
 
 DEBUG = environment.flag("DEBUG")
 SECRET_KEY = environment.text("SECRET_KEY") or environment.kept_secret(VAR_DIR / "secret_key")
@@ -115,9 +115,13 @@ if DATABASE_URL:
     # Connections live a minute and are checked before use: a restarted PostgreSQL costs no request.
     _database = dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True)
     DATABASES = {"default": {**_database}}
+    if _database["ENGINE"] == "django.db.backends.postgresql":
+        # What the URL says itself ("?connect_timeout=5") stands.
+        DATABASES["default"]["OPTIONS"] = environment.postgres_timeouts() | _database.get("OPTIONS", {})
 else:
     # Spelled out, not as a URL: the folder's name may hold spaces, '#' or '%'.
-    DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(VAR_DIR / "touchstone.sqlite3")}}
+    _file = environment.private_file(VAR_DIR / "touchstone.sqlite3")
+    DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(_file)}}
 
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["CONN_MAX_AGE"] = 0
@@ -126,10 +130,11 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
             # Take the write lock when a transaction begins: one that reads first and writes later would
             # otherwise fail at once with "database is locked" if another has written in between.
             "transaction_mode": "IMMEDIATE",
-            # Seconds to wait for the lock (SQLite's busy timeout).
-            "timeout": 20,
-            # WAL: readers never wait for the writer. NORMAL is safe with it against a crashed process.
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+            # Seconds to wait for the lock (SQLite's busy timeout). Nobody holds it for long (benchmarks/locks.py), so
+            # whoever waits this long is told: 503, and the browser tries again.
+            "timeout": 10,
+            # WAL: readers never wait for the writer. FULL: an acknowledged save is on the disk, also after a power cut.
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
         }
     )
 
@@ -206,6 +211,9 @@ STORAGES = {
 }
 STATIC_BUNDLES = bundles.BUNDLES
 MEDIA_ROOT = VAR_DIR / "media"
+# Uploads and exports are nobody else's on this machine.
+FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 
 # --- e-mail ---------------------------------------------------------------------------------------
 

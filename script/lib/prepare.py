@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ.setdefault("DB_STATEMENT_TIMEOUT", "0")  # as manage.py
 
 import django  # noqa: E402
 from django.conf import settings  # noqa: E402

@@ -67,3 +67,28 @@ def test_a_price_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, raw: str
     monkeypatch.setenv("A_PRICE", raw)
     with pytest.raises(ValueError, match="A_PRICE is"):
         environment.decimal("A_PRICE", 0.0)
+
+
+def test_a_folder_and_what_is_in_it_are_closed_to_others(tmp_path: Path) -> None:
+    folder = tmp_path / "var"
+    folder.mkdir(mode=0o755)
+    (folder / "old.sqlite3").touch(mode=0o644)
+    environment.private_folder(folder)
+    environment.private_folder(folder)
+    made = environment.private_file(folder / "new.sqlite3")
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.iterdir())}
+    assert modes == {"var": 0o700, "old.sqlite3": 0o600, "new.sqlite3": 0o600}
+    made.write_text("kept")
+    assert environment.private_file(made).read_text() == "kept"
+
+
+def test_the_timeouts_of_postgres_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = environment.postgres_timeouts()
+    assert options["connect_timeout"] == 5
+    assert "-c statement_timeout=60s -c lock_timeout=10s" in str(options["options"])
+    assert options["tcp_user_timeout"] == 15_000
+    monkeypatch.setenv("DB_TCP_TIMEOUT", "0")
+    monkeypatch.setenv("DB_LOCK_TIMEOUT", "3")
+    options = environment.postgres_timeouts()
+    assert "tcp_user_timeout" not in options
+    assert "lock_timeout=3s" in str(options["options"])
