@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.exchange.screens import exports, imports, release_form, releases
-from annotator.home.screens import benchmarks, documents, overview, work
+from annotator.home.screens import benchmarks, documents, operation, overview, work
 from annotator.integrations.screens import tokens, webhooks
 from annotator.leaderboard.screens import answers, score, scores
 from annotator.measures.screens import agreement, automation, practice, statistics, suggestion_quality
@@ -15,6 +15,7 @@ from annotator.team.screens import batches, guidelines, invitation, notices, tea
 
 urlpatterns = [
     path("", work.home, name="home"),
+    path("metrics", operation.metrics, name="metrics"),
     path("next/", work.next_document, name="next"),
     path("notices/", notices.index, name="notices"),
     path("notices/unread/", notices.unread, name="notices-unread"),

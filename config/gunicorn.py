@@ -6,10 +6,13 @@ says, and the worker is a program of its own.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import logging
 import os
+import shutil
 import sys
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +36,27 @@ loglevel = "warning"
 accesslog = None
 
 _worker: InProcessWorker | None = None
+
+
+def _remove_figures(owner: int, folder: str) -> None:
+    """Only the process that made the folder removes it, not those that it forked."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if workers > 1:
+    # Before the app is loaded: prometheus_client then counts in files, which any of the processes can add up.
+    _figures = tempfile.mkdtemp(prefix="touchstone-metrics-")
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = _figures
+    atexit.register(_remove_figures, os.getpid(), _figures)
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """What a process that has ended counted stays in the sums; its gauges go."""
+    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        from prometheus_client import multiprocess
+
+        multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
 def post_worker_init(worker: Any) -> None:

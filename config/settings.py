@@ -12,6 +12,7 @@ from typing import Any
 
 import dj_database_url
 from csp.constants import NONE, SELF
+from django_guid.integrations import CeleryIntegration
 
 from config import bundles, environment
 
@@ -33,6 +34,9 @@ SECRET_KEY = environment.text("SECRET_KEY") or environment.kept_secret(VAR_DIR /
 ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS")
 
+LOG_REQUESTS = environment.flag("LOG_REQUESTS")  # one line in the log for each request
+METRICS_TOKEN = environment.text("METRICS_TOKEN")  # whoever sends it reads /metrics; without one nobody does
+
 # --- apps -----------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
@@ -50,12 +54,15 @@ INSTALLED_APPS = [
     "django_celery_results",
     "rest_framework",
     "drf_spectacular",
+    "django_guid",
 ]
 
 AUTH_USER_MODEL = "annotator.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
+    "django_guid.middleware.guid_middleware",  # first: every line of the log names the request
+    "config.metrics.MetricsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.CompressPagesMiddleware",
@@ -67,6 +74,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "config.middleware.VaryOnHtmxMiddleware",
     "config.middleware.SignInRequiredMiddleware",
+    *(["config.logs.RequestLogMiddleware"] if LOG_REQUESTS else []),
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -184,7 +192,7 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 if environment.flag("HTTPS"):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
@@ -384,20 +392,40 @@ CELERY_WORKER_CONCURRENCY = environment.number("WORKER_CONCURRENCY", 4)
 
 # --- logging --------------------------------------------------------------------------------------
 
+# Each request has an id, its own or the proxy's (a UUID in X-Request-ID), which is in every line and in the answer.
+# Tasks that it enqueues carry it on.
+DJANGO_GUID: dict[str, Any] = {
+    "GUID_HEADER_NAME": "X-Request-ID",
+    "VALIDATE_GUID": True,
+    "INTEGRATIONS": [CeleryIntegration()],
+}
+LOG_FORMAT = environment.text("LOG_FORMAT", "line").lower()
+if LOG_FORMAT not in {"line", "json"}:
+    raise ValueError(f"LOG_FORMAT is {LOG_FORMAT!r}; write line or json.")
 _log_level = environment.text("LOG_LEVEL", "INFO").upper()
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
+        "json": {
+            "()": "pythonjsonlogger.json.JsonFormatter",
+            "fmt": "{asctime}{levelname}{name}{message}{correlation_id}",
+            "style": "{",
+            "rename_fields": {"asctime": "at", "levelname": "level", "name": "logger", "correlation_id": "request"},
+        },
     },
-    "filters": {"outages": {"()": "config.outages.OutagesAreLogged"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {
+        "outages": {"()": "config.outages.OutagesAreLogged"},
+        "request": {"()": "django_guid.log_filters.CorrelationId"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request"]}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "annotator": {"level": _log_level},
         "pipeline": {"level": _log_level},
         "config": {"level": _log_level},
+        "django_guid": {"level": "WARNING"},
         "celery": {"level": "WARNING"},
         "celery.worker.control": {"level": "ERROR"},  # it warns of every ordered stop
         "django": {"handlers": [], "level": "WARNING", "propagate": True},

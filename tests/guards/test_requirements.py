@@ -18,6 +18,7 @@ BY_NAME = {
     "django-htmx": "named in INSTALLED_APPS",
     "whitenoise": "named in MIDDLEWARE",
     "django-celery-results": "named in INSTALLED_APPS",
+    "python-json-logger": "named in LOGGING",
 }
 
 

@@ -46,7 +46,7 @@ from tests.factories import decomposed as decompose
 pytestmark = pytest.mark.django_db
 
 # Open to everybody: nothing else answers without signing in.
-OPEN = {"healthz", "login", "admin:login", "invitation"}
+OPEN = {"healthz", "readyz", "metrics", "login", "admin:login", "invitation"}
 # The admin has a sign-in of its own.
 SIGN_IN = ("/sign-in/?next=", "/admin/login/?next=")
 # These change something, so they are never reached by a link.
