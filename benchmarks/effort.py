@@ -314,13 +314,14 @@ def judge(robot: Robot, stances: list[str]) -> None:
         page.wait_for_timeout(PACE)
     robot.rest()
     for _ in places:
-        if not page.locator("article.ev [data-advance][data-undecided]").count():
+        if not page.locator("article.ev:not([data-follows]) [data-advance][data-undecided]").count():
             break
         robot.press("0")
         robot.rest()
     for number, place in enumerate(places):  # repeated passages that the gold judges apart
         if not is_answered(cards.nth(number), stances[place]):
             identity = cards.nth(number).get_attribute("id")
+            robot.click(f"#{identity} details.repeated summary")
             robot.click(f"#{identity} .card-choices label >> nth={int(STANCE_KEYS[stances[place]]) - 1}")
             robot.rest()
 

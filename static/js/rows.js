@@ -7,6 +7,7 @@
    A page with a [data-key="j"] or "k" of its own (verify: the next and previous claim) keeps the arrows for its rows.
    [data-undecided] marks a row, or a fieldset in it, that still needs an answer. After a choice inside [data-advance],
    the next undecided row becomes current; if none is left, the focus goes to [data-when-done].
+   A row with [data-follows] takes the answer of another one: moving on passes it.
    After a swap, the current row stays current by its id. To choose another row, the answer marks it, or a text field in
    it, with [data-focus]. [data-goto="id"] on a link focuses the missing answer, after the link's own hx-get if the
    answer is not on the page yet. [data-keep-scroll][id] is a panel that keeps its scroll position over a swap and shows
@@ -66,7 +67,7 @@
     else document.querySelector(direction > 0 ? "[data-next]" : "[data-prev]")?.click();
   }
 
-  const wants = (el) => el.matches("[data-undecided]") || el.querySelector("[data-undecided]") !== null;
+  const wants = (el) => !("follows" in el.dataset) && (el.matches("[data-undecided]") || el.querySelector("[data-undecided]") !== null);
 
   /** Removes the mark at once; the server's answer may restore it. */
   function settle(input, row) {

@@ -65,7 +65,7 @@
 
   /* --- 0: the rest is irrelevant --- */
 
-  const openCards = () => cards().filter((card) => card.querySelector("[data-undecided][data-advance]"));
+  const openCards = () => cards().filter((card) => !("follows" in card.dataset) && card.querySelector("[data-undecided][data-advance]"));
 
   // Nothing to send: go on to a passage that has not been in view.
   document.addEventListener("htmx:confirm", (event) => {
