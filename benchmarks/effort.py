@@ -118,12 +118,12 @@ def start_server(var: str) -> tuple[subprocess.Popen[bytes], str]:
         stderr=subprocess.DEVNULL,
     )
     address = f"http://127.0.0.1:{port}"
-    for _ in range(100):
+    for _ in range(600):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return server, address
         time.sleep(0.1)
-    raise RuntimeError("The server did not start within 10 s.")
+    raise RuntimeError("The server did not start within a minute.")
 
 
 TYPES = {"yes": "checkworthy"}

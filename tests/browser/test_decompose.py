@@ -115,7 +115,9 @@ def test_one_picker_moves_any_claim_to_another_sentence(opened: Callable[[str], 
     before = second.claims.count()
     claim = first.claims.order_by("order").first()
     assert claim is not None
-    page.locator(f"#claim-{claim.public_id}").get_by_role("button", name="Move to…").click()
+    card = page.locator(f"#claim-{claim.public_id}")
+    card.get_by_role("button", name="More for claim").click()
+    card.get_by_role("button", name="Move to…").click()
     picks = page.locator("#move-claim button")
     expect(picks).to_have_count(2)
     expect(picks.first).to_contain_text("2 She was born in 1825")
