@@ -1,7 +1,7 @@
 """The Django admin: people, memberships, settings of benchmarks, guidelines and corpora are managed here; annotation
 data can only be looked at.
 
-It is for superusers alone. It shows every annotation of everybody, so it stands outside the blindness that the screens
+It is for superusers alone. It shows every annotation of everyone, so it stands outside the blindness that the screens
 keep: a superuser who also labels should not look up a partner's work here. Annotation data cannot be added, changed or
 deleted, since that would go past the actions and their audit.
 """

@@ -136,7 +136,7 @@ def extracted(folder: Path) -> dict[str, float]:
 
 
 def pooled(documents: list[dict[str, Any]]) -> PassageIndex:
-    """All passages of the file as one corpus; the address of each is its text, so that it can be recognised."""
+    """All passages of the file as one corpus; the address of each is its text, so that it can be recognized."""
     texts = {
         passage: None
         for document in documents

@@ -117,7 +117,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two partners with their third rater, and a generator by which they differ now and then, the same every time."""
+    """Two partners with their adjudicator, and a generator by which they differ now and then, the same every time."""
 
     one: User
     other: User
@@ -244,7 +244,7 @@ def _save(record: Record, name: str, value: str, person: User) -> None:
 
 
 def _settle(document: Document, stage: Stage, pair: Pair) -> None:
-    """The first one's value stands wherever they differ; both sign, and the third rater where the protocol asks."""
+    """The first one's value stands wherever they differ; both sign, and the adjudicator where the protocol asks."""
     for item in board_of(document, stage).comparison.items:
         for row in item.fields:
             if row.is_open:

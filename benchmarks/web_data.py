@@ -73,7 +73,7 @@ class State:
     signed: bool = False
 
 
-# 20 % gold, about 10 % in later stages or to be agreed; the rest, which is free or begun, is decompose.
+# 20 % gold, about 10 % in later stages or awaiting adjudication; the rest, which is free or begun, is decompose.
 STATES = (
     State(0.20, Stage.REVISE, Phase.AGREED, "ab"),
     State(0.02, Stage.REVISE, Phase.INDEPENDENT, "a"),
@@ -235,7 +235,7 @@ class _Filler:
         )
 
     def _annotations(self, rows: Rows, crew: Crew, document: Document, state: State) -> dict[Stage, Annotation]:
-        """Everybody's annotations with the agreed versions, tallies and signatures; returns the agreed versions."""
+        """Everyone's annotations, adjudicated versions, tallies and sign-offs; returns the adjudicated versions."""
         versions: dict[Stage, Annotation] = {}
         reached = STAGES.index(state.stage)
         when = self.now - dt.timedelta(days=self.chance.uniform(1, DAYS))

@@ -66,7 +66,7 @@ def post_worker_init(worker: Any) -> None:
     from django.urls import get_resolver
 
     # What is loaded now stays until the end (the views, too, are loaded by asking for the URLs): the garbage collector
-    # need not look through it again in the middle of somebody's request.
+    # need not look through it again in the middle of someone's request.
     _ = get_resolver().url_patterns
     gc.collect()
     gc.freeze()

@@ -265,7 +265,7 @@ _WORDS_OF_THE_API = (
 )  # fmt: skip
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Touchstone",
-    "DESCRIPTION": "What the pages of Touchstone do, for programs: see docs/api.",
+    "DESCRIPTION": "Everything the Touchstone pages can do, for programs. See docs/api.",
     "VERSION": VERSION,
     "OAS_VERSION": "3.1.0",
     "LICENSE": {"name": "Apache 2.0", "identifier": "Apache-2.0"},

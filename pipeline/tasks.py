@@ -26,7 +26,7 @@ def advance_run(run_id: int) -> int:
     if run is None:
         return 0
     items = coordinator.begin(run)
-    # A few documents are somebody waiting at a screen: they do not queue up behind a whole benchmark.
+    # A few documents are someone waiting at a screen: they do not queue up behind a whole benchmark.
     queue = "touchstone" if len(items) <= AT_ONCE else "touchstone-bulk"
     for item_id in items:
         prefill_item.apply_async((item_id,), queue=queue)

@@ -2,7 +2,7 @@
 """Trains the sentence splitter on fixtures/punkt_training.txt and writes pipeline/data/punkt.json.
 
 Run it after a change of that text: ``script/train_punkt.py``. The text was written for this project, so the parameters
-carry nothing of anybody else's. The result is the same on every run. So short a text teaches Punkt well which words
+carry nothing of anyone else's. The result is the same on every run. So short a text teaches Punkt well which words
 begin sentences, but makes it take words like "out." for abbreviations: those come from pipeline/data/abbreviations.txt.
 """
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class _Parameters(PunktParameters):
-    """Parameters whose abbreviations are given and not learnt."""
+    """Parameters whose abbreviations are given and not learned."""
 
     def clear_abbrevs(self) -> None:
         """Keeps the list: Punkt would empty it."""

@@ -1,4 +1,4 @@
-"""The charts that the server draws as SVG: screens hand over rows, templates draw what stands here. Pure.
+"""Charts that the server draws as SVG. Screens pass rows, templates draw these classes. Pure.
 
 Places are in percent of the drawing from the top left, so that a chart is as wide as the page while its words keep
 their size; dots and trends, whose words stand inside, are in units of their drawing. Every chart says in words what
@@ -153,7 +153,7 @@ class ChartColumn:
 
     @property
     def middle(self) -> float:
-        """Where its words stand."""
+        """The position of its label."""
         return rounded(self.x + self.width / 2)
 
 
@@ -185,7 +185,7 @@ def binned(values: Iterable[float], *, width: int, up_to: int, unit: str) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Columns with their numbers on top and labels below; of many, every ``step``-th is labelled and none numbered."""
+    """Columns with their numbers on top and labels below; of many, every ``step``-th is labeled and none numbered."""
 
     columns: list[ChartColumn]
     words: str
@@ -393,7 +393,7 @@ def dots(figures: Sequence[DotFigure], words: str) -> Dots | None:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """What a trend is made of: a day, a share, a coefficient where it is defined, and both in words."""
+    """A point of a trend: a day, a share, a coefficient where defined, and both as text."""
 
     day: dt.date
     percent: float

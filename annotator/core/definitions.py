@@ -1,5 +1,5 @@
-"""What each question and label means, for the sheet beside the work: in the words of the benchmark's guidelines where
-they have a heading for it, else in short words of our own.
+"""What each question and label means, for the definitions sheet: from the benchmark's guidelines if they have a heading
+for it, otherwise from Touchstone's short definitions.
 
 The convention for guidelines, in Markdown with "#" headings: a question is defined below a heading with its name
 ("## Stance"), a label below a heading with both names ("### Stance: refute") or with its own name alone ("### Refute"),
@@ -15,7 +15,9 @@ from dataclasses import dataclass
 
 from annotator.core.fields import FieldQuestion, questions_of
 from annotator.core.texts.markdown_diff import FENCE, HEADING
-from annotator.core.vocabulary import Labelled, Stage
+from annotator.core.vocabulary import Labelled, Stage, StanceLabel
+
+_FORMER_LABELS: dict[Labelled, str] = {StanceLabel.PARTIALLY_SUPPORT: "Partly"}  # older guidelines have these headings
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,13 @@ class Section:
 def topics(stage: Stage, guidelines: str) -> list[Topic]:
     """The questions of a stage with their definitions, in the order in which they are asked."""
     sections = sections_of(guidelines)
-    return [_topic(question, keys, sections) for question, keys in questions_of(stage)]
+    questions = list(questions_of(stage))
+    every_name = _plain(name for question, _ in questions for name in question.names)
+    return [_topic(question, keys, sections, every_name) for question, keys in questions]
 
 
 def sections_of(text: str) -> list[Section]:
-    """The headings of a Markdown text with what stands below each. Headings inside code are none."""
+    """The headings of a Markdown text with the text below each. Headings inside code don't count."""
     found: list[Section] = []
     level, title, body = 0, "", []  # type: int, str, list[str]
     in_code = False
@@ -67,13 +71,13 @@ def sections_of(text: str) -> list[Section]:
         found.append(Section(level, title, "\n".join(body).strip()))
         level, title, body = len(heading[1]), heading[2], []
     found.append(Section(level, title, "\n".join(body).strip()))
-    return found[1:]  # what stands before the first heading defines nothing
+    return found[1:]  # text before the first heading defines nothing
 
 
-def _topic(question: FieldQuestion, keys: tuple[str, ...], sections: list[Section]) -> Topic:
+def _topic(question: FieldQuestion, keys: tuple[str, ...], sections: list[Section], every_name: set[str]) -> Topic:
     names = _plain(question.names)
     at = next((i for i, section in enumerate(sections) if _plain([section.title]) & names), None)
-    places = {label: _place(label, names, sections) for label in question.labels}
+    places = {label: _place(label, names, sections, every_name) for label in question.labels}
     taken = {i for place in places.values() if place is not None for i in _below(sections, place)}
     if at is None:
         whole = Definition(question.names[0], question.ours, is_ours=True)
@@ -88,9 +92,10 @@ def _topic(question: FieldQuestion, keys: tuple[str, ...], sections: list[Sectio
     return Topic(question.key, keys, whole, tuple(labels))
 
 
-def _place(label: Labelled, names: set[str], sections: list[Section]) -> int | None:
-    """Where a label is defined: "Stance: refute", else "Refute" below "Stance", else "Refute" anywhere."""
-    wanted = _plain([label.value, label.label])
+def _place(label: Labelled, names: set[str], sections: list[Section], every_name: set[str]) -> int | None:
+    """Where a label is defined: "Stance: refute", else "Refute" below "Stance", else "Refute" anywhere. Outside its own
+    question, a heading with the name of a question defines that question and not the label."""
+    wanted = _plain([label.value, label.label, *filter(None, [_FORMER_LABELS.get(label)])])
     alone: list[int] = []
     for i, section in enumerate(sections):
         question, colon, answer = section.title.partition(":")
@@ -99,11 +104,12 @@ def _place(label: Labelled, names: set[str], sections: list[Section]) -> int | N
         if _plain([section.title]) & wanted:
             alone.append(i)
     below = [i for i in alone if any(_plain([title]) & names for title in _above(sections, i))]
-    return next(iter(below + alone), None)
+    elsewhere = [i for i in alone if not _plain([sections[i].title]) & every_name]
+    return next(iter(below + elsewhere), None)
 
 
 def _above(sections: list[Section], at: int) -> list[str]:
-    """The titles of the headings that a heading stands under."""
+    """The titles of the headings above a heading."""
     level, titles = sections[at].level, []
     for section in reversed(sections[:at]):
         if section.level < level:

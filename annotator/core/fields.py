@@ -184,7 +184,7 @@ _SENTENCE = (
         record="sentence", name="decontext", kind=Kind.TEXT, label="Decontextualized text",
         title="Decontextualized sentence",
         has_origin=True, is_suggested=True, asked_when=("type", SentenceType.CHECKWORTHY), is_compared=True,
-        is_measured=True, column="decontext", meaning="the stand-alone form",
+        is_measured=True, column="decontext", meaning="the decontextualized sentence",
         question=FieldQuestion(
             "stand-alone", ("Decontextualized sentence", "Stand-alone", "Stands alone", "Decontextualised sentence"),
             "The sentence rewritten to be understood without context, with names in place of “it” and “he”.",
@@ -208,7 +208,7 @@ _SENTENCE = (
     Field(
         record="sentence", name="importance", kind=Kind.LABEL, words=Importance, label="Importance",
         title="Importance of sentence", legend="Importance for the response", has_origin=True, is_suggested=True,
-        is_required=True, is_compared=True, is_measured=True, column="importance", meaning="role for the answer",
+        is_required=True, is_compared=True, is_measured=True, column="importance", meaning="importance",
         question=_IMPORTANCE,
     ),
 )
@@ -238,7 +238,7 @@ _CLAIM = (
     Field(
         record="claim", name="worth_checking", kind=Kind.YES_NO, label="Check-worthy", has_origin=True,
         is_suggested=True, is_required=True, asked_when=("type", ClaimType.FACTUAL), is_compared=True,
-        is_measured=True, column="worth_checking", meaning="whether it is worth checking",
+        is_measured=True, column="worth_checking", meaning="whether it is check-worthy",
         question=_WORTH_CHECKING,
     ),
     Field(
@@ -249,7 +249,7 @@ _CLAIM = (
     Field(
         record="claim", name="importance", kind=Kind.LABEL, words=Importance, label="Importance",
         title="Importance of claim", has_origin=True, is_suggested=True, is_required=True, is_compared=True,
-        is_measured=True, column="importance", meaning="role for the answer", is_legend_hidden=True,
+        is_measured=True, column="importance", meaning="importance", is_legend_hidden=True,
         question=_IMPORTANCE,
     ),
 )
@@ -299,7 +299,7 @@ _VERDICT = (
         record="verdict", name="evidence_sufficient", kind=Kind.YES_NO, label="Is the evidence sufficient?",
         title="Evidence is sufficient", noun="evidence is sufficient", has_origin=True, is_required=True,
         is_compared=True, is_measured=True, column="evidence_sufficient",
-        meaning="the retrieved evidence alone can decide it",
+        meaning="whether the retrieved evidence alone can decide it",
         question=FieldQuestion(
             "evidence-decides",
             (
@@ -337,7 +337,7 @@ _VERDICT = (
     ),
     Field(
         record="verdict", name="reason", kind=Kind.TEXT, label="Reason", column="reason",
-        meaning="why a person decided so",
+        meaning="why the annotator chose this verdict",
     ),
     Field(
         record="verdict", name="confidence", kind=Kind.LABEL, words=Confidence, label="Confidence",
@@ -347,7 +347,7 @@ _SENTENCE_REVISION = (
     Field(
         record="sentence-revision", name="text", kind=Kind.TEXT, label="Text", title="Sentence of the response",
         has_origin=True, is_compared=True, is_measured=True, column="revised",
-        meaning="the mended sentence; a deleted one keeps its text",
+        meaning="the revised sentence; a deleted one keeps its text",
         question=FieldQuestion(
             "revised-sentence", ("Revised sentence",),
             "The model's sentence with the edits to its claims applied. Keep what is true word for word.",
@@ -355,7 +355,7 @@ _SENTENCE_REVISION = (
     ),
     Field(
         record="sentence-revision", name="deleted", kind=Kind.FLAG, label="Deleted", column="deleted",
-        meaning="the sentence is left out of the mended answer",
+        meaning="the sentence is left out of the revised response",
     ),
 )
 _CLAIM_REVISION = (
@@ -363,13 +363,13 @@ _CLAIM_REVISION = (
         record="claim-revision", name="handling", kind=Kind.LABEL, words=Handling, label="Handling of the claim",
         title="Claims without enough evidence", noun="handling", legend="Not enough evidence: how to handle the claim?",
         is_compared=True, is_measured=True, column="handling",
-        meaning="what the revise stage does where there is not enough evidence", is_numbered=True, may_be_blank=False,
+        meaning="how the revise stage handles a claim without enough evidence", is_numbered=True, may_be_blank=False,
         question=_WITHOUT_EVIDENCE,
     ),
     Field(
         record="claim-revision", name="text", kind=Kind.TEXT, label="Text", title="Rewritten claim",
         asked_when=("handling", Handling.REWRITE), is_compared=True, is_measured=True, column="rewritten",
-        meaning="the claim as rewritten there",
+        meaning="the claim as rewritten at the revise stage",
         question=_WITHOUT_EVIDENCE,
     ),
 )

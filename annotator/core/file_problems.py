@@ -1,4 +1,4 @@
-"""What can be wrong with a file that comes in, in words for the person who brought it."""
+"""Problems of an imported file, described for the person who uploaded it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that cannot be taken in, with all that is wrong with it (at least one problem)."""
+    """A row that can't be imported, with all its problems (at least one)."""
 
     line: int
     problems: tuple[Problem, ...]
 
 
 class FileError(ValueError):
-    """The file as a whole cannot be read; the message says what to do."""
+    """The whole file can't be read. The message says what to do."""
 
 
 class RowError(ValueError):
-    """A row cannot be taken in: pairs of field and reason. The reader that knows the line makes a ``BadRow``."""
+    """A row can't be imported: pairs of field and reason. The reader that knows the line makes a ``BadRow``."""
 
     def __init__(self, *complaints: tuple[str, str]) -> None:
         super().__init__("; ".join(f"{field}: {reason}" for field, reason in complaints))

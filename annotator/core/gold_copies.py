@@ -1,6 +1,6 @@
 """Rules of twins: copies of gold documents that measure people (``Document.twin_of``).
 
-A newcomer practises on copies of their own, announced. Other copies are mixed in unannounced: for annotators such a
+A newcomer practices on copies of their own, announced. Other copies are mixed in unannounced: for annotators such a
 copy stands in the place of its gold document, under its name, and the gold itself is not there, since whoever finds it
 reads the answers. Who has worked on the gold knows it, keeps it, and is never measured by its copy.
 """
@@ -22,8 +22,8 @@ IS_OVER = IS_GOLD | Q(phase=Phase.DISCARDED)
 
 
 def known_gold(user: User, golds: Collection[int]) -> set[int]:
-    """Those of these gold documents (primary keys) whose answers the person knows: they have labelled or signed them,
-    or practised on a copy. Three queries; none without documents."""
+    """Those of these gold documents (primary keys) whose answers the person knows: they have labeled or signed them,
+    or practiced on a copy. Three queries; none without documents."""
     if not golds:
         return set()
     labelled = Annotation.objects.filter(person=user, document__in=golds).values_list("document", flat=True)
@@ -75,7 +75,7 @@ def unfinished_practice(user: User) -> QuerySet[Document]:
 
 def check_see_document(user: User, document: Document) -> None:
     """Members see the documents of their benchmark; gold is hidden from those who are measured by a copy of it, and
-    practice from everybody but the newcomer and those who manage the benchmark."""
+    practice from everyone but the newcomer and those who manage the benchmark."""
     role = role_of(user, document.benchmark)
     if role is None:
         raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
@@ -93,18 +93,18 @@ def check_see_document(user: User, document: Document) -> None:
             raise NotAllowedError(GONE)
 
 
-# --- who practises --------------------------------------------------------------------------------
+# --- who practices --------------------------------------------------------------------------------
 
 
 def practice_gold(benchmark: Benchmark) -> QuerySet[Document]:
-    """The gold documents on which newcomers practise: the first ones in the order of the benchmark."""
+    """The gold documents that new annotators practice on: the first ones in the benchmark's order."""
     gold = Document.objects.filter(IS_GOLD, benchmark=benchmark, twin_of__isnull=True)
     return gold.order_by("order", "pk")[: benchmark.practice_documents]
 
 
 def due_to_practise(user: User) -> QuerySet[Benchmark]:
-    """The benchmarks in which this person is a newcomer whose practice has not been made yet: an annotator who has
-    submitted nothing there, where practice is wanted and gold to practise on was created."""
+    """The benchmarks in which this person is a new annotator without practice documents: they have submitted nothing
+    there, the protocol asks for practice, and there is gold to practice on."""
     here = {"benchmark": OuterRef("pk")}
     gold = Document.objects.filter(IS_GOLD, twin_of__isnull=True, **here)
     submitted = Annotation.objects.filter(
@@ -131,8 +131,8 @@ def must_practise(user: User, benchmark: Benchmark) -> bool:
 
 
 def check_may_begin(user: User, document: Document) -> None:
-    """What stands in the way of beginning this document beside ``rules.check_take_place``: one's practice, or that one
-    knows the gold that it is a copy of."""
+    """Further reasons, besides ``rules.check_take_place``, why the person can't start this document: unfinished
+    practice, or knowing the gold that it is a copy of."""
     if document.practice_for_id is not None:
         return
     if must_practise(user, document.benchmark):

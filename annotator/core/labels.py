@@ -13,7 +13,7 @@ from annotator.core.vocabulary import ClaimType, Factuality, SentenceType
 
 
 def claim_is_checked(claim_type: str, worth_checking: bool | None) -> bool:
-    """Does a claim go on to the verify stage? Factual, and not said to be not worth checking."""
+    """Does a claim go to the verify stage? It does if it is factual and not marked as not check-worthy."""
     return claim_type == ClaimType.FACTUAL and worth_checking is not False
 
 

@@ -14,7 +14,7 @@ from annotator.core.file_problems import BadRow, FileError, RowError, bad_row
 # A longer one is skipped in pieces, so that it never lies in memory as a whole.
 MAX_LINE_BYTES = 16 * 1024 * 1024
 _SKIP_BYTES = 1024 * 1024
-# How deep lists and objects may lie in one another. Whatever goes over a value later does so one call a level.
+# How deep lists and objects may be nested. Later code recurses once per level.
 MAX_DEPTH = 100
 _PIECE_BYTES = 64 * 1024
 

@@ -1,4 +1,4 @@
-"""What is missing before a stage can be submitted, and the refusal that lists it."""
+"""Answers that are required before a stage can be submitted, and the error that lists them."""
 
 from __future__ import annotations
 

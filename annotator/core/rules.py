@@ -1,4 +1,4 @@
-"""Who may do what: for each rule ``check_x`` raises the sentence a person reads, ``can_x`` asks.
+"""Permissions: ``check_x`` raises an error with the message for the person, ``can_x`` returns a boolean.
 
 Views never ask for roles themselves; guards walk every URL with owner, peer and stranger.
 """
@@ -26,7 +26,7 @@ READ_GOLD_ROLES = (Role.OWNER, Role.ADMIN, Role.RESEARCHER)
 
 
 class NotAllowedError(Exception):
-    """A rule forbids it; the message says why and who can help."""
+    """The action isn't permitted. The message says why and who can help."""
 
 
 def allowed(check: Callable[..., object], *args: Any, **kwargs: Any) -> bool:
@@ -141,7 +141,7 @@ def check_see_agreement(user: User, benchmark: Benchmark) -> None:
 
 
 def check_see_statistics(user: User, benchmark: Benchmark) -> None:
-    """What the gold holds is read by those who read gold: owners, admins and researchers."""
+    """Statistics of the gold are for those who may read gold: owners, admins and researchers."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:
         raise NotAllowedError(
             "Only owners, admins and researchers can see the statistics. Ask the owner to change your role."
@@ -149,7 +149,7 @@ def check_see_statistics(user: User, benchmark: Benchmark) -> None:
 
 
 def check_score(user: User, benchmark: Benchmark) -> None:
-    """Scores tell the gold's labels, wrong answer by wrong answer: who reads gold scores and reads scores."""
+    """Scores reveal the gold's labels one by one, so anyone who may read gold may submit and view scores."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:
         raise NotAllowedError(
             "Only owners, admins and researchers can score against the gold. Ask the owner to change your role."
@@ -174,7 +174,7 @@ def seat_in_group(user: User, group_id: int) -> Seat | None:
 
 
 def check_change_protocol(user: User, benchmark: Benchmark) -> None:
-    """How many people label, when the third rater comes in, practice: the owner's decision."""
+    """Overlap, the adjudicator's part and practice are the owner's decision."""
     if role_of(user, benchmark) != Role.OWNER:
         raise NotAllowedError("Only an owner can change the annotation protocol.")
 

@@ -12,8 +12,8 @@ def sees_annotation(
 
     One's own always. Another person's only when everyone assigned to that document and stage has submitted
     (``everyone_submitted``), or the stage is agreed (``stage_is_over``); and never in a document that was discarded
-    before that. The same holds for the agreed version: while it is in the making it tells what people had said, and
-    somebody may label anew when one of them has left.
+    before that. The same holds for the adjudicated version: while it is open it shows what
+    annotators said, and someone may still label again if one of them has left.
     """
     if is_own:
         return True

@@ -1,7 +1,7 @@
-"""The words of the field, as plain enums: label sets, stages, phases, roles.
+"""The vocabulary as plain enums: label sets, stages, phases, roles.
 
-Nothing here knows Django, so the pipeline may use it too. The value is what is stored and exported,
-the label is what a person reads. Sources: Factcheck-Bench section 2 and appendix C.
+Nothing here imports Django, so the pipeline can use it too. The value is stored and exported; the label is shown to
+people. Sources: Factcheck-Bench section 2 and appendix C.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class Labelled(StrEnum):
-    """A string enum whose members carry the words that a person reads."""
+    """A string enum whose members carry the label that people see."""
 
     label: str
 
@@ -33,32 +33,32 @@ STAGES: tuple[Stage, ...] = tuple(Stage)
 
 
 class Phase(Labelled):
-    """Where a document stands within its current stage. Agreed at the last stage is gold."""
+    """A document's phase within its current stage. A document that is complete at the last stage is gold."""
 
-    PREFILLING = "prefilling", "Suggestions on the way"
-    INDEPENDENT = "independent", "In work"
-    CONSOLIDATING = "consolidating", "To be agreed"
-    AGREED = "agreed", "Agreed"
+    PREFILLING = "prefilling", "Generating suggestions"
+    INDEPENDENT = "independent", "In progress"
+    CONSOLIDATING = "consolidating", "Awaiting adjudication"
+    AGREED = "agreed", "Complete"
     DISCARDED = "discarded", "Discarded"
 
 
 class AnnotationKind(Labelled):
-    """One person's work on a stage, or the agreed version of it."""
+    """One annotator's work on a stage, or the adjudicated version of the stage."""
 
-    INDIVIDUAL = "individual", "One person's work"
-    CONSOLIDATED = "consolidated", "Agreed version"
+    INDIVIDUAL = "individual", "One annotator’s work"
+    CONSOLIDATED = "consolidated", "Adjudicated version"
 
 
 class AnnotationState(Labelled):
     OPEN = "open", "Open"
     SUBMITTED = "submitted", "Submitted"
-    TAKEN_BACK = "taken_back", "Taken back"
+    TAKEN_BACK = "taken_back", "Unassigned"
 
 
 class SentenceType(Labelled):
     """Does the sentence contain a statement that needs fact-checking? (section 2, step 3)"""
 
-    CHECKWORTHY = "checkworthy", "Checkworthy"
+    CHECKWORTHY = "checkworthy", "Check-worthy"
     OPINION = "opinion", "Opinion"
     NOT_A_CLAIM = "not_a_claim", "Not a claim"
     OTHER = "other", "Other"
@@ -74,14 +74,14 @@ class ClaimType(Labelled):
 
 
 class NotWorthReason(Labelled):
-    """Why a factual claim is not worth checking (appendix C.3, second question)."""
+    """Why a factual claim is not check-worthy (appendix C.3, second question)."""
 
     COMMONSENSE = "commonsense", "Commonsense"
     NOT_PUBLIC = "not_public", "Not publicly checkable"
 
 
 class Importance(Labelled):
-    """Role of a sentence or claim for the answer (section 2, step 3)."""
+    """How important a sentence or claim is for the response (section 2, step 3)."""
 
     MOST = "most", "Most"
     INTERMEDIATE = "intermediate", "Intermediate"
@@ -92,7 +92,7 @@ class StanceLabel(Labelled):
     """Evidence against claim (section 2, step 5)."""
 
     COMPLETELY_SUPPORT = "completely_support", "Supports"
-    PARTIALLY_SUPPORT = "partially_support", "Partly"
+    PARTIALLY_SUPPORT = "partially_support", "Partially supports"
     REFUTE = "refute", "Refutes"
     IRRELEVANT = "irrelevant", "Irrelevant"
 
@@ -122,7 +122,7 @@ class EditKind(Labelled):
 
 
 class Handling(Labelled):
-    """What the revise stage does with a claim that could not be decided; kept by default."""
+    """What the revise stage does with a claim without enough evidence. The default is to keep it."""
 
     KEEP = "keep", "Keep"
     REWRITE = "rewrite", "Rewrite"
@@ -130,13 +130,13 @@ class Handling(Labelled):
 
 
 class Removal(Labelled):
-    """Why a row is no longer part of the work. The first three are a person's reasons."""
+    """Why a row was removed from the work. The first three are an annotator's reasons."""
 
     REDUNDANT = "redundant", "Redundant"
     NOT_A_CLAIM = "not_a_claim", "Not a claim"
     OTHER = "other", "Other reason"
     MERGED = "merged", "Merged into another"
-    FOLDED = "folded", "Its sentence is not checkworthy"
+    FOLDED = "folded", "Its sentence is not check-worthy"
     UNDONE = "undone", "Undone"
 
 
@@ -144,17 +144,17 @@ REMOVAL_REASONS: tuple[Removal, ...] = (Removal.REDUNDANT, Removal.NOT_A_CLAIM, 
 
 
 class Origin(Labelled):
-    """How a decided field came to its value. An empty origin means: not decided yet."""
+    """How a decided field got its value. An empty origin means that it isn't decided yet."""
 
-    ACCEPTED = "accepted", "suggestion, taken over"
+    ACCEPTED = "accepted", "suggestion, accepted"
     EDITED = "edited", "suggestion, edited"
     HUMAN = "human", "by a person"
     IMPORTED = "imported", "imported"
-    CONSOLIDATED = "consolidated", "agreed"
+    CONSOLIDATED = "consolidated", "adjudicated"
 
 
 class FlagReason(Labelled):
-    """Why an annotator passes a document on instead of labelling it."""
+    """Why an annotator flags a document instead of labeling it."""
 
     NEEDS_EXPERTISE = "needs_expertise", "Needs expertise"
     CONFLICT_OF_INTEREST = "conflict_of_interest", "Conflict of interest"
@@ -168,67 +168,67 @@ class Role(Labelled):
     OWNER = "owner", "Owner"
     ADMIN = "admin", "Admin"
     ANNOTATOR = "annotator", "Annotator"
-    THIRD_RATER = "third_rater", "Third rater"
+    THIRD_RATER = "third_rater", "Adjudicator"
     RESEARCHER = "researcher", "Researcher"
 
 
 class Seat(Labelled):
-    """What a person does in a group (section 3.2: two annotators; a third rater where they cannot agree)."""
+    """What a person does in a group (section 3.2: two annotators; an adjudicator where they cannot agree)."""
 
     ANNOTATOR = "annotator", "Annotator"
-    THIRD_RATER = "third_rater", "Third rater"
+    THIRD_RATER = "third_rater", "Adjudicator"
 
 
 class DisagreementReason(Labelled):
-    """Why two people had labelled differently, as those who settled it see it."""
+    """Why two annotators labeled differently, in the view of those who adjudicated."""
 
-    SLIP = "slip", "A slip"
-    READING_OF_CLAIM = "reading_of_claim", "Reading of the claim"
-    READING_OF_EVIDENCE = "reading_of_evidence", "Reading of the evidence"
-    KNOWLEDGE = "knowledge", "Knowledge"
-    GUIDELINE_UNCLEAR = "guideline_unclear", "Guideline unclear"
+    SLIP = "slip", "Slip"
+    READING_OF_CLAIM = "reading_of_claim", "Interpretation of the claim"
+    READING_OF_EVIDENCE = "reading_of_evidence", "Interpretation of the evidence"
+    KNOWLEDGE = "knowledge", "Background knowledge"
+    GUIDELINE_UNCLEAR = "guideline_unclear", "Unclear guidelines"
 
 
 class NoticeKind(Labelled):
-    """What a person is told about."""
+    """What a notice is about."""
 
     ASSIGNED = "assigned", "Work was assigned to you"
     PARTNER_FINISHED = "partner_finished", "Your partner has finished"
     QUESTION = "question", "A question for you"
     ANSWERED = "answered", "Your question was answered"
     COMMENT = "comment", "A comment"
-    RETURNED = "returned", "Work came back"
-    TAKEN_BACK = "taken_back", "Work was taken back"
-    AGREED = "agreed", "A stage was agreed"
+    RETURNED = "returned", "Work was returned to you"
+    TAKEN_BACK = "taken_back", "Work was unassigned"
+    AGREED = "agreed", "A stage was adjudicated"
     DISCARDED = "discarded", "A document was discarded"
-    WEBHOOK = "webhook", "A webhook cannot be reached"
-    HALTED = "halted", "Suggestions have paused by themselves"
+    WEBHOOK = "webhook", "A webhook can’t be reached"
+    HALTED = "halted", "Suggestions paused automatically"
 
 
 class Scope(Labelled):
-    """What a token for the API may do, at most: never more than the person whose token it is."""
+    """The most that an API token can do. It can never do more than its owner."""
 
     READ = "read", "Read what you can see"
-    ANNOTATE = "annotate", "Label, submit and settle as you"
+    ANNOTATE = "annotate", "Label, submit and adjudicate as you"
     MANAGE = "manage", "Import, assign and change settings"
-    EXPORT = "export", "Take gold and releases away"
+    EXPORT = "export", "Download gold and releases"
 
 
 class WebhookEvent(Labelled):
-    """What a benchmark's webhooks are told about. None carries anything of anybody's work."""
+    """The events sent to a benchmark's webhooks. None of them carries annotations."""
 
-    DOCUMENT_AGREED = "document.agreed", "A stage of a document is agreed"
-    DOCUMENT_GOLD = "document.gold", "A document is gold"
-    DOCUMENT_DISCARDED = "document.discarded", "A document is discarded"
-    ANNOTATION_SUBMITTED = "annotation.submitted", "Somebody has submitted a stage"
-    RUN_FINISHED = "run.finished", "A run of the pipeline is over"
-    IMPORT_FINISHED = "import.finished", "An import is over"
+    DOCUMENT_AGREED = "document.agreed", "A stage of a document was adjudicated"
+    DOCUMENT_GOLD = "document.gold", "A document became gold"
+    DOCUMENT_DISCARDED = "document.discarded", "A document was discarded"
+    ANNOTATION_SUBMITTED = "annotation.submitted", "Someone submitted a stage"
+    RUN_FINISHED = "run.finished", "A pipeline run finished"
+    IMPORT_FINISHED = "import.finished", "An import finished"
     RELEASE_READY = "release.ready", "A release is ready"
-    TEST = "test", "A test, sent from the page"
+    TEST = "test", "A test event sent from the page"
 
 
 class DeliveryState(Labelled):
-    """Where a delivery to a webhook stands."""
+    """State of a webhook delivery."""
 
     WAITING = "waiting", "Waiting"
     DELIVERED = "delivered", "Delivered"
@@ -238,12 +238,12 @@ class DeliveryState(Labelled):
 class RunState(Labelled):
     """State of a pipeline run and of each document in it."""
 
-    QUEUED = "queued", "Waiting"
+    QUEUED = "queued", "Queued"
     RUNNING = "running", "Running"
     PAUSED = "paused", "Paused"
     FINISHED = "finished", "Finished"
     FAILED = "failed", "Failed"
-    CANCELLED = "cancelled", "Cancelled"
+    CANCELLED = "cancelled", "Canceled"
 
 
 class BatchStep(Labelled):
@@ -255,10 +255,10 @@ class BatchStep(Labelled):
 
 
 class SuggesterKind(Labelled):
-    """What a suggester learns from a benchmark's own gold."""
+    """What a suggester learns from a benchmark's gold."""
 
     STANCE = "stance", "Stance of evidence"
-    SENTENCE_TYPE = "sentence_type", "Checkworthiness of sentences"
+    SENTENCE_TYPE = "sentence_type", "Check-worthiness of sentences"
     CLAIM_TYPE = "claim_type", "Type of claims"
 
 
@@ -271,9 +271,9 @@ class Split(Labelled):
 
 
 class GroupedBy(Labelled):
-    """What documents have in common that must not be spread over two splits of a release."""
+    """Which documents must stay in the same split of a release."""
 
-    NOTHING = "nothing", "Nothing: each document by itself"
+    NOTHING = "nothing", "None: each document on its own"
     SOURCE = "source", "Source"
     PROMPT = "prompt", "Prompt"
     MODEL = "model", "Model"
@@ -281,9 +281,9 @@ class GroupedBy(Labelled):
 
 
 class ReleaseState(Labelled):
-    """A release is made in the background; once it is ready it never changes."""
+    """A release is created in the background. Once it is ready, it never changes."""
 
-    MAKING = "making", "Being made"
+    MAKING = "making", "Being created"
     READY = "ready", "Ready"
     FAILED = "failed", "Failed"
 
@@ -291,7 +291,7 @@ class ReleaseState(Labelled):
 class Task(Labelled):
     """What a fact-checker can be scored on (Factcheck-Bench, sections 3.4 and 4)."""
 
-    SENTENCE_CHECKWORTHINESS = "sentence_checkworthiness", "Checkworthiness of sentences"
+    SENTENCE_CHECKWORTHINESS = "sentence_checkworthiness", "Check-worthiness of sentences"
     CLAIM_CHECKWORTHINESS = "claim_checkworthiness", "Type of claims"
     STANCE = "stance", "Stance of evidence"
     CLAIM_FACTUALITY = "claim_factuality", "Factuality of claims"

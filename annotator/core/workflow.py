@@ -22,7 +22,7 @@ class Status:
 class Facts:
     """What the status follows from.
 
-    ``agreed``: stages whose agreed version stands. ``submitted``: people who have submitted the first stage
+    ``agreed``: stages whose adjudicated version stands. ``submitted``: people who have submitted the first stage
     that is not agreed. ``overlap``: people needed. ``prefilling``: suggestions for that stage are on the way.
     """
 
@@ -35,25 +35,25 @@ class Facts:
 
 # From which phase to which, and what happened. Every pair that is not here is a bug.
 MOVES: dict[tuple[Phase, Phase], str] = {
-    (Phase.PREFILLING, Phase.INDEPENDENT): "suggestions are there, or could not be made",
-    (Phase.PREFILLING, Phase.CONSOLIDATING): "suggestions are there, and everyone had submitted",
-    (Phase.PREFILLING, Phase.AGREED): "imported as agreed",
+    (Phase.PREFILLING, Phase.INDEPENDENT): "suggestions are ready, or failed",
+    (Phase.PREFILLING, Phase.CONSOLIDATING): "suggestions are ready, and everyone had submitted",
+    (Phase.PREFILLING, Phase.AGREED): "imported as adjudicated",
     (Phase.PREFILLING, Phase.DISCARDED): "discarded",
-    (Phase.INDEPENDENT, Phase.PREFILLING): "next stage opened, or suggestions asked for again",
+    (Phase.INDEPENDENT, Phase.PREFILLING): "next stage opened, or suggestions requested again",
     (Phase.INDEPENDENT, Phase.CONSOLIDATING): "everyone has submitted",
     (Phase.INDEPENDENT, Phase.AGREED): "the only annotator has submitted the last stage",
     (Phase.INDEPENDENT, Phase.DISCARDED): "discarded",
-    (Phase.CONSOLIDATING, Phase.INDEPENDENT): "agreed, next stage opened; or reopened",
-    (Phase.CONSOLIDATING, Phase.PREFILLING): "agreed, suggestions for the next stage on the way",
-    (Phase.CONSOLIDATING, Phase.AGREED): "last stage agreed, gold",
+    (Phase.CONSOLIDATING, Phase.INDEPENDENT): "adjudicated, next stage opened; or reopened",
+    (Phase.CONSOLIDATING, Phase.PREFILLING): "adjudicated, generating suggestions for the next stage",
+    (Phase.CONSOLIDATING, Phase.AGREED): "last stage adjudicated, gold",
     (Phase.CONSOLIDATING, Phase.DISCARDED): "discarded",
     (Phase.AGREED, Phase.INDEPENDENT): "reopened",
-    (Phase.AGREED, Phase.PREFILLING): "reopened, suggestions on the way",
+    (Phase.AGREED, Phase.PREFILLING): "reopened, generating suggestions",
     (Phase.AGREED, Phase.DISCARDED): "discarded",
-    (Phase.DISCARDED, Phase.PREFILLING): "brought back",
-    (Phase.DISCARDED, Phase.INDEPENDENT): "brought back",
-    (Phase.DISCARDED, Phase.CONSOLIDATING): "brought back",
-    (Phase.DISCARDED, Phase.AGREED): "brought back",
+    (Phase.DISCARDED, Phase.PREFILLING): "restored",
+    (Phase.DISCARDED, Phase.INDEPENDENT): "restored",
+    (Phase.DISCARDED, Phase.CONSOLIDATING): "restored",
+    (Phase.DISCARDED, Phase.AGREED): "restored",
 }
 
 
@@ -87,7 +87,9 @@ def check_move(before: Status, after: Status) -> None:
     submitted stage opens the next one at once.
     """
     if before.phase != after.phase and (before.phase, after.phase) not in MOVES:
-        raise IllegalMoveError(f"No way leads from {before.phase} ({before.stage}) to {after.phase} ({after.stage}).")
+        raise IllegalMoveError(
+            f"There is no transition from {before.phase} ({before.stage}) to {after.phase} ({after.stage})."
+        )
 
 
 def diagram() -> str:

@@ -1,4 +1,4 @@
-"""The demo of two people: a benchmark that asks two annotators and a third rater, one document waiting to be agreed.
+"""The demo of two people: a benchmark with two annotators and an adjudicator, and one document awaiting adjudication.
 
 Built through the actions from the texts of the first demo. Dana and Eli have both decomposed two documents; on one of
 them they have signed, on the other they differ in four places.

@@ -13,8 +13,8 @@ from annotator.exchange.actions.imports import PROBLEMS_KEPT, ImportReport
 
 def add_benchmark_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--benchmark", required=True, metavar="SLUG", help="into which benchmark")
-    parser.add_argument("--create", action="store_true", help="make the benchmark if it is not there yet")
-    parser.add_argument("--strict", action="store_true", help="write nothing if any row is bad")
+    parser.add_argument("--create", action="store_true", help="create the benchmark if it doesn't exist")
+    parser.add_argument("--strict", action="store_true", help="import nothing if any row has errors")
 
 
 def find_benchmark(slug: str, *, create: bool = False) -> Benchmark:
@@ -26,7 +26,7 @@ def find_benchmark(slug: str, *, create: bool = False) -> Benchmark:
         return create_benchmark(slug=slug, name=slug.replace("-", " ").capitalize())
     known = ", ".join(Benchmark.objects.order_by("slug").values_list("slug", flat=True)[:20])
     raise CommandError(
-        f"There is no benchmark “{slug}”. " + (f"There are: {known}. " if known else "") + "Add --create to make it."
+        f"There is no benchmark “{slug}”. " + (f"There are: {known}. " if known else "") + "Add --create to create it."
     )
 
 
@@ -41,7 +41,7 @@ def tell(report: ImportReport, stdout: OutputWrapper, stderr: OutputWrapper) -> 
     did = "imported" if report.written else "would be imported"
     numbers = (
         f"{report.read} rows read in {report.elapsed:.1f} s: {report.imported} {did}, "
-        f"{report.unchanged} there already, {report.bad} bad."
+        f"{report.unchanged} already imported, {report.bad} bad."
     )
     if not report.bad:
         stdout.write(numbers)

@@ -35,5 +35,5 @@ def share(raw: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"“{raw}” is no share. Write a number above 0 and up to 1, like 0.8.")
+        raise argparse.ArgumentTypeError(f"“{raw}” isn’t a share. Write a number above 0 and up to 1, like 0.8.")
     return value

@@ -192,8 +192,8 @@ def check_edit_as(user: User, role: Role | None, annotation: Annotation) -> None
         raise NotAllowedError("This is someone else's work. Only they can change it.")
     if annotation.state == AnnotationState.TAKEN_BACK:
         raise NotAllowedError(
-            "An admin has taken this work back. Your work is kept: "
-            "if a place is free, open the document again and go on."
+            "An admin unassigned you from this document. Your work is kept. "
+            "If another annotator is still needed, you can open it again and continue."
         )
     if annotation.state != AnnotationState.OPEN:
         raise NotAllowedError("You have submitted this stage, so it is locked. The owner can reopen it.")

@@ -32,7 +32,7 @@ def is_higher(role: str, than: str) -> bool:
 
 
 def check_give_role(user: User, benchmark: Benchmark, role: Role) -> None:
-    """Who may bring somebody in with this role, or back: owners everyone, admins those who label, rate and read."""
+    """Who may bring someone in with this role, or back: owners everyone, admins those who label, rate and read."""
     check_manage(user, benchmark)
     if role in ADMIN_ROLES and role_of(user, benchmark) != Role.OWNER:
         raise NotAllowedError("Only an owner can add owners and admins. Ask one of them.")
@@ -71,7 +71,7 @@ def check_deactivate(user: User, membership: Membership) -> None:
 
 
 def check_an_owner_remains(membership: Membership) -> None:
-    """The last owner stays what they are: somebody must be able to manage the benchmark."""
+    """The last owner stays what they are: someone must be able to manage the benchmark."""
     others = Membership.objects.filter(
         benchmark=membership.benchmark_id, role=Role.OWNER, active=True, user__is_active=True
     ).exclude(pk=membership.pk)
@@ -80,7 +80,7 @@ def check_an_owner_remains(membership: Membership) -> None:
 
 
 def check_hold_seat(membership: Membership, seat: Seat) -> None:
-    """May this member have the seat in a group? Researchers label nothing, third raters nothing first."""
+    """May this member have the seat in a group? Researchers label nothing, adjudicators nothing first."""
     if not membership.active:
         raise NotAllowedError(f"{membership.user} is not active in this benchmark. Reactivate them first.")
     if membership.role == Role.RESEARCHER:
@@ -103,10 +103,10 @@ def check_delete_group(user: User, group: Group) -> None:
 
 
 def check_invitation(invitation: Invitation) -> None:
-    """Does this invitation let anybody in? Raises InvitationOverError, each reason with its own sentence."""
+    """Does this invitation let anyone in? Raises InvitationOverError, each reason with its own sentence."""
     if invitation.withdrawn_at is not None:
-        raise InvitationOverError("This invitation was withdrawn. Ask whoever sent it to you for a new one.")
+        raise InvitationOverError("This invitation was withdrawn. Ask the sender for a new one.")
     if invitation.accepted_by_id is not None:
         raise InvitationOverError("This invitation was for one person and has been used. Ask for one of your own.")
     if invitation.expires_at <= timezone.now():
-        raise InvitationOverError("This invitation has expired. Ask whoever sent it to you for a new one.")
+        raise InvitationOverError("This invitation has expired. Ask the sender for a new one.")

@@ -14,7 +14,7 @@ from annotator.core.vocabulary import Factuality, Labelled, StanceLabel
 
 register = template.Library()
 
-# A glyph beside each colour, so that nothing depends on colour.
+# A glyph beside each color, so that nothing depends on color.
 GLYPHS: dict[str, tuple[str, str]] = {
     StanceLabel.COMPLETELY_SUPPORT: ("✓", "support"),
     StanceLabel.PARTIALLY_SUPPORT: ("◐", "partial"),

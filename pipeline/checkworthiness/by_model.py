@@ -114,18 +114,18 @@ class Labeller:
         """What each claim of these sentences is and whether it is check-worthy; importance is that of the rules."""
         claims = _claims_of(splits)
         said = await self._said("checkworthy_claims", claims, ModelClaimLabels)
-        labelled = []
+        labeled = []
         for item, (claim, _) in zip(said, claims, strict=True):
             by_rules = self._rules.claim(claim)
             if item is None:
-                labelled.append(by_rules)
+                labeled.append(by_rules)
                 continue
             # Check-worthiness is asked of factual claims only (Factcheck-Bench section C.3).
             factual = item.type == ClaimType.FACTUAL
             not_worth = None if item.worth_checking == "yes" or not factual else NotWorthReason(item.worth_checking)
             worth = not_worth is None if factual else None
-            labelled.append(SuggestedClaim(claim, item.type, worth, not_worth, by_rules.importance))
-        return labelled
+            labeled.append(SuggestedClaim(claim, item.type, worth, not_worth, by_rules.importance))
+        return labeled
 
     async def importances(self, splits: Sequence[SplitSentence]) -> list[Importance]:
         """How much each sentence, then each claim of theirs, matters for the answer."""
@@ -143,7 +143,7 @@ class Labeller:
         batches = [texts[start : start + self._at_once] for start in range(0, len(texts), self._at_once)]
         answered = await together(self._batch(step, batch, form) for batch in batches)
         if missing := sum(item is None for batch in answered if batch for item in batch):
-            self._tally.note(step, f"The model said nothing of {missing} of {len(texts)} texts: labelled by rules.")
+            self._tally.note(step, f"The model skipped {missing} of {len(texts)} texts: labeled by rules.")
         return [
             item
             for batch, items in zip(batches, answered, strict=True)
@@ -166,7 +166,7 @@ class Labeller:
                 prompt=f"factcheck_gpt/{step}",
                 fields={"question": self._document.prompt, "response": context, "texts": numbered},
                 form=form,
-                instead=f"{len(left)} texts were labelled by rules.",
+                instead=f"{len(left)} texts were labeled by rules.",
                 max_tokens=room_for(numbered),
             )
             if asked is None:

@@ -18,7 +18,7 @@ from pipeline.metrics.text import words
 from pipeline.sentences.boundaries import LIST_MARKER
 from pipeline.suggestions import SuggestedClaim
 
-# A judgement in the speaker's own name, or in words that only judge.
+# A judgment in the speaker's own name, or in words that only judge.
 _OPINION = re.compile(
     r"\b(?:to my mind|i (?:think|believe|feel|would (?:say|argue|recommend|suggest)|like|love|prefer)|in my (?:opinion"
     r"|view|experience)"

@@ -1,4 +1,4 @@
-"""Step 1 as a whole: a response becomes sentences with their decontextualised form, claims and labels."""
+"""Step 1 as a whole: a response becomes sentences with their decontextualized form, claims and labels."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Context:
     subjects: list[tuple[str, bool]] = field(default_factory=list)
 
     def note(self, sentence: str) -> None:
-        """Takes a decontextualised sentence into account."""
+        """Takes a decontextualized sentence into account."""
         found = clause(sentence)
         if found is None:
             return

@@ -1,7 +1,7 @@
 """Word classes by rule: enough of a tagger to find subjects and verbs in plain English prose.
 
 No trained tagger can be shipped without a download, so the closed classes and the verb forms of ``lexicon`` are looked
-up and the rest is decided from the neighbours. Wrong now and then; the rules that use it are cautious.
+up and the rest is decided from the neighbors. Wrong now and then; the rules that use it are cautious.
 """
 
 from __future__ import annotations

@@ -145,8 +145,8 @@ class ServiceClient:
             return await patiently(self.patience, attempt)
         except NotNowError as error:
             times = "once" if tries == 1 else f"{tries} times"
-            wants = f" It asks to wait {error.after:.0f} seconds." if error.after else ""
-            advice = "Lower CALLS_AT_ONCE, or go on later." if error.busy else self.advice
+            wants = f" It asks you to wait {error.after:.0f} seconds." if error.after else ""
+            advice = "Lower CALLS_AT_ONCE, or continue later." if error.busy else self.advice
             raise ServiceError(f"{self.where} could not answer, asked {times}: {error}.{wants} {advice}") from None
 
     async def _try(self, method: str, content: Mapping[str, Any]) -> Any:
@@ -170,7 +170,7 @@ class ServiceClient:
             try:
                 value = answer.json()
             except ValueError:
-                raise NotNowError(f"its answer is no JSON: {self._hide(answer.text)}") from None
+                raise NotNowError(f"its answer isn't JSON: {self._hide(answer.text)}") from None
             fault = _fault_within(value)
             if fault is None:
                 return value

@@ -239,7 +239,7 @@ def _joined(url: str, to: str) -> str:
     try:
         return urljoin(url, to)
     except ValueError:
-        raise _AbsentError("its server redirects to something that is no address") from None
+        raise _AbsentError("its server redirects to an invalid address") from None
 
 
 def site_of(url: str) -> str:

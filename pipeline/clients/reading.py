@@ -109,7 +109,7 @@ def read(content_type: str, body: bytes, url: str, *, longest: int, seconds: flo
     elif kind == "text":
         found = ReadText(decode(body, declared))
     else:
-        raise UnreadableError(f"it is no text ({content_type.partition(';')[0] or 'of unknown kind'})")
+        raise UnreadableError(f"not a text ({content_type.partition(';')[0] or 'of unknown kind'})")
     text = clean(found.text).replace("\r\n", "\n").replace("\r", "\n").strip()[:longest]
     if not text:
         raise UnreadableError("it holds no readable text")

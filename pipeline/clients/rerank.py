@@ -17,7 +17,7 @@ from pipeline.clients.limiter import Limiter
 BATCH = 32  # what text-embeddings-inference takes at once by default
 LONGEST = 8000  # characters
 
-# Servers that want "texts" instead of "documents", as learnt from their refusal.
+# Servers that want "texts" instead of "documents", as learned from their refusal.
 _wants_texts: set[str] = set()
 _lock = threading.Lock()
 

@@ -38,7 +38,7 @@ def forget_rules() -> None:
 
 
 class Robots:
-    """The rules of sites, for one event loop; what is learnt is shared by all."""
+    """The rules of sites, for one event loop; what is learned is shared by all."""
 
     def __init__(self, fetch: FetchRules) -> None:
         self._fetch = fetch

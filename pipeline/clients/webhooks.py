@@ -1,4 +1,4 @@
-"""Sends one signed event to a receiver that somebody has named: what is sent, to where it may go, how long it may take.
+"""Sends one signed event to a receiver that someone has named: what is sent, to where it may go, how long it may take.
 
 The address is a stranger's, so the same holds as for pages: only public addresses or those that the settings allow,
 checked when connecting (``addresses.py``); no redirect is followed; time and the size of the answer are bounded.
@@ -51,7 +51,7 @@ def body_of(payload: Mapping[str, Any]) -> bytes:
 
 def signature(secret: str, timestamp: int, body: bytes) -> str:
     """``t=UNIX,v1=HEX``: HMAC-SHA256 under the secret of the timestamp, a full stop and the body. With the time in it
-    a receiver can refuse what somebody has recorded and sends again."""
+    a receiver can refuse what someone has recorded and sends again."""
     digest = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={timestamp},v1={digest}"
 
@@ -89,8 +89,8 @@ async def send(
         return Outcome(problem=f"The receiver did not answer within {seconds:g} seconds.")
     except AddressRefusedError:
         return Outcome(
-            problem="The address is not on the public internet, so nothing is sent there. Whoever runs this "
-            "installation can allow it with WEBHOOKS_ALLOW."
+            problem="The address is not on the public internet, so nothing is sent there. An administrator "
+            "can allow it with WEBHOOKS_ALLOW."
         )
     except _FAULTS as error:
         return Outcome(problem=f"The receiver could not be reached: {clean(str(error)) or type(error).__name__}.")

@@ -1,6 +1,6 @@
 """How good a suggester is: cross-validation in which no document is both learned from and judged.
 
-Each fold is judged by a suggester trained on the other folds alone: word rarities, standardisation, weights,
+Each fold is judged by a suggester trained on the other folds alone: word rarities, standardization, weights,
 temperature and shift all come from there. A seed deals the documents out anew. All predictions of one seed are scored
 together, as one table over all examples.
 """

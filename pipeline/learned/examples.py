@@ -34,7 +34,7 @@ class ExampleClaim:
 
 @dataclass(frozen=True, slots=True)
 class ExampleSentence:
-    """One sentence, as written and decontextualised."""
+    """One sentence, as written and decontextualized."""
 
     text: str
     decontext: str = ""

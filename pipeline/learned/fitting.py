@@ -48,7 +48,7 @@ def fit(matrix: Numbers, labels: Labels, groups: Labels, *, seed: int = 0) -> Fi
     """
     count = int(labels.max()) + 1 if len(labels) else 0
     if count < 2 or len(np.unique(groups)) < 2:
-        raise ValueError("Nothing to learn: two labels and two documents are the least.")
+        raise ValueError("Nothing to learn: at least two labels and two documents are required.")
     held_out = np.full((len(labels), count), LEAST)
     parts = min(PARTS, len(np.unique(groups)))
     for training, rest in group_folds(groups, parts, seed):

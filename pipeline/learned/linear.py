@@ -14,7 +14,7 @@ LEAST = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class LinearModel:
-    """Multinomial logistic regression over standardised numbers.
+    """Multinomial logistic regression over standardized numbers.
 
     ``weights``: label by column. ``temperature`` calibrates the probabilities; ``shift`` is added to their logarithms
     before the label is chosen, so that a rare label is chosen as readily as the training found best.

@@ -182,14 +182,14 @@ def _best_sentence(claim: Text, text: Text, rarity: Rarity) -> ReadSentence | No
 
 
 def _best_window(claim: Text, text: Text, rarity: Rarity) -> set[str]:
-    """The stems of the two neighbouring sentences that cover most of the claim."""
+    """The stems of the two neighboring sentences that cover most of the claim."""
     stems = [set(each.stems) for each in text.sentences]
     windows = [one | other for one, other in zip(stems, stems[1:], strict=False)] or stems
     return max(windows, key=lambda each: _covered(claim.set, each, rarity), default=set())
 
 
 def _pairs(stems: Sequence[str], text: Text) -> float:
-    """Share of the claim's neighbouring content stems that stand near each other, in order, in a sentence."""
+    """Share of the claim's neighboring content stems that stand near each other, in order, in a sentence."""
     pairs = set(zip(stems, stems[1:], strict=False))
     if not pairs:
         return 0.0

@@ -120,7 +120,7 @@ class Suggester:
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as stored:
                 if int(stored["format"]) != FORMAT:
-                    raise OldFormatError(f"Format {int(stored['format'])}, wanted {FORMAT}: train the suggester anew.")
+                    raise OldFormatError(f"Format {int(stored['format'])}, wanted {FORMAT}: train the suggester again.")
                 stems = stored["stems"].tobytes().decode().split("\n") if stored["stems"].size else []
                 return cls(
                     kind=SuggesterKind(str(stored["kind"])),
@@ -142,7 +142,7 @@ class Suggester:
         except OldFormatError:
             raise
         except (OSError, KeyError, EOFError, ValueError, BadZipFile) as error:
-            raise OldFormatError(f"This is no stored suggester ({error}): train it anew.") from None
+            raise OldFormatError(f"This isn't a stored suggester ({error}): train it again.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Examples:
 
 
 def examples_of(kind: SuggesterKind, documents: Sequence[ExampleDocument], *, rarity: Rarity | None = None) -> Examples:
-    """The labelled things of the documents. ``rarity``: of the training documents, where these are others."""
+    """The labeled things of the documents. ``rarity``: of the training documents, where these are others."""
     subject = SUBJECTS[kind]
     known = rarity or Rarity.of(_passages(documents))
     rows: list[Row] = []

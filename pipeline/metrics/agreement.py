@@ -208,7 +208,7 @@ def _cohen(sums: _Sums) -> _Floats:
 
 
 def _fleiss(sums: _Sums) -> _Floats:
-    """Fleiss (1971), generalised to varying numbers of raters as in Gwet, Handbook of Inter-Rater Reliability (2014),
+    """Fleiss (1971), generalized to varying numbers of raters as in Gwet, Handbook of Inter-Rater Reliability (2014),
     chapter 2: a label's frequency is its share of an item's labels, averaged over items, so that each item weighs the
     same. With equal numbers it is Fleiss' own; with two raters, Scott's pi.
 

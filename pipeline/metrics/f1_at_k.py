@@ -52,7 +52,7 @@ def f1_at_k(counts: ClaimCounts, k: float) -> float:
     Raises ValueError unless K is greater than 0.
     """
     if k <= 0:
-        raise ValueError(f"K says how many facts an answer should hold: {k:g} is too small, it must be above 0.")
+        raise ValueError(f"K is the number of facts a response should contain: {k:g} is too small, it must be above 0.")
     return _harmonic(precision(counts), min(counts.supported / k, 1.0)) if counts.supported else 0.0
 
 

@@ -53,7 +53,7 @@ def randomisation(
     shuffles: int = SHUFFLES,
     seed: int = 0,
 ) -> list[PairedDifference | None]:
-    """Approximate randomisation (Noreen 1989; Yeh 2000): the sums of a cluster (a document) are given to the two
+    """Approximate randomization (Noreen 1989; Yeh 2000): the sums of a cluster (a document) are given to the two
     systems at random, again and again; p is the share of differences at least as great as the one observed, the
     observed one counted in. Whole clusters change hands, since the items of one document hang together.
 

@@ -76,7 +76,7 @@ class PassageIndex:
     def search(self, query: str, k: int = PER_CLAIM) -> list[RetrievedEvidence]:
         """At most ``k`` passages that share a word with the query, best first.
 
-        Of two neighbouring windows of one page, which are mostly the same text, only the better one is given.
+        Of two neighboring windows of one page, which are mostly the same text, only the better one is given.
         """
         wanted = stems(query)
         if not wanted or self._postings is None:
@@ -162,7 +162,7 @@ def content_hash(text: str) -> str:
 
 def _best(scores: np.ndarray, k: int) -> list[int]:
     """Indexes of positive scores, best first, earlier passages before later ones; enough to choose k from."""
-    wanted = min(len(scores), 3 * k)  # each chosen window may rule out two neighbours
+    wanted = min(len(scores), 3 * k)  # each chosen window may rule out two neighbors
     candidates = np.argpartition(-scores, wanted - 1)[:wanted]
     return [int(index) for index in sorted(candidates, key=lambda each: (-scores[each], each)) if scores[index] > 0]
 

@@ -16,7 +16,7 @@ from pipeline.sentences.boundaries import split_sentences
 def named(text: str) -> str:
     """The names and other capitalised words of a text, each once, in its order; "" if it has none.
 
-    The first word of a sentence counts if it stands capitalised elsewhere too, or opens a longer name.
+    The first word of a sentence counts if it stands capitalized elsewhere too, or opens a longer name.
     """
     sentences = [tag(span.text) for span in split_sentences(text)]
     elsewhere = {token.text for tokens in sentences for token in tokens[1:] if _is_capitalised(token)}

@@ -163,7 +163,7 @@ async def _answer(question: str, evidence: RetrievedEvidence, tools: Tools, tall
         prompt="papelo/answer",
         fields={"question": question, "document": f"Document{_described(evidence)}\n{evidence.passage}"},
         form=Answered,
-        instead="The passage itself stands as the answer.",
+        instead="The passage itself is used as the answer.",
         max_tokens=512,
     )
     return " ".join(answered.answer.split()) if answered else evidence.passage

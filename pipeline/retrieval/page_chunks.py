@@ -1,7 +1,7 @@
 """Whole pages in overlapping chunks of whole sentences (FastFact, section 4.3).
 
 A chunk ends where the next sentence would make it too long, and the next one begins with the sentences that fit into
-the overlap, so that what two neighbouring sentences say together is in one chunk.
+the overlap, so that what two neighboring sentences say together is in one chunk.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class SeenTexts:
     """What was read so far, for leaving out what comes again.
 
     A text is compared with all before it by the smallest hashes of its word triples (a bottom-k sketch), so that a
-    large corpus stays linear. Neighbouring windows share three sentences of five and stay. About 130 bytes a text.
+    large corpus stays linear. Neighboring windows share three sentences of five and stay. About 130 bytes a text.
     """
 
     def __init__(self) -> None:

@@ -55,7 +55,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class TokenCorpus:
-    """What bm25s calls a tokenised corpus: ``vocab`` gives each stem its number, 0 and up without a gap."""
+    """What bm25s calls a tokenized corpus: ``vocab`` gives each stem its number, 0 and up without a gap."""
 
     ids: Tokens
     vocab: dict[str, int]

@@ -125,7 +125,7 @@ async def rephrasings(question: str, count: int, tools: Tools, tally: StepNotes)
         prompt="papelo/paraphrase",
         fields={"question": question, "count": max(count, REPHRASINGS)},
         form=Rephrasings,
-        instead="The chain was left as long as it was.",
+        instead="The chain was not shortened.",
         max_tokens=512,
     )
     found: list[str] = []

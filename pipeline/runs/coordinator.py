@@ -170,7 +170,7 @@ def prefill_item(item_id: int) -> None:
     except RunStoppedError:
         persistently(partial(put_back, item))
     except BudgetSpentError as spent:
-        halt(item.run_id, f"{spent} Raise the budget and resume: what is done stays, nothing is paid twice.")
+        halt(item.run_id, f"{spent} Raise the budget and resume. Finished work is kept and nothing is paid twice.")
         persistently(partial(put_back, item))
     except LOST:
         logger.exception("The database was lost while document %s was worked on", item.document_id)
@@ -185,7 +185,7 @@ def prefill_item(item_id: int) -> None:
 
 def _prefill(item: RunItem) -> None:
     if item.attempts > MAX_ATTEMPTS:
-        raise _GivenUpError(f"Given up: {MAX_ATTEMPTS} workers were lost while they worked on it.")
+        raise _GivenUpError(f"Given up: {MAX_ATTEMPTS} workers were lost while working on it.")
     bridge = Bridge()
     meter = RunMeter(item, bridge)
     with Lease(item, meter):
@@ -236,7 +236,7 @@ def _finish(item: RunItem, state: RunState, *, error: str = "", result: Result |
             counts=result.counts if result else {},
         )
         action = Action(name="prefilled" if not error else "prefill-failed", by=None, document=document, reason=error)
-        # That somebody searched is part of their blind work: it belongs to their annotation.
+        # That someone searched is part of their blind work: it belongs to their annotation.
         action.annotation = Annotation.objects.filter(pk=item.run.plan.get("annotation")).first()
         update_status(document, action)
         action.write()

@@ -56,7 +56,7 @@ class Lease:
             if not free and not self._item.exists():
                 self._meter.stop("Another worker has the document now.")
             elif not PipelineRun.objects.filter(pk=self._run_id, state__in=OPEN_STATES).exists():
-                self._meter.stop("The run was paused or cancelled.")
+                self._meter.stop("The run was paused or canceled.")
         except LOST as error:
             # The document is not lost yet: the next sign may get through on a new connection.
             logger.warning("No sign of life could be written: %s", str(error).strip().split("\n")[0])

@@ -171,7 +171,7 @@ class RunMeter:
             return _Held.UNDER_WAY
         run = self._run.defer("plan").first()  # asked again and again while others hold; a plan may be large
         if run is None or run.state not in OPEN_STATES:
-            raise RunStoppedError("The run was paused or cancelled.")
+            raise RunStoppedError("The run was paused or canceled.")
         self._check_budget(run, hold)
         return _Held.NO
 

@@ -1,6 +1,6 @@
 """Windows over the sentences of a response: each sentence marked, with what stands around it (VeriScore, section 2.1).
 
-Beside the neighbours stands what a reader would carry in mind: the question, which the prompt gives, or for a text that
+Beside the neighbors stands what a reader would carry in mind: the question, which the prompt gives, or for a text that
 answers none the first sentence of a long paragraph.
 """
 

@@ -64,7 +64,7 @@ class Strategy(ABC):
 
     @abstractmethod
     async def decompose(self, document: DocumentText, tools: Tools) -> Decomposition:
-        """Sentences of the response in order, decontextualised, with claims and labels (steps 1 to 3)."""
+        """Sentences of the response in order, decontextualized, with claims and labels (steps 1 to 3)."""
 
     @abstractmethod
     async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:

@@ -41,12 +41,12 @@ from pipeline.verdict.by_model import verdict_by_model, verdict_by_stances
 class FactcheckGptParameters(Parameters):
     """What can be set; the defaults are the paper's or its authors' code's, where they say."""
 
-    at_once: int = Field(30, ge=1, le=200, description="Sentences or claims labelled in one call")
+    at_once: int = Field(30, ge=1, le=200, description="Sentences or claims labeled in one call")
     rounds: int = Field(2, ge=1, le=5, description="Rounds of queries, whose union is searched for")
     query_temperature: float = Field(0.7, ge=0, le=2, description="Temperature at which queries are asked for")
     queries: int = Field(5, ge=1, le=10, description="Queries a claim, at most")
     query_similarity: float = Field(
-        0.6, ge=0, le=1, description="A query this like an earlier one is dropped (share of common word stems)"
+        0.6, ge=0, le=1, description="Similarity at which a query is dropped as a repeat (share of common word stems)"
     )
     pages: int = Field(5, ge=1, le=20, description="Pages a query")
     window: int = Field(WINDOW, ge=1, le=20, description="Sentences a passage")
@@ -63,7 +63,7 @@ class FactcheckGpt(Strategy):
     name: ClassVar = "factcheck_gpt"
     label: ClassVar = "Factcheck-GPT"
     summary: ClassVar = (
-        "A model splits and labels the whole answer, asks the web for each claim, judges five passages one by one,"
+        "A model splits and labels the response, searches the web for each claim, judges five passages one by one,"
         " gives a verdict with a correction, and revises the answer."
     )
     paper: ClassVar = "Wang et al. 2024, Factcheck-Bench"

@@ -41,9 +41,9 @@ class FastFactParameters(Parameters):
         "sure", description="Whether “irrelevant” settles a claim above the threshold only, or always"
     )
     pages: int = Field(5, ge=1, le=20, description="Pages a claim")
-    passages: int = Field(10, ge=1, le=30, description="Passages of all its pages to judge a claim by")
-    length: int = Field(LENGTH, ge=20, le=1000, description="Words of a passage, at most")
-    overlap: int = Field(OVERLAP, ge=0, le=500, description="Words that a passage shares with the next, at most")
+    passages: int = Field(10, ge=1, le=30, description="Passages per claim, from all its pages")
+    length: int = Field(LENGTH, ge=20, le=1000, description="Maximum words per passage")
+    overlap: int = Field(OVERLAP, ge=0, le=500, description="Maximum overlap of adjacent passages, in words")
 
     @field_validator("overlap")
     @classmethod

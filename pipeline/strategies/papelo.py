@@ -30,11 +30,11 @@ from pipeline.verdict.chain import chain_verdict
 class PapeloParameters(Parameters):
     """What can be set of the pursuit; the defaults are the submitted system's."""
 
-    questions: int = Field(5, ge=1, le=10, description="Questions and answers a claim, rephrased ones included")
-    paraphrase: bool = Field(True, description="Rephrase earlier questions until there are so many")
+    questions: int = Field(5, ge=1, le=10, description="Question-answer pairs per claim, including rephrased ones")
+    paraphrase: bool = Field(True, description="Number of questions to reach by rephrasing earlier ones")
     classes: Literal["two", "four"] = Field("two", description="Verdict: supported or refuted, or AVeriTeC's four")
-    results: int = Field(10, ge=1, le=20, description="Hits of a search to choose from")
-    sentences: int = Field(SENTENCES, ge=1, le=20, description="Sentences of a page around its snippet")
+    results: int = Field(10, ge=1, le=20, description="Search hits to choose from")
+    sentences: int = Field(SENTENCES, ge=1, le=20, description="Sentences around the snippet on a page")
     share: float = Field(SHARE, ge=0, lt=1, description="Share of the snippet's words that must be exceeded in them")
 
 
@@ -44,8 +44,8 @@ class Papelo(Strategy):
     name: ClassVar = "papelo"
     label: ClassVar = "Papelo"
     summary: ClassVar = (
-        "Asks one question after the other until a claim is settled, and shows the chain. Sentences and claims are"
-        " split by the offline rules: the paper begins with a claim."
+        "Asks one question after another until a claim is decided, and shows the chain. The offline rules split"
+        " sentences and claims, because the paper starts from a claim."
     )
     paper: ClassVar = "Malon 2024, Team Papelo at FEVER 2024"
     needs: ClassVar = frozenset({Service.CHAT, Service.SEARCH})

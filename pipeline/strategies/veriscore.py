@@ -27,13 +27,13 @@ from pipeline.verdict.from_results import results_verdict
 class VeriScoreParameters(Parameters):
     """What can be set; the defaults are the paper's."""
 
-    before: int = Field(BEFORE, ge=0, le=20, description="Sentences before the one that is read")
-    after: int = Field(AFTER, ge=0, le=20, description="Sentences after the one that is read")
+    before: int = Field(BEFORE, ge=0, le=20, description="Context sentences before")
+    after: int = Field(AFTER, ge=0, le=20, description="Context sentences after")
     question: bool = Field(
         True,
-        description="Put the question before each window; else the first sentence of its paragraph, if that is long",
+        description="Put the prompt before each window; otherwise the first sentence of a long paragraph",
     )
-    results: int = Field(10, ge=1, le=20, description="Results of a search to judge by")
+    results: int = Field(10, ge=1, le=20, description="Search results per claim")
     labels: Literal["two", "three"] = Field(
         "two", description="Verdict: supported or unsupported, or supported, contradicted or inconclusive"
     )

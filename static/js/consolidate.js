@@ -109,7 +109,7 @@
     const note = document.getElementById("changed-note")?.content.firstElementChild.cloneNode(true);
     if (!note) return;
     const by = document.getElementById("seen")?.dataset.by;
-    note.querySelector("span").textContent = `${by || "Somebody"} has changed this.`;
+    note.querySelector("span").textContent = `${by || "Someone"} changed this.`;
     (document.activeElement.closest(".difference, .thread, .agree-actions, .agree-cell") || target).after(note);
   }
 

@@ -51,7 +51,7 @@
     }
     if (status >= 200 && status < 300) return { status, ok: true };
     const panel = (xhr.responseText || "").includes("data-conflict-keep");
-    if (status === 409 && panel) return { status, kind: "conflict", reason: "this was changed meanwhile" };
+    if (status === 409 && panel) return { status, kind: "conflict", reason: "edit conflict: someone changed this" };
     const said = ts.reasonIn(xhr);
     if (status === 400 || status === 422) return { status, kind: "problem", reason: said || "the server refused it" };
     const known = { 403: "you may no longer change this", 404: "this is gone", 410: "this was removed" };

@@ -108,7 +108,7 @@ def test_who_is_typing_is_told_of_a_change_and_keeps_the_text(pages: list[Page])
     row.locator(".thread > summary").click()
     row.locator(".thread textarea").press_sequentially("I think")
     page.locator(f"#{first} .seg label").first.click()
-    expect(row.locator(".changed-note")).to_contain_text("Ada has changed this.")
+    expect(row.locator(".changed-note")).to_contain_text("Ada changed this.")
     row.locator(".thread textarea").press_sequentially(" that")
     expect(row.locator(".thread textarea")).to_have_value("I think that")
     expect(row).to_have_class(re.compile("open"))
@@ -188,7 +188,7 @@ def test_without_a_connection_a_choice_is_not_shown_as_made_and_a_text_is_kept(p
     page.locator(f"#{first} .other textarea").press("Control+Enter")
     expect(page.locator(f"#{first} .agree-by")).to_contain_text("You wrote this")
     page.locator(f"#{first} select[name=reason]").select_option("reading_of_claim")
-    expect(page.locator(f"#{first} select[name=reason] option[selected]")).to_have_text("Reading of the claim")
+    expect(page.locator(f"#{first} select[name=reason] option[selected]")).to_have_text("Interpretation of the claim")
 
 
 def test_only_what_differs_is_remembered(pages: list[Page]) -> None:

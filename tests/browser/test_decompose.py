@@ -94,7 +94,10 @@ def test_a_long_reason_why_nothing_is_saved_pushes_nothing_out_of_the_bar(
     opened: Callable[[str], tuple[Page, Document]],
 ) -> None:
     page, _ = opened(RESPONSE)
-    reason = "An admin has taken this work back. Your work is kept: if a place is free, open the document again"
+    reason = (
+        "An admin unassigned you from this document. Your work is kept. If another annotator is still needed, you can"
+    )
+    reason += " open it again and continue."
     page.evaluate(
         """(reason) => document.dispatchEvent(new CustomEvent("touchstone:outbox", { detail: {
             state: "not-saved", reason, entries: [1], blocked: [1], offline: false, kept: true } }))""",

@@ -42,7 +42,7 @@ def test_somebody_without_an_account_joins_a_group_by_a_copied_link(
     other.get_by_label("Password", exact=True).fill("marble-otter-61")
     other.get_by_label("Password again").fill("marble-otter-61")
     other.get_by_role("button", name="Create account and join").click()
-    expect(other.locator("#toasts")).to_contain_text("You are in: Pilot, annotator.")
+    expect(other.locator("#toasts")).to_contain_text("You joined: Pilot, annotator.")
     assert rules.seat_in_group(User.objects.get(username="ada"), Group.objects.get().pk) == Seat.ANNOTATOR
 
     page.reload()
@@ -53,4 +53,4 @@ def test_somebody_without_an_account_joins_a_group_by_a_copied_link(
     expect(page.locator("#toasts")).to_contain_text("Ada Marković has left.")
     other.goto(link)
     other.get_by_role("button", name="Join").click()
-    expect(other.get_by_text("taken out of it since")).to_be_visible()
+    expect(other.get_by_text("were removed from this benchmark")).to_be_visible()

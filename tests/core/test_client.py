@@ -73,7 +73,7 @@ def test_the_documented_script_imports_waits_and_exports(
     assert int(everything.stdout) > 200
 
     (client / "script.py").write_text(script())
-    for printed in ("1 new, 0 there already\n", "0 new, 1 there already\n"):
+    for printed in ("1 new, 0 already imported\n", "0 new, 1 already imported\n"):
         done = run("script.py", folder=client, TOUCHSTONE_URL=live_server.url, TOUCHSTONE_TOKEN=token)
         assert (done.stdout, done.stderr) == (printed, "")
     document = benchmark.documents.get()

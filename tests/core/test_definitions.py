@@ -58,7 +58,7 @@ def test_a_label_is_found_by_both_names_or_by_its_own() -> None:
     assert (stance.definition.text, stance.definition.is_ours) == ("Read.\n\n**Delete words**\n\nCut.", False)
     assert label(stance, "Supports") == Definition("Supports", "Yes.", is_ours=False)
     assert label(stance, "Refutes") == Definition("Refutes", "No.", is_ours=False)
-    assert label(stance, "Partly").is_ours
+    assert label(stance, "Partially supports").is_ours
     assert label(topic(Stage.VERIFY, "edit", text), "Delete words").text == "Cut."
 
 
@@ -66,6 +66,19 @@ def test_labels_of_one_name_are_told_apart_by_the_heading_above_them() -> None:
     text = "## Sentence type\n### Opinion\nOf a sentence.\n## Type of claim\n### Opinion\nOf a claim.\n"
     assert label(topic(Stage.DECOMPOSE, "sentence", text), "Opinion").text == "Of a sentence."
     assert label(topic(Stage.DECOMPOSE, "claim", text), "Opinion").text == "Of a claim."
+
+
+def test_the_heading_of_one_question_defines_no_label_of_another() -> None:
+    text = "## Check-worthy\nWould a reader look it up?\n"
+    assert topic(Stage.DECOMPOSE, "worth-checking", text).definition.text == "Would a reader look it up?"
+    assert label(topic(Stage.DECOMPOSE, "sentence", text), "Check-worthy").is_ours
+    named = "## Sentence type\n### Check-worthy\nIt states a fact.\n"
+    assert label(topic(Stage.DECOMPOSE, "sentence", named), "Check-worthy").text == "It states a fact."
+
+
+def test_older_guidelines_keep_their_headings() -> None:
+    text = "## Stance\n### Partly\nA part of it.\n"
+    assert label(topic(Stage.VERIFY, "stance", text), "Partially supports").text == "A part of it."
 
 
 def test_what_stands_below_a_question_belongs_to_it_without_its_labels() -> None:

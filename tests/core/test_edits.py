@@ -55,12 +55,12 @@ def test_deleting_the_claim_leaves_nothing() -> None:
     [
         ([Operation(DELETE, 10, 900)], "has 50"),
         ([Operation(DELETE, -1, 4)], "has 50"),
-        ([Operation(DELETE, 4, 4)], "select the words"),
+        ([Operation(DELETE, 4, 4)], "Select words in the claim"),
         ([Operation(REPLACE, 4, 10)], "“oldest”"),
-        ([Operation(REPLACE, 4, 10, "oldest")], "by itself"),
-        ([Operation(DELETE, 4, 10, "youngest")], "choose “Replace”"),
+        ([Operation(REPLACE, 4, 10, "oldest")], "with the same words"),
+        ([Operation(DELETE, 4, 10, "youngest")], "Choose “Replace”"),
         ([Operation(REPLACE, 0, 10, "A"), Operation(DELETE, 4, 10)], "“oldest”"),
-        ([Operation(DELETE_CLAIM, 0, 50), Operation(DELETE, 4, 10)], "as a whole"),
+        ([Operation(DELETE_CLAIM, 0, 50), Operation(DELETE, 4, 10)], "The whole claim is deleted"),
         ([Operation(DELETE, 0, 50)], "Delete claim"),
     ],
 )

@@ -215,15 +215,15 @@ def test_memory_does_not_grow_with_the_file(benchmark, tmp_path):
 def test_the_command_says_what_it_did(tmp_path, capsys):
     path = write_jsonl(tmp_path / "a.jsonl", [row(1), row(2)])
     call_command("import_documents", str(path), "--benchmark", "new-one", "--create")
-    assert "2 imported, 0 there already, 0 bad" in capsys.readouterr().out
+    assert "2 imported, 0 already imported, 0 bad" in capsys.readouterr().out
     assert Benchmark.objects.get().name == "New one"
     call_command("import_documents", str(path), "--benchmark", "new-one")
-    assert "0 imported, 2 there already" in capsys.readouterr().out
+    assert "0 imported, 2 already imported" in capsys.readouterr().out
 
 
 def test_the_command_fails_when_a_row_was_bad_and_names_it(tmp_path, capsys, benchmark):
     path = write_jsonl(tmp_path / "a.jsonl", [row(1), "{oops"])
-    with pytest.raises(CommandError, match="1 imported, 0 there already, 1 bad"):
+    with pytest.raises(CommandError, match="1 imported, 0 already imported, 1 bad"):
         call_command("import_documents", str(path), "--benchmark", "trial")
     assert "line 2: not JSON" in capsys.readouterr().err
     with pytest.raises(CommandError, match="Nothing was written"):

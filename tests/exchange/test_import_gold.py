@@ -130,7 +130,7 @@ def test_memory_does_not_grow_with_the_file(benchmark, tmp_path, monkeypatch):
 
 def test_the_command(tmp_path, capsys):
     path = write_jsonl(tmp_path / "gold.jsonl", [numbered(1), {"prompt": "x"}])
-    with pytest.raises(CommandError, match="1 imported, 0 there already, 1 bad"):
+    with pytest.raises(CommandError, match="1 imported, 0 already imported, 1 bad"):
         call_command("import_gold", str(path), "--benchmark", "new", "--create")
     assert "line 2, sentences:" in capsys.readouterr().err
     with pytest.raises(CommandError, match="There are: new"):

@@ -410,7 +410,7 @@ def changed(content: bytes, line: int, change: Callable[[dict[str, Any]], Any]) 
         (lambda row: row.update(sentences={}), "sentences: expected a list of rows"),
         (lambda row: row["sentences"][0].update(order=-1), "a whole number from 0"),
         (lambda row: row["sentences"][0].update(text="a\x00b"), "a character that cannot be stored"),
-        (lambda row: row["sentences"][0].pop("type_origin"), "it breaks a rule of the data"),
+        (lambda row: row["sentences"][0].pop("type_origin"), "violates a data constraint"),
         (lambda row: row["activities"][0].update(by="x" * 200), "a person’s key must be at most 140"),
         (lambda row: row["pages"][0].update(text="Another."), "pages[1].content_hash: it is not the SHA-256"),
         (lambda row: row["evidence"][0].update(score=10**400), "score: expected a number"),
@@ -455,7 +455,7 @@ def test_strict_writes_nothing_where_a_line_is_bad(rich_file: bytes, field: str)
     ("change", "said"),
     [
         (lambda row: row.update(version=2), "version: 2 is not supported"),
-        (lambda row: row.update(format="other"), "format: “touchstone” has to stand here"),
+        (lambda row: row.update(format="other"), "format: “touchstone” expected"),
         (lambda row: row["protocol"].update(overlap=0), "protocol.overlap"),
         (lambda row: row["protocol"].pop("overlap"), "protocol: required fields: description"),
         (lambda row: row["protocol"].update(overlap=99), "99 people a document"),

@@ -299,9 +299,9 @@ def test_the_command_makes_and_lists_releases(benchmark, capsys):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "Say which version"),
+        ([], "Give the version to create"),
         (["--version", "1.0"], "at least one author"),
-        (["--version", "1.0", "--author", "A", "--shares", "80/20"], "three figures"),
+        (["--version", "1.0", "--author", "A", "--shares", "80/20"], "three numbers"),
         (["--version", "1.0", "--author", "A", "--shares", "80/20/10"], "add up to 110%"),
         (["--version", "1.0", "--author", "A", "--mends", "0.9"], "There is no release “0.9”"),
     ],
@@ -325,6 +325,6 @@ def test_a_command_that_was_killed_goes_on_where_it_is_called_again(benchmark, c
 
 def test_a_list_without_releases(benchmark, capsys):
     call_command("release", "--benchmark", "trial", "--list")
-    assert "No release yet." in capsys.readouterr().out
+    assert "No releases yet." in capsys.readouterr().out
     call_command("release", "--benchmark", "trial", "--list", "--json")
     assert json.loads(capsys.readouterr().out) == []

@@ -33,14 +33,14 @@ def test_a_database_of_ones_own_is_refused(settings: Any) -> None:
 def test_somebody_elses_log_in_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     own = UserFactory(username="admin")
     call_command("load_demo")
-    assert "a log-in “admin” is there already" in capsys.readouterr().out
+    assert "a log-in “admin” already exists" in capsys.readouterr().out
     assert User.objects.get().password == own.password and not Benchmark.objects.exists()
 
 
 def test_somebody_elses_benchmark_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     BenchmarkFactory(slug="demo")
     call_command("load_demo")
-    assert "a benchmark “demo” is there already" in capsys.readouterr().out
+    assert "a benchmark “demo” already exists" in capsys.readouterr().out
     assert not User.objects.exists()
 
 

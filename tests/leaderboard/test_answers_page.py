@@ -105,7 +105,7 @@ def test_the_command_ranks_by_the_labels_of_a_run(pilot: Benchmark, run: Pipelin
     assert [(model["model"], model["score"]) for model in found["models"]] == [("two", 1.0), ("one", 0.0)]
     with pytest.raises(CommandError, match=f"There are: gold, run:{run.public_id}"):
         call_command("score", metric="factscore", benchmark="pilot", labels="run:nobody")
-    with pytest.raises(CommandError, match="name it by --benchmark"):
+    with pytest.raises(CommandError, match="--labels requires --benchmark"):
         call_command("score", "answers.jsonl", metric="factscore", labels="run:nobody")
 
 

@@ -261,7 +261,7 @@ def test_nothing_to_score(pilot: Benchmark, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot be read: No such file"):
         command("stance", predictions=tmp_path / "none.jsonl")
     path = write_jsonl(tmp_path / "p.jsonl", [{"id": "nobody", "label": "refute"}])
-    with pytest.raises(CommandError, match="Not one row could be scored"):
+    with pytest.raises(CommandError, match="No row could be scored"):
         command("stance", predictions=path, partial=True)
 
 
@@ -269,8 +269,8 @@ def test_nothing_to_score(pilot: Benchmark, tmp_path: Path) -> None:
     ("task", "options", "said"),
     [
         ("stance", {"benchmark": "plot"}, "There is no benchmark “plot”. There are: pilot."),
-        ("stance", {"against": Path("a")}, "name that one by --predictions"),
-        ("stance", {"format": "fire"}, "use it with --task claim_factuality"),
+        ("stance", {"against": Path("a")}, "with the file given by --predictions"),
+        ("stance", {"format": "fire"}, "Use it with --task claim_factuality"),
         ("stance", {"semantic": True}, "use it with --task revision"),
         ("revision", {"errors": Path("a")}, "whose answer is one label"),
         ("stance", {"resamples": -1}, "write 0 or more"),

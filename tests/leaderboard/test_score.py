@@ -182,8 +182,8 @@ def test_faults_are_named_and_nothing_is_scored_unless_asked(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("metric", "files", "options", "said"),
     [
-        ("factscore", [], {}, "one of the two"),
-        ("factscore", ["a"], {"benchmark": "pilot"}, "one of the two"),
+        ("factscore", [], {}, "Give either files of responses or --benchmark"),
+        ("factscore", ["a"], {"benchmark": "pilot"}, "Give either files of responses or --benchmark"),
         ("factscore", ["nowhere.jsonl"], {}, "cannot be read"),
         ("averitec", ["a"], {}, "name that by --gold FILE"),
         ("factscore", [], {"benchmark": "plot"}, "There is no benchmark “plot”. There are: pilot."),

@@ -271,9 +271,9 @@ def test_names_that_are_not_there_are_refused_with_what_there_is(benchmark, ada,
         (["--benchmark", "polit"], "There is no benchmark “polit”. There are: pilot."),
         (["--benchmark", "pilot", "--batch", "x"], "There is no batch “x”. There are none yet."),
         (["--benchmark", "pilot", "--person", "eve"], "There is no person “eve”. There are: ada, ben."),
-        (["--benchmark", "pilot", "--partner", "ada"], "name both"),
-        (["--benchmark", "pilot", "--person", "ada", "--partner", "ada"], "nobody is their own partner"),
-        (["--benchmark", "pilot", "--from", "yesterday"], "“yesterday” is no day"),
+        (["--benchmark", "pilot", "--partner", "ada"], "--partner requires --person"),
+        (["--benchmark", "pilot", "--person", "ada", "--partner", "ada"], "Name two different people"),
+        (["--benchmark", "pilot", "--from", "yesterday"], "“yesterday” isn’t a date"),
     ):
         with pytest.raises(CommandError, match=message.replace(".", "\\.")):
             call_command("agreement", *options)
@@ -288,7 +288,7 @@ def test_the_table_without_json_is_for_reading(benchmark, ada, ben):
     call_command("agreement", "--benchmark", "pilot", stdout=out)
     [line] = [line for line in out.getvalue().splitlines() if "Importance of sentence" in line]
     assert line.split()[3:8] == ["12", "4", "75.0%", "0.471", "0.467"]
-    assert "The same claims: F1 0.957" in out.getvalue()
+    assert "Matching claims: F1 0.957" in out.getvalue()
 
 
 def test_the_same_tallies_give_the_same_intervals(benchmark, ada, ben):

@@ -70,7 +70,7 @@ def test_owners_admins_and_researchers_see_the_figures_and_nobody_else(
         assert answer.status_code == (200 if may else 403)
         assert ("sentence" in answer.content.decode()) == may
     tabs = get(client, person, "/b/pilot/documents/").select_one(".steps")
-    assert ("Agreement" in words(tabs)) == may
+    assert ("IAA" in words(tabs)) == may
 
 
 @pytest.mark.parametrize("url", [PAGE, OWN, DOWNLOAD])
@@ -99,7 +99,7 @@ def test_a_person_outside_the_benchmark_has_no_page_in_it(client, benchmark, own
 def test_whose_value_stood_is_for_owners_and_admins(client, benchmark, owner, ada, ben):
     settle(labelled(benchmark, ada, ben, differing=2), [ada, ben], [{"choice": 0, "reason": "slip"}])
     seen = get(client, owner, PAGE).select_one("[aria-labelledby=settled]")
-    assert "A slip 1" in words(seen) and "Ada 2 (100%)" in words(seen)
+    assert "Slip 1" in words(seen) and "Ada 2 (100%)" in words(seen)
     assert get(client, member(benchmark, Role.RESEARCHER), PAGE).select_one("[aria-labelledby=settled]") is None
 
 
@@ -249,7 +249,7 @@ def test_ones_own_page_says_how_consolidation_changed_ones_work(client, benchmar
     settled = words(page.select_one("[aria-labelledby=settled]"))
     assert "Your label was kept 1 of 2 times (50%)" in settled
     assert "Importance of sentence 1 of 2" in settled
-    assert "A slip 1" in settled and "Knowledge" not in settled, "where his own value did not stand"
+    assert "Slip 1" in settled and "Background knowledge" not in settled, "where his own value did not stand"
     [link] = page.select("[aria-labelledby=newest] a")
     assert link["href"] == reverse("agree", args=[document.public_id, "decompose"])
     assert "2 differences resolved" in words(page.select_one("[aria-labelledby=newest]"))

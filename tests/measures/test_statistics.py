@@ -321,10 +321,10 @@ def test_a_source_and_a_rule_narrow_the_figures(pilot: Benchmark) -> None:
 
 
 def test_without_json_there_are_tables(pilot: Benchmark) -> None:
-    assert command().startswith("No gold to count yet")
+    assert command().startswith("No gold yet.")
     bring(pilot, released_document())
     found = command()
-    assert "1 gold documents of 1; 0 in work and 0 discarded are left out." in found
+    assert "1 gold documents of 1; 0 in progress and 0 discarded are excluded." in found
     assert "Sizes (Table 1)" in found and "  completely-support  3       0.375" in found
     assert "Table 2" not in found, "no document says where it is from"
 

@@ -226,7 +226,7 @@ def test_a_table_shows_the_numbers_that_do_not_occur_between_those_that_do() -> 
 def test_bars_say_how_many_and_which_share() -> None:
     chart = chart_of(report_of(document(sentence(TRUE), sentence(FALSE), sentence(type="other"))), "sentence-types")
     assert [(bar.look.words, bar.number, bar.percent, bar.width) for bar in chart.bars] == [
-        ("Checkworthy", 2, "67%", 66.67),
+        ("Check-worthy", 2, "67%", 66.67),
         ("Other", 1, "33%", 33.33),
     ]
     assert chart.of == "3 sentences" and "appendix B.4" in chart.reference

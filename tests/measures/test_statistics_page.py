@@ -118,7 +118,7 @@ def test_charts_tell_their_numbers_in_words(client, pilot, researcher):
     bring(pilot, released_document(), nice(prompt="B"))
     page = get(client, researcher, PAGE)
     charts = {str(each["aria-labelledby"]): each for each in page.select(".figures article[aria-labelledby]")}
-    assert words(charts["sentence-types"].ul) == "Checkworthy 3 75% Not a claim 1 25%"
+    assert words(charts["sentence-types"].ul) == "Check-worthy 3 75% Not a claim 1 25%"
     assert words(charts["evidence-enough"].ul).startswith("Yes 3 43% No: annotators searched further 2 29% Not asked")
     assert attribute(charts["sentences"].svg, "aria-label") == "Number of responses with 1: 1, 3: 1"
     assert attribute(charts["false-claims"].svg, "aria-label") == "Number of responses with 0: 1, 2: 1"

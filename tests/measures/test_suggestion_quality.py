@@ -314,7 +314,7 @@ def test_the_command_prints_tables(benchmark: Benchmark, ada: User) -> None:
         ({"benchmark": "nowhere"}, "There is no benchmark “nowhere”. There are: pilot."),
         ({"strategy": "magic"}, "There is no run of the strategy “magic”"),
         ({"run": ["x"]}, "There is no run “x”"),
-        ({"threshold": "2"}, "“2” is no share"),
+        ({"threshold": "2"}, "“2” isn’t a share"),
     ],
 )
 def test_what_is_not_there_is_said(benchmark: Benchmark, options: dict[str, Any], said: str) -> None:

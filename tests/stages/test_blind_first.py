@@ -106,7 +106,7 @@ def test_the_suggestion_is_shown_when_all_labels_of_the_sentence_are_the_persons
     origins = (sentence.type_origin, sentence.importance_origin, sentence.decontext_origin)
     assert origins == (Origin.HUMAN, Origin.HUMAN, Origin.HUMAN)
     page = get(client, ada, f"/d/{document.public_id}/decompose/?sentence={sentence.public_id}")
-    assert words(page.select_one(".revealed")) == "the suggestion was Checkworthy, most: What the machine wrote."
+    assert words(page.select_one(".revealed")) == "the suggestion was Check-worthy, most: What the machine wrote."
     # From now on the usual rules hold; what was said first stays in the history.
     save(sentence, "importance", "most", ada)
     sentence.refresh_from_db()

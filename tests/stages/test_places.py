@@ -106,7 +106,7 @@ def test_who_lost_their_place_cannot_save_and_goes_on_where_they_were_when_a_pla
     sentence = sentences_of(annotation)[0]
     save(sentence, "type", "opinion", ada)
     take_back(annotation, by=owner, reason=WHY)
-    with pytest.raises(NotAllowedError, match="if a place is free, open the document again"):
+    with pytest.raises(NotAllowedError, match="you can open it again and continue"):
         save(sentence, "type", "other", ada)
     task = next_task(ada)
     assert task is not None and task.document == document

@@ -353,10 +353,10 @@ def filled(page: BeautifulSoup, **values: str) -> dict[str, str]:
 def test_an_admin_previews_and_cuts_a_batch(client: Client, benchmark: Benchmark, owner: User, group: Group) -> None:
     documents(12, benchmark=benchmark, source="web")
     page = get(client, owner, URL)
-    assert "12 documents fit, 12 would be cut." in words(page.select_one("#preview"))
+    assert "12 documents fit, 12 would be added." in words(page.select_one("#preview"))
     data = filled(page, number="5", cross="20", blind_first="40", source="web", group=str(group.pk), name="Pilot")
     shown = client.get(URL, data | {"part": "preview"}, headers={"hx-request": "true"}).content.decode()
-    assert "12 documents fit, 5 would be cut, 1 of them for 1 more, 2 blind first." in shown and "<html" not in shown
+    assert "12 documents fit, 5 would be added, 1 of them for 1 more, 2 blind first." in shown and "<html" not in shown
     warned = " 1 document would wait for one person from outside Group 1"
     assert f"{warned}, so owners and admins have to annotate too." in shown
     assert warned not in client.get(URL, data | {"group": "", "part": "preview"}).content.decode()

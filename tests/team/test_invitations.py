@@ -115,7 +115,7 @@ def test_who_left_comes_back_by_a_new_invitation_with_its_role_and_not_by_an_old
     old = actions.invite(benchmark, by=owner)
     former = newcomer(benchmark, Role.ADMIN)
     actions.deactivate(former, by=owner)
-    with pytest.raises(team_rules.InvitationOverError, match="taken out of it since"):
+    with pytest.raises(team_rules.InvitationOverError, match="were removed from this benchmark"):
         actions.accept(old, by=former.user)
     assert rules.role_of(former.user, benchmark) is None
     actions.accept(old, by=UserFactory())  # for others the link goes on
@@ -276,7 +276,7 @@ def test_each_link_that_lets_nobody_in_says_why_and_names_nothing(
     assert len(sentences) == 4
     client.force_login(former.user)
     answer = client.post(url_of(old), {"join": "yes"})
-    assert answer.status_code == 410 and b"taken out of it since" in answer.content
+    assert answer.status_code == 410 and b"were removed from this benchmark" in answer.content
     assert not User.objects.filter(username="ada").exists()
 
 

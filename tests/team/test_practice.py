@@ -149,7 +149,7 @@ def test_a_newcomer_practises_before_real_work(client, benchmark, golds, ada):
     task = next_task(ada)
     assert task is not None and (task.why, task.stage) == ("practice", Stage.DECOMPOSE)
     assert not Document.objects.filter(practice_for=ada).exists(), "looking makes nothing"
-    assert "Practise: decompose" in page(client, ada, reverse("home")).text
+    assert "Practice: decompose" in page(client, ada, reverse("home")).text
     client.post(reverse("next"))
     copies = list(Document.objects.filter(practice_for=ada).order_by("pk"))
     assert [each.twin_of_id for each in copies] == [each.pk for each in golds[:2]]
@@ -544,10 +544,10 @@ def test_only_gold_that_enough_people_of_the_batch_do_not_know_can_be_mixed_in(b
     batch = batch_with(benchmark, owner, 2, ada, ben)
     assert mixable(batch) == golds[1:], "not the one for practice, not the one that Ada has labelled"
     assert by_ada in mixable(batch_with(benchmark, owner, 1)), "in a batch for everybody two others are left"
-    with pytest.raises(BadValueError, match="No more than 2 gold documents can be mixed into Batch 1"):
+    with pytest.raises(BadValueError, match="No more than 2 gold documents can be added to Batch 1"):
         gold_copies.mix_in(batch, number=3, seed=1, by=owner)
     gold_copies.mix_in(batch, number=2, seed=1, by=owner)
-    with pytest.raises(BadValueError, match="No gold document can be mixed into Batch 1"):
+    with pytest.raises(BadValueError, match="No gold document can be added to Batch 1"):
         gold_copies.mix_in(batch, number=1, seed=1, by=owner)
 
 
@@ -555,7 +555,7 @@ def test_a_batch_that_is_begun_throughout_takes_no_copy(benchmark, golds, owner,
     two_people(benchmark)
     batch = batch_with(benchmark, owner, 1, ada, ben)
     open_annotation(batch.documents.get(), Stage.DECOMPOSE, by=ada)
-    with pytest.raises(BadValueError, match="Every document of Batch 1 is begun"):
+    with pytest.raises(BadValueError, match="Every document of Batch 1 has been started"):
         gold_copies.mix_in(batch, number=1, seed=1, by=owner)
 
 

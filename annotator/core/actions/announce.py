@@ -1,4 +1,4 @@
-"""Writing down what webhooks are to be told, inside the transaction of what happened."""
+"""Recording webhook deliveries in the transaction of the event."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from annotator.core.vocabulary import WebhookEvent
 SEND = "pipeline.send_webhook"
 
 
-# In the hands of a worker or the queue: longer than an attempt takes. Then it is ordered again.
+# Claimed by a worker or the queue for longer than an attempt takes; after that it is enqueued again.
 IN_HAND = dt.timedelta(seconds=60)
 
 
 def announce(benchmark: Benchmark, event: WebhookEvent, data: Mapping[str, object]) -> None:
-    """Write down that the benchmark's webhooks are to be told of an event, inside the caller's transaction.
+    """Record an event for the benchmark's webhooks, inside the caller's transaction.
 
     ``data`` is plain JSON and holds ids, states and counts, never anything that a person has written or decided. One
     query where nobody listens.
     """
     for webhook in Webhook.objects.filter(benchmark=benchmark, active=True):
         if event in webhook.events:
-            # While nothing comes through, the sweep tries one event after the other.
+            # While deliveries fail, the sweep tries one event at a time.
             _write(webhook, benchmark, event, data, at_once=webhook.failing_since is None)
 
 

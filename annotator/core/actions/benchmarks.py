@@ -1,4 +1,4 @@
-"""Setting up a benchmark, and its protocol."""
+"""Creating a benchmark and changing its protocol."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def change_protocol(
     benchmark: Benchmark, *, overlap: int, third_rater_at_verify: bool, practice_documents: int, by: User
 ) -> None:
     """Change how the benchmark works: people per document (Factcheck-Bench section 3.2 asks two), whether the third
-    rater signs every verify stage, and on how many gold documents a newcomer practises.
+    rater signs every verify stage, and on how many gold documents a newcomer practices.
 
-    Raises NotAllowedError for others than owners, and for another overlap once somebody has begun a document;
+    Raises NotAllowedError for anyone but owners, and for a new overlap once someone has started a document;
     BadValueError for numbers out of range.
     """
     if not 1 <= overlap <= MAX_PEOPLE:

@@ -1,4 +1,4 @@
-"""How the value of one field is read from a request, and its origin."""
+"""Reading the value of a field from a request, and deriving its origin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotator.core.vocabulary import Origin
 
 
 class BadValueError(ValueError):
-    """A value that the field cannot take; the message is for the person who sent it."""
+    """A value that the field doesn't accept. The message is shown to the sender."""
 
 
 def clean_text(raw: str, most: int = MAX_TEXT) -> str:
@@ -24,7 +24,7 @@ def clean_text(raw: str, most: int = MAX_TEXT) -> str:
 
 
 def read(field: Field, raw: str) -> Any:
-    """The value of a field as it was sent; a blank label or answer takes the decision back."""
+    """The value of a field from a request. A blank label or answer clears the decision."""
     if field.kind == Kind.TEXT:
         return clean_text(raw, field.longest)
     if field.words is not None:

@@ -14,7 +14,7 @@ from annotator.core.vocabulary import AnnotationKind, AnnotationState
 
 
 class StaleGuidelinesError(Exception):
-    """Somebody published a version since the sender began to write. Nothing was written; ``newest`` is theirs."""
+    """Someone published a version after the sender started writing. Nothing was saved; ``newest`` is that version."""
 
     def __init__(self, newest: Guidelines) -> None:
         super().__init__(
@@ -61,7 +61,7 @@ def mark_read(*, benchmark: Benchmark, number: int, by: User) -> None:
     with transaction.atomic():
         rules.check_see_benchmark(by, benchmark)
         if not Guidelines.objects.filter(benchmark=benchmark, number=number).exists():
-            raise BadValueError(f"There is no version {number} of these guidelines.")
+            raise BadValueError(f"These guidelines have no version {number}.")
         person = User.objects.select_for_update().get(pk=by.pk)
         read: dict[str, int] = person.preferences.get(READ, {})
         if read.get(benchmark.public_id, 0) >= number:

@@ -1,7 +1,7 @@
-"""Telling people what happened, in the application and, where it is configured, by mail.
+"""Notices: in the application and, if configured, by email.
 
 A notice is a sentence and the place it leads to. It never says how much or how fast a partner works, nor what they
-decided (design: Independence). Whether somebody has read a notice is theirs alone and leaves no activity row.
+decided (design: Independence). Whether someone has read a notice is theirs alone and leaves no activity row.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def tell(
 
 
 def mark_read(notices: Iterable[Notice], *, by: User) -> None:
-    """The person has read these notices of theirs; others' are left alone."""
+    """Mark these notices of the person as read. Other people's notices are ignored."""
     own = Notice.objects.filter(pk__in=[notice.pk for notice in notices], to=by, read_at__isnull=True)
     own.update(read_at=timezone.now())
 
@@ -87,7 +87,7 @@ def mark_all_read(*, by: User, up_to: Notice) -> None:
 
 
 def choose_mail(*, wanted: bool, by: User) -> None:
-    """Whether the person wants their notices by mail too."""
+    """Set whether the person also gets notices by email."""
     with transaction.atomic():
         person = User.objects.select_for_update().get(pk=by.pk)
         person.preferences[MAIL] = wanted

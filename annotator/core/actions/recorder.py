@@ -74,7 +74,7 @@ def write_rests_on(verdict: Verdict, value: list[str]) -> None:
 
 
 def read_field(record: Record, name: str) -> Any:
-    """A field's value as it stands in the history (plain JSON)."""
+    """A field's value as stored in the history (plain JSON)."""
     if isinstance(record, Verdict) and name == "operations":
         return operations_as_json(record)
     if isinstance(record, Verdict) and name == "rests_on":
@@ -135,7 +135,7 @@ class Action:
         return changed
 
     def created(self, record: Record) -> None:
-        """Note a row that was just made; undoing the action removes it (``removed = undone``)."""
+        """Record a new row. Undoing the action removes it (``removed = undone``)."""
         self.changes.append(
             {"record": key_of(record), "field": "removed", "before": "undone", "after": "", "created": True}
         )
@@ -191,7 +191,7 @@ def for_annotation(
 
 
 class NothingToUndoError(Exception):
-    """There is no own change left to take back, or it was changed again since."""
+    """The person has no change left to undo, or it was changed again since."""
 
 
 def annotation_of(record: Record) -> Annotation:

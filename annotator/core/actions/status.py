@@ -1,4 +1,4 @@
-"""Setting a document's stage and phase from its facts, and what begins when they change."""
+"""Deriving a document's stage and phase, and what follows when they change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def facts_of(document: Document, *, discarded: bool) -> workflow.Facts:
     agreed = frozenset(Stage(stage) for stage, kind, _ in rows if kind == AnnotationKind.CONSOLIDATED)
     stage = workflow.current_stage(agreed)
     submitted = sum(1 for row_stage, kind, _ in rows if row_stage == stage and kind == AnnotationKind.INDIVIDUAL)
-    # A person's search for more passages of one claim holds nobody up.
+    # A search that a person started for one claim doesn't block the document.
     prefilling = RunItem.objects.filter(
         document=document, run__stage=stage, state__in=OPEN_STATES, run__plan__again__isnull=True
     ).exists()
@@ -29,7 +29,7 @@ def facts_of(document: Document, *, discarded: bool) -> workflow.Facts:
 
 
 def update_status(document: Document, action: Action | None = None, *, discarded: bool | None = None) -> None:
-    """Derive the status anew and save it. The caller holds the document's lock and writes the action."""
+    """Derive the status again and save it. The caller holds the document's lock and writes the action."""
     before = workflow.Status(Stage(document.stage), Phase(document.phase))
     if discarded is None:
         discarded = document.phase == Phase.DISCARDED
@@ -43,7 +43,7 @@ def update_status(document: Document, action: Action | None = None, *, discarded
         document.stage, document.phase = after.stage.value, after.phase.value
         document.version += 1
         document.save(update_fields=["stage", "phase", "version"])
-    if document.twin_of_id is None:  # copies that measure people are no documents of the benchmark
+    if document.twin_of_id is None:  # gold copies are not documents of the benchmark
         _announce(document, before, after)
 
 

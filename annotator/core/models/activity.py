@@ -1,4 +1,4 @@
-"""The audit: one append-only row for each action, which is history, undo and conflict check at once (ADR 0002)."""
+"""The audit log: one append-only row per action. History, undo and conflict checks read it (ADR 0002)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from annotator.core.models.base import new_public_id
 
 
 class AppendOnlyError(RuntimeError):
-    """Somebody tried to change or delete an activity row."""
+    """Someone tried to change or delete an activity row."""
 
 
 class Activity(models.Model):

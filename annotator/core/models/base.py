@@ -71,7 +71,7 @@ def choice_constraint(field: str, words: type[Labelled], *, may_be_blank: bool =
 
 
 def label_with_origin(field: str) -> models.CheckConstraint:
-    """A label and its origin stand together: both there, or both blank (not decided yet)."""
+    """A label and its origin are both set, or both blank (not decided yet)."""
     blank = Q(**{field: "", f"{field}_origin": ""})
     there = ~Q(**{field: ""}) & Q(**{f"{field}_origin__in": [origin.value for origin in Origin]})
     return models.CheckConstraint(condition=blank | there, name=f"%(app_label)s_%(class)s_{field}_origin")
@@ -85,7 +85,7 @@ def answer_with_origin(field: str) -> models.CheckConstraint:
 
 
 def text_with_origin(field: str) -> models.CheckConstraint:
-    """A text may stand without an origin: then it is a suggestion that nobody has taken over yet."""
+    """A text may lack an origin: then it is a suggestion that nobody has accepted yet."""
     return models.CheckConstraint(
         condition=Q(**{f"{field}_origin__in": ["", *[origin.value for origin in Origin]]}),
         name=f"%(app_label)s_%(class)s_{field}_origin",
@@ -130,5 +130,5 @@ def words_of(record: str, *, suggested: bool = False) -> list[models.BaseConstra
 
 
 def origin_field() -> models.CharField[str, str]:
-    """How the field beside it came to its value; blank means: nobody has decided."""
+    """How the accompanying field got its value; blank means that it isn't decided."""
     return models.CharField(max_length=16, blank=True, default="", choices=choices(Origin))

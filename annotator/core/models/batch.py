@@ -11,7 +11,7 @@ from annotator.core.models.base import new_public_id
 
 
 class Batch(models.Model):
-    """Documents cut out of a benchmark and given to a group; without a group they are free for everybody.
+    """Documents cut out of a benchmark and given to a group; without a group they are free for everyone.
 
     ``cut`` says how they were chosen (number, source, seed, filter, shares), so that the cut can be told and
     repeated. What the shares decided stands on each document: ``extra_people``, ``blind_first``.

@@ -21,28 +21,32 @@ class Benchmark(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     overlap = models.PositiveSmallIntegerField(
-        default=1, help_text="How many people label each document. 1 means: submitting agrees the stage."
+        default=1, help_text="How many people annotate each document. With 1, submitting a stage completes it."
     )
     third_rater_at_verify = models.BooleanField(
-        default=True, help_text="A third rater signs every verify stage too (the paper's rule); else on request alone."
+        default=True,
+        help_text="An adjudicator signs off every verify stage (the paper's rule); otherwise only on request.",
     )
     practice_documents = models.PositiveSmallIntegerField(
-        default=0, help_text="How many gold documents a newcomer practises on before real work."
+        default=0, help_text="How many gold documents a new annotator practices on before real work."
     )
     asks_reliable = models.BooleanField(default=True, help_text="Ask whether each source is reliable.")
-    asks_sufficient = models.BooleanField(default=True, help_text="Ask whether each passage decides alone.")
+    asks_sufficient = models.BooleanField(default=True, help_text="Ask whether each passage is sufficient on its own.")
     strategy = models.CharField(
-        max_length=40, blank=True, default="offline", help_text="Fills in suggestions. Blank: none."
+        max_length=40,
+        blank=True,
+        default="offline",
+        help_text="The strategy that generates suggestions. Blank means none.",
     )
-    parameters = models.JSONField(
-        default=dict, blank=True, help_text="Parameters of the strategy for runs that begin by themselves."
-    )
+    parameters = models.JSONField(default=dict, blank=True, help_text="Parameters of the strategy for automatic runs.")
     budget_tokens = models.PositiveBigIntegerField(
-        null=True, blank=True, help_text="Of each run that begins by itself."
+        null=True, blank=True, help_text="Token budget of each automatic run."
     )
-    budget_money = models.FloatField(null=True, blank=True, help_text="The same, in the currency of the prices.")
+    budget_money = models.FloatField(
+        null=True, blank=True, help_text="Cost budget of each automatic run, in the currency of the prices."
+    )
     learns = models.BooleanField(
-        default=True, help_text="Suggest stances and types learnt from this benchmark's gold, once there is enough."
+        default=True, help_text="Suggest stances and types learned from this benchmark's gold, once there is enough."
     )
     corpus = models.ForeignKey("annotator.Corpus", models.SET_NULL, null=True, blank=True, related_name="benchmarks")
 

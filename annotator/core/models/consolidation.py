@@ -1,6 +1,6 @@
 """What partners do together on a stage that both have submitted: decisions, comments, questions, signatures.
 
-All of it hangs on the agreed version (``Annotation`` of kind consolidated), which is open until it is closed.
+All of it hangs on the adjudicated version (``Annotation`` of kind consolidated), which is open until it is closed.
 ``key`` names one row of the comparison (see ``annotator.stages.comparison``): it is made of the public ids of the rows
 compared, so it stays the same as long as both annotations stay as they were submitted.
 """
@@ -18,8 +18,8 @@ from annotator.core.vocabulary import DisagreementReason
 
 
 class Decision(Record):
-    """How one difference was settled. ``choice`` is the number of the annotation taken over, from 0 in the order of
-    seats; null means: the new ``value``. ``is_final``: a third rater settled it, so partners cannot change it."""
+    """How one difference was resolved. ``choice`` is the number of the annotation chosen, from 0 in the order of
+    seats; null means: the new ``value``. ``is_final``: an adjudicator decided it, so partners cannot change it."""
 
     annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="decisions")
     key = models.CharField(max_length=120)
@@ -59,7 +59,7 @@ class Comment(models.Model):
 
 
 class Question(models.Model):
-    """The third rater was asked: about one row, or with a blank key about the whole stage."""
+    """The adjudicator was asked: about one row, or with a blank key about the whole stage."""
 
     annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="questions")
     key = models.CharField(max_length=120, blank=True)
@@ -91,7 +91,7 @@ class Question(models.Model):
 
 
 class SignOff(models.Model):
-    """Somebody agrees with the stage as it stands. A later change of a decision takes all signatures away."""
+    """A sign-off on the stage as it is. A later change of a decision removes all sign-offs."""
 
     annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="sign_offs")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="sign_offs")
@@ -109,9 +109,9 @@ class SignOff(models.Model):
 
 
 class Tally(models.Model):
-    """What the independent annotations of one document and stage had in common, counted when everybody had submitted
+    """What the independent annotations of one document and stage had in common, counted when everyone had submitted
     and nobody had seen the other's: what agreement is computed from. ``people``: primary keys in the order of seats.
-    Left out where somebody's work was not independent. ``data``: see ``annotator.stages.comparison.tally``."""
+    Left out where someone's work was not independent. ``data``: see ``annotator.stages.comparison.tally``."""
 
     annotation = models.OneToOneField("annotator.Annotation", models.CASCADE, related_name="tally")
     people = models.JSONField(default=list)

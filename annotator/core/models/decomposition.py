@@ -121,5 +121,5 @@ class Claim(ClaimLabelFields, Record):
 
     @property
     def is_checked(self) -> bool:
-        """Goes on to the verify stage: factual, and not said to be not worth checking."""
+        """Goes to the verify stage: factual, and not marked as not check-worthy."""
         return not self.removed and labels.claim_is_checked(self.type, self.worth_checking)

@@ -32,7 +32,9 @@ class Document(Record):
     model = models.CharField(max_length=200, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     reference_date = models.DateField(
-        null=True, blank=True, help_text="True means true as of this day: when the answer was given."
+        null=True,
+        blank=True,
+        help_text="The reference date: claims are judged as of this day, when the response was given.",
     )
     stage = models.CharField(max_length=16, choices=choices(Stage), default=Stage.DECOMPOSE)
     phase = models.CharField(max_length=16, choices=choices(Phase), default=Phase.INDEPENDENT)
@@ -42,20 +44,20 @@ class Document(Record):
         "annotator.Batch", models.SET_NULL, null=True, blank=True, related_name="documents", db_index=False
     )
     extra_people = models.PositiveSmallIntegerField(
-        default=0, help_text="People from outside the group who label it too (cross-annotation)."
+        default=0, help_text="Additional annotators from outside the group (cross-annotation)."
     )
     blind_first = models.BooleanField(
-        default=False, help_text="People label first and see the suggestion afterwards, to measure what it does."
+        default=False, help_text="Annotators label first and see the suggestion afterward, to measure its effect."
     )
     # Few documents are twins: the partial indexes below find them, a full one would mostly hold nulls.
     twin_of = models.ForeignKey(
         "self", models.CASCADE, null=True, blank=True, related_name="twins", db_index=False,
-        help_text="A copy of this gold document, to measure people against it; never part of the benchmark itself.",
+        help_text="The gold document that this copies. A copy measures annotator accuracy and is not in the benchmark.",
     )  # fmt: skip
     practice_for = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="practice_documents",
         db_index=False,
-        help_text="A twin that one newcomer practises on, announced; a twin without it is mixed in unannounced.",
+        help_text="The new annotator who practices on this copy. A copy without it is a hidden gold item.",
     )  # fmt: skip
 
     class Meta:
@@ -105,12 +107,12 @@ class Document(Record):
 
     @property
     def people_needed(self) -> int:
-        """How many people label each stage. A newcomer practises alone."""
+        """How many people annotate each stage. A new annotator practices alone."""
         return 1 if self.practice_for_id else self.benchmark.overlap + self.extra_people
 
 
 class Annotation(Record):
-    """One person's work on one document at one stage, or the agreed version of that stage.
+    """One person's work on one document at one stage, or the adjudicated version of that stage.
 
     Both kinds own full rows (sentences, verdicts, revisions ...), so that later stages and exports read the
     agreed rows alone, and a person's own rows stay as they were submitted (ADR 0001).
@@ -148,7 +150,7 @@ class Annotation(Record):
                 condition=Q(kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.OPEN),
                 name="annotator_annotation_open_of",
             ),
-            # What somebody did last, without looking through what all others did since.
+            # Finds someone's last activity without scanning everyone else's.
             models.Index(
                 fields=["person", "id"], condition=Q(person__isnull=False), name="annotator_annotation_own_work"
             ),
@@ -199,7 +201,7 @@ class Annotation(Record):
 
 
 class Flag(models.Model):
-    """An annotator passes a document on: it leaves their queue until an admin clears the flag."""
+    """A document that an annotator flagged. It leaves their queue until an admin clears the flag."""
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="flags")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="flags")

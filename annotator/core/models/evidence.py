@@ -43,7 +43,7 @@ class PageSnapshot(models.Model):
 
 class Evidence(Record):
     """A passage for an agreed claim. Without an annotation it was retrieved, and all share it; with one it was
-    added by that person (or, in the agreed version, taken over from one). Text is never a key: the same
+    added by that person (or, in the adjudicated version, taken over from one). Text is never a key: the same
     passage may stand twice."""
 
     claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="evidence")
@@ -65,7 +65,7 @@ class Evidence(Record):
         PageSnapshot, models.PROTECT, null=True, blank=True, related_name="evidence", db_index=False
     )
     page_problem = models.CharField(
-        max_length=200, blank=True, help_text="Why the page that a person added could not be kept."
+        max_length=200, blank=True, help_text="Why the page that an annotator added could not be saved."
     )
     removed = models.CharField(max_length=16, blank=True, default="", choices=choices(Removal))
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)

@@ -50,7 +50,7 @@ class Membership(models.Model):
 
 
 class Group(models.Model):
-    """Two annotators (or as many as the benchmark's overlap asks) and a third rater, responsible for batches
+    """Two annotators (or as many as the benchmark's overlap asks) and an adjudicator, responsible for batches
     (Factcheck-Bench section 3.2)."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)

@@ -1,4 +1,4 @@
-"""Step 8: the mended claim where evidence does not suffice, the mended sentence, the mended response
+"""Step 8: the revised claim without enough evidence, the revised sentence, the revised response
 (section 2, appendix C.7)."""
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ClaimRevision(Record):
 
 
 class SentenceRevision(Record):
-    """The mended sentence of one annotation. A deleted sentence keeps its text, so that it can come back."""
+    """The revised sentence of one annotation. A deleted sentence keeps its text, so that it can come back."""
 
     annotation = models.ForeignKey(
         "annotator.Annotation", models.CASCADE, related_name="sentence_revisions", db_index=False
@@ -57,7 +57,7 @@ class SentenceRevision(Record):
 
 
 class ResponseRevision(Record):
-    """The mended response of one annotation. Until a person edits it, it follows the merged statements."""
+    """The revised response of one annotation. Until a person edits it, it follows the merged statements."""
 
     annotation = models.OneToOneField("annotator.Annotation", models.CASCADE, related_name="response_revision")
     text = models.TextField(blank=True)
@@ -69,7 +69,7 @@ class ResponseRevision(Record):
         null=True,
         blank=True,
         related_name="responses",
-        help_text="What the text began as, where a strategy's answer was taken over.",
+        help_text="The original text, if a strategy's response was accepted.",
     )
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
 

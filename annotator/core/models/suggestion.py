@@ -22,7 +22,7 @@ class PipelineRun(models.Model):
     strategy = models.CharField(max_length=40)
     plan = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=16, choices=choices(RunState), default=RunState.QUEUED)
-    halted = models.TextField(blank=True, help_text="Why the run paused by itself; blank: it did not.")
+    halted = models.TextField(blank=True, help_text="Why the run was paused automatically; blank if it was not.")
     budget_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     budget_money = models.FloatField(null=True, blank=True)
     # Together with what calls under way may still cost (``PendingCall``): so one conditional update keeps several
@@ -53,9 +53,7 @@ class RunItem(models.Model):
     notes = models.JSONField(default=list, blank=True, help_text="[{step, text}]: what fell back to rules, and why.")
     counts = models.JSONField(default=dict, blank=True, help_text="Quantities of the strategy's cost formula.")
     started_at = models.DateTimeField(null=True, blank=True)
-    seen_at = models.DateTimeField(
-        null=True, blank=True, help_text="Last sign of life of the worker that has it in hand."
-    )
+    seen_at = models.DateTimeField(null=True, blank=True, help_text="Last heartbeat of the worker that has it.")
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -159,7 +157,7 @@ class PromptVersion(models.Model):
 
 
 class SentenceSuggestion(SentenceLabelFields):
-    """A sentence as the pipeline split and labelled it."""
+    """A sentence as the pipeline split and labeled it."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="sentences")
@@ -168,7 +166,7 @@ class SentenceSuggestion(SentenceLabelFields):
     text = models.TextField()
     start = models.PositiveIntegerField(null=True, blank=True)
     end = models.PositiveIntegerField(null=True, blank=True)
-    type_by = models.CharField(max_length=80, blank=True, help_text="Who gave the type, if not the run's strategy.")
+    type_by = models.CharField(max_length=80, blank=True, help_text="Source of the type, if not the run's strategy.")
 
     class Meta:
         ordering: ClassVar = ["order"]
@@ -182,15 +180,15 @@ class SentenceSuggestion(SentenceLabelFields):
 
 
 class ClaimSuggestion(ClaimLabelFields):
-    """A claim as the pipeline decomposed and labelled it."""
+    """A claim as the pipeline decomposed and labeled it."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     sentence = models.ForeignKey(SentenceSuggestion, models.CASCADE, related_name="claims")
     order = models.PositiveIntegerField()
     text = models.TextField()
-    type_by = models.CharField(max_length=80, blank=True, help_text="Who gave the type, if not the run's strategy.")
+    type_by = models.CharField(max_length=80, blank=True, help_text="Source of the type, if not the run's strategy.")
     prejudgement = models.JSONField(
-        null=True, blank=True, help_text="{label, confidence, settled}: what a model says of it before any search."
+        null=True, blank=True, help_text="{label, confidence, settled}: the model's verdict before any search."
     )
 
     class Meta:
@@ -212,7 +210,7 @@ class StanceSuggestion(models.Model):
     evidence = models.ForeignKey("annotator.Evidence", models.CASCADE, related_name="stance_suggestions")
     label = label_of("stance", "label")
     reason = models.TextField(blank=True)
-    by = models.CharField(max_length=80, blank=True, help_text="Who judged it, if not the run's strategy.")
+    by = models.CharField(max_length=80, blank=True, help_text="Source of the stance, if not the run's strategy.")
     probability = models.FloatField(null=True, blank=True)
 
     class Meta:
@@ -226,16 +224,18 @@ class StanceSuggestion(models.Model):
 
 
 class VerdictSuggestion(models.Model):
-    """What a strategy holds of a claim: shown as a hint, never as a choice already made (design: factuality is never
+    """A strategy's verdict on a claim: shown as a hint, never as a choice already made (design: factuality is never
     suggested as a choice)."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="verdicts")
     claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="verdict_suggestions")
-    label = models.CharField(max_length=40, help_text="The strategy's own word.")
+    label = models.CharField(max_length=40, help_text="The strategy's own label.")
     factuality = label_of("verdict", "factuality")
     reason = models.TextField(blank=True)
-    correction = models.TextField(null=True, blank=True, help_text="The mended claim; blank: delete it; null: none.")
+    correction = models.TextField(
+        null=True, blank=True, help_text="The corrected claim. Blank means delete it; null means none."
+    )
     probability = models.FloatField(null=True, blank=True)
     chain = models.JSONField(
         default=list, blank=True, help_text="[{question, query, answer, evidence}]: evidence by public id, or null."
@@ -252,7 +252,7 @@ class VerdictSuggestion(models.Model):
 
 
 class RevisionSuggestion(models.Model):
-    """A response as a strategy mended it, with and without knowing the prompt (Factcheck-Bench section 4.4)."""
+    """A response as a strategy revised it, with and without knowing the prompt (Factcheck-Bench section 4.4)."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="revisions")

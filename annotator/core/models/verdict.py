@@ -1,4 +1,4 @@
-"""Steps 6 and 7: the verdict on a claim and the typed edit that mends it (section 2, appendix C.6 and C.7)."""
+"""Steps 6 and 7: the verdict on a claim and the typed edit that corrects it (section 2, appendix C.6 and C.7)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Verdict(Record):
         blank=True,
         related_name="verdicts",
         db_index=False,
-        help_text="Whose correction the edit began as; blank: a person's own.",
+        help_text="The source of the correction the edit started from; blank if a person wrote it.",
     )
     rests_on = models.ManyToManyField("annotator.Evidence", through="annotator.RestsOn", related_name="verdicts")
     sources = models.ManyToManyField("self", symmetrical=False, related_name="agreed_rows", blank=True)
@@ -78,7 +78,7 @@ class Verdict(Record):
 
 
 class RestsOn(models.Model):
-    """The evidence that a verdict and its edit rest on, in the order in which a person named it."""
+    """The evidence used for a verdict and its edit, in the order in which a person chose it."""
 
     verdict = models.ForeignKey(Verdict, models.CASCADE, related_name="rests", db_index=False)
     evidence = models.ForeignKey("annotator.Evidence", models.CASCADE, related_name="rests")
@@ -91,7 +91,7 @@ class RestsOn(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.verdict} rests on {self.evidence}"
+        return f"{self.verdict} uses {self.evidence}"
 
 
 class EditOperation(models.Model):

@@ -22,7 +22,7 @@ class Webhook(models.Model):
     """An address that is told what happens in a benchmark. ``secret`` signs each delivery, so it is kept as it is.
 
     ``events`` holds words of ``vocabulary.WebhookEvent``. ``failing_since``: no delivery has come through since then;
-    ``told_at``: when the managers were told of that. Who is switched off says why in ``disabled_reason``.
+    ``told_at``: when the managers were told of that. ``disabled_reason`` says why a webhook was disabled.
     """
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)

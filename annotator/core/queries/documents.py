@@ -31,7 +31,7 @@ WORDS = 160  # characters of the prompt that a row shows
 
 @dataclass(frozen=True, slots=True)
 class DocumentFilter:
-    """What a list is narrowed to; blank: everything."""
+    """Filters of a document list. Blank means everything."""
 
     stage: str = ""
     phase: str = ""
@@ -119,7 +119,7 @@ def _flagged() -> Exists:
 
 
 def _begun() -> Exists:
-    """Has anybody taken a place at the stage where the document stands? That may be known; what they do may not."""
+    """Has anyone started the document's current stage? That may be visible; what they do may not."""
     return Exists(
         Annotation.objects.filter(document=OuterRef("pk"), stage=OuterRef("stage"), kind=AnnotationKind.INDIVIDUAL)
     )
@@ -127,7 +127,7 @@ def _begun() -> Exists:
 
 def matching(benchmark: Benchmark, narrowed: DocumentFilter, shelf: Shelf | None = None) -> QuerySet[Document]:
     """The documents that a filter leaves: of the benchmark, or of those that a person finds in it. The search reads
-    prompt, response and id, never anybody's work."""
+    prompt, response and id, never anyone's work."""
     documents = shelf.documents if shelf else Document.objects.filter(benchmark=benchmark, twin_of__isnull=True)
     if narrowed.stage:
         documents = documents.filter(stage=narrowed.stage).exclude(phase=Phase.DISCARDED)
@@ -204,7 +204,7 @@ class ShownClaim:
 
     @property
     def revised(self) -> str | None:
-        """The mended claim; None where nothing is mended."""
+        """The corrected claim; None without a correction."""
         if self.verdict is None or not self.verdict.edit():
             return None
         return self.verdict.revised_claim()
@@ -219,7 +219,7 @@ class ShownSentence:
 
 @dataclass(slots=True)
 class Agreed:
-    """What is agreed of a document so far, to be read."""
+    """The adjudicated results of a document so far."""
 
     stages: frozenset[Stage] = frozenset()
     sentences: list[ShownSentence] = field(default_factory=list)
@@ -235,7 +235,7 @@ class Agreed:
 
 
 def agreed_of(annotations: Iterable[Annotation]) -> Agreed:
-    """The agreed version among a document's annotations (five queries at most)."""
+    """The adjudicated version among a document's annotations (five queries at most)."""
     standing = {
         Stage(row.stage): row
         for row in annotations

@@ -22,7 +22,7 @@ from annotator.core.vocabulary import AnnotationKind, AnnotationState, ClaimType
 
 
 def agreed(stage: Stage, path: str = "") -> Q:
-    """Is the annotation at the end of the path ("annotation__") the agreed version of this stage?"""
+    """Is the annotation at the end of the path ("annotation__") the adjudicated version of this stage?"""
     return _all(path, stage=stage, kind=AnnotationKind.CONSOLIDATED, state=AnnotationState.SUBMITTED)
 
 

@@ -37,7 +37,7 @@ class News:
 
 
 def newest_of(benchmark: Benchmark) -> Guidelines | None:
-    """The version that holds now; None where nothing was written yet."""
+    """The current version; None if there is none yet."""
     return Guidelines.objects.filter(benchmark=benchmark).select_related("created_by").order_by("-number").first()
 
 

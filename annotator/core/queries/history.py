@@ -70,7 +70,7 @@ def visible_activities(document: Document, user: User, annotations: Iterable[Ann
     """The activities of a document that a member may see, newest first: what happened to the document as a whole, one's
     own work, and the work of others once they may be seen.
 
-    An activity whose annotation is gone (a place given back) was somebody's work too: only they see it.
+    An activity whose annotation is gone (a place given back) was someone's work too: only they see it.
     """
     seen = [row.pk for row in visible_annotations(document, user, annotations)]
     of_document = Q(annotation__isnull=True) & ~Q(action="open")
@@ -158,7 +158,7 @@ LONGEST_VALUE = 90  # characters of a text that a line of the history shows
 
 @dataclass(slots=True)
 class HistoryLine:
-    """One line of a document's history; neighbouring changes of one person are folded into one line."""
+    """One line of a document's history; neighboring changes of one person are folded into one line."""
 
     at: dt.datetime
     who: str

@@ -1,4 +1,4 @@
-"""In which benchmarks a person is, and as what."""
+"""A person's benchmarks and roles."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def managers_of(benchmark: Benchmark) -> list[User]:
 class Memberships:
     """Where a person is, in primary keys: the role in each benchmark of which they are a member and the seat in each
     group, the benchmarks that they see and those in which they may label (a superuser all), and whether one of those
-    in which they are annotator wants newcomers to practise."""
+    in which they are annotator wants newcomers to practice."""
 
     roles: dict[int, str]
     seats: dict[int, str]

@@ -23,7 +23,7 @@ from annotator.core.vocabulary import AnnotationKind, AnnotationState, Factualit
 
 
 def own_annotation_of(document: Document, stage: Stage, user: User) -> tuple[Annotation | None, bool]:
-    """The annotation of somebody who has a place, None where they have none; and whether rows are missing that
+    """The annotation of someone who has a place, None where they have none; and whether rows are missing that
     ``actions.annotate.open_annotation`` would make now."""
     annotation = (
         document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL, person=user)

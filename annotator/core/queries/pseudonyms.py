@@ -35,7 +35,7 @@ class Keys:
             self._learn(person)
 
     def key(self, person_pk: int | None) -> str:
-        """The key of a person; "" for nobody. One query for somebody who never was a member (a superuser)."""
+        """The key of a person; "" for nobody. One query for someone who never was a member (a superuser)."""
         if person_pk is None:
             return ""
         if person_pk not in self._keys:

@@ -13,7 +13,7 @@ from annotator.core.vocabulary import AnnotationKind, Phase, Stage
 @dataclass(slots=True)
 class Standing:
     """How many documents stand where. ``grouped``: by batch, stage and phase; ``begun``: by batch and stage, those in
-    the independent phase on which somebody has a place."""
+    the independent phase on which someone has a place."""
 
     grouped: dict[tuple[int | None, str, str], int] = field(default_factory=dict)
     begun: dict[tuple[int | None, str], int] = field(default_factory=dict)

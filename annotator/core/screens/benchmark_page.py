@@ -13,10 +13,10 @@ from annotator.core.screens.common import person
 
 
 def page_of_benchmark(request: HttpRequest, benchmark: Benchmark, current: str) -> dict[str, Any]:
-    """What every page of a benchmark shows around its content: the tabs, the guidelines, what the person may do.
+    """Context shared by all pages of a benchmark: tabs, guidelines and the user's rights.
 
     ``current`` is the name of a tab: Overview, Documents, Import, Export, Releases, Team, Batches,
-    Agreement, Statistics, Scores, Guidelines; "" for none.
+    IAA, Statistics, Scores, Guidelines; "" for none.
     """
     rights = rules.rights_in(person(request), benchmark)
     tabs = [
@@ -27,7 +27,7 @@ def page_of_benchmark(request: HttpRequest, benchmark: Benchmark, current: str) 
         ("Releases", "releases", "g x", rights.reads_gold),
         ("Team", "team", "g t", True),
         ("Batches", "batches", "g b", rights.manages),
-        ("Agreement", "agreement", "g a", rights.reads_gold),
+        ("IAA", "agreement", "g a", rights.reads_gold),
         ("Statistics", "statistics", "g s", rights.reads_gold),
         ("Scores", "scores", "g c", rights.reads_gold),
         ("Guidelines", "guidelines", "", True),

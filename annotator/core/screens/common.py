@@ -1,4 +1,4 @@
-"""What the screens share: finding things for a person, and turning refusals into answers that speak."""
+"""Helpers of all screens: finding records for a person, and rendering errors as responses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def person(request: HttpRequest) -> User:
 
 
 def benchmark_for(request: HttpRequest, slug: str) -> Benchmark:
-    """The benchmark, for its members; for all others it does not exist."""
+    """The benchmark, for its members. Everyone else gets a 404."""
     benchmark = get_object_or_404(Benchmark.objects.select_related("corpus"), slug=slug)
     _members_only(request, benchmark)
     return benchmark
@@ -75,7 +75,7 @@ def is_htmx(request: HttpRequest) -> bool:
 
 
 def seconds(request: HttpRequest) -> int:
-    """The active seconds that came with a request; at most an hour is believed."""
+    """The active seconds sent with a request, capped at an hour."""
     raw = request.POST.get("active_seconds", "0")
     return min(int(raw), 3600) if raw.isdecimal() and len(raw) < 10 else 0
 

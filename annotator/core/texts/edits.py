@@ -1,4 +1,4 @@
-"""The typed edits that mend a false claim, as operations on its text (Factcheck-Bench section 2, step 7).
+"""The typed edits that correct a false claim, as operations on its text (Factcheck-Bench section 2, step 7).
 
 An operation covers ``text[start:end]``; offsets count Unicode code points, as Python does. A browser counts UTF-16
 units: convert there before sending. The revised claim is always derived by ``apply``, never stored beside.
@@ -68,7 +68,7 @@ def check(text: str, operations: Sequence[Operation]) -> None:
     """Raises ``EditError`` with a sentence for a person when the operations do not fit ``text`` or one another."""
     if any(operation.kind == EditKind.DELETE_CLAIM for operation in operations):
         if len(operations) > 1:
-            raise EditError("The claim is deleted as a whole: remove the other edits, or keep the claim.")
+            raise EditError("The whole claim is deleted. Remove the other edits, or keep the claim.")
         return
     for operation in operations:
         _check_one(text, operation)
@@ -77,7 +77,7 @@ def check(text: str, operations: Sequence[Operation]) -> None:
         if after.start < before.end:
             raise EditError(
                 f"Two edits touch the same words, “{text[after.start : min(before.end, after.end)]}”: "
-                "join them into one edit or remove one."
+                "merge them into one edit or remove one."
             )
     if operations and all(each.kind == EditKind.DELETE for each in operations):
         kept = sum(map(len, text.split())) - sum(
@@ -92,19 +92,19 @@ def _check_one(text: str, operation: Operation) -> None:
     if not 0 <= start <= end <= len(text):
         raise EditError(
             f"An edit covers the characters {start} to {end}, but the claim has {len(text)}: "
-            "the claim was changed meanwhile, choose the words again."
+            "the claim has changed. Select the words again."
         )
     # Nothing can be selected in an empty text, so there alone an empty selection may be replaced.
     if start == end and text:
-        raise EditError("No words are chosen for an edit: select the words in the claim first.")
+        raise EditError("No words are selected. Select words in the claim first.")
     chosen = text[start:end]
     if operation.kind == EditKind.DELETE:
         if operation.replacement:
-            raise EditError(f"“{chosen}” is to be deleted, but new words are given: choose “Replace”.")
+            raise EditError(f"“{chosen}” is marked for deletion, but has replacement text. Choose “Replace”.")
     elif operation.replacement == "":
-        raise EditError(f"Nothing is given to replace “{chosen}” with: write the new words, or delete it.")
+        raise EditError(f"There is no replacement for “{chosen}”. Enter the new words, or delete it.")
     elif operation.replacement == chosen:
-        raise EditError(f"“{chosen}” would be replaced by itself: write other words, or remove the edit.")
+        raise EditError(f"“{chosen}” is replaced with the same words. Enter other words, or remove the edit.")
 
 
 def delete_words(text: str, start: int, end: int) -> Operation:
@@ -121,7 +121,7 @@ def from_texts(original: str, revised: str) -> list[Operation]:
     """Few word-level operations with ``apply(original, operations) == revised``, exactly.
 
     Equal texts give none, an empty ``revised`` one ``delete_claim``. As there is no insertion among the edits, new
-    words are put beside a neighbour (X becomes X Y). A text without words on either side is replaced as a whole.
+    words are put beside a neighbor (X becomes X Y). A text without words on either side is replaced as a whole.
     """
     if original == revised:
         return []

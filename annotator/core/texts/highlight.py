@@ -1,4 +1,4 @@
-"""Which words of a passage speak about a claim: for the eye, never for a judgement.
+"""Which words of a passage speak about a claim: for the eye, never for a judgment.
 
 Words match by a light stem (case, plural, -ed and -ing aside); function words never do. What is returned always joins
 to the passage exactly. Scripts without spaces between words are not cut into words and stay unmarked.

@@ -98,7 +98,7 @@ def compare(old: str, new: str) -> list[Block]:
 
 
 def stretches(blocks: Iterable[Block]) -> list[Stretch]:
-    """Neighbours of one sort together. The last heading before a change is not folded away with what is above it."""
+    """Neighbors of one sort together. The last heading before a change is not folded away with what is above it."""
     found: list[Stretch] = []
     run: list[Block] = []
 

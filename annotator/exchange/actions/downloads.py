@@ -24,7 +24,7 @@ TOLD_EVERY = 1.0  # seconds between two signs of life
 
 
 def start_download(*, benchmark: Benchmark, format: ExportFormat, include: str, named: bool, by: User) -> Download:
-    """Put on record that somebody takes an export away.
+    """Put on record that someone takes an export away.
 
     Raises NotAllowedError by the rules, BadValueError where it cannot be written.
     """

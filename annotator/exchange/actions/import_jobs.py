@@ -48,7 +48,7 @@ _FOLDER = "imports"
 
 
 class ImportCancelledError(Exception):
-    """Somebody cancelled the import while it ran."""
+    """Someone cancelled the import while it ran."""
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A benchmark comes in from its native file, with everybody's work (docs/formats/touchstone.md).
+"""A benchmark comes in from its native file, with everyone's work (docs/formats/touchstone.md).
 
 The file's header becomes the protocol of the benchmark, which therefore has to be empty. Documents are written in
 batches of one transaction each. A batch that the database refuses is written again document by document, so that the
@@ -141,7 +141,7 @@ class _NativeImport:
         if not benchmark.documents.exists():
             if benchmark.batches.exists() or benchmark.groups.exists():
                 raise FileError(
-                    "This benchmark has groups or batches already, and the file defines its own: "
+                    "This benchmark already has groups or batches, and the file defines its own: "
                     "import it into a new benchmark."
                 )
             people_needed, practice = (self.header.protocol[name] for name in ("overlap", "practice_documents"))
@@ -155,7 +155,7 @@ class _NativeImport:
         given = {row["number"]: row["text"] for row in self.header.tables["guidelines"]}
         if dict(benchmark.guidelines.values_list("number", "text")) != given:
             raise FileError(
-                "This benchmark has documents already, labelled by other guidelines than those of the file. "
+                "This benchmark already has documents labeled with different guidelines than the file’s. "
                 "Import it into a new, empty benchmark."
             )
         there = set(benchmark.batches.values_list("public_id", flat=True))
@@ -164,7 +164,7 @@ class _NativeImport:
             for row in self.header.tables["batches"]
         ):
             raise FileError(
-                "This benchmark has documents already, and lacks batches of the file. Import it into a new, empty "
+                "This benchmark already has documents, but lacks batches of the file. Import it into a new, empty "
                 "benchmark."
             )
 
@@ -207,7 +207,7 @@ class _NativeImport:
             return len(rows)
         except DatabaseError as error:
             if len(rows) == 1:
-                report.note(bad_row(rows[0].line, f"it breaks a rule of the data: {_what(error)}"))
+                report.note(bad_row(rows[0].line, f"violates a data constraint:  {_what(error)}"))
                 return 0
         # The persons of a batch that was refused are gone with it.
         return sum(self._write(benchmark, [row], native_rows.People(self.header.members), report) for row in rows)

@@ -114,7 +114,7 @@ def _write_suggestions(benchmark: Benchmark, proposed: Sequence[tuple[Document, 
                 text=text,
                 start=place[0] if place else None,
                 end=place[1] if place else None,
-                # The file decontextualises nothing: the person starts from the sentence itself.
+                # The file decontextualizes nothing: the person starts from the sentence itself.
                 decontext=text,
             )
             sentences.append(sentence)
@@ -202,7 +202,7 @@ MEANT: dict[str, type[Model]] = {
 
 
 class GoldBatch:
-    """New documents with an agreed version of all three stages, as columns for each table.
+    """New documents with an adjudicated version of all three stages, as columns for each table.
 
     They are made without the database, so that a batch can be made while another is written. In place of a primary key
     they hold a row's number among the new rows of its table, from 0; the keys are filled in on writing.

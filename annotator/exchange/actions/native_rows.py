@@ -58,7 +58,7 @@ class People:
 
 
 def _free_name(wanted: str) -> str:
-    """The name, or with a number behind it where somebody has it."""
+    """The name, or with a number behind it where someone has it."""
     name, number = wanted, 1
     while User.objects.filter(username=name).exists():
         number += 1

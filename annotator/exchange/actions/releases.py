@@ -106,8 +106,8 @@ def splits_of(groups: Mapping[str, str], wish: ReleaseRequest) -> dict[str, Spli
     kept = kept_splits(wish.keeps_splits_of) if wish.keeps_splits_of else {}
     if not groups:
         raise BadValueError(
-            "There is no gold yet, so there is nothing to release: a document becomes gold when it is agreed at all "
-            "three stages, decompose, verify and revise."
+            "There is no gold yet, so there is nothing to release. A document becomes gold when all three stages "
+            "(decompose, verify and revise) are complete."
         )
     try:
         return split_documents(groups, wish.shares, seed=wish.seed, kept=kept)

@@ -243,7 +243,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text of somebody's in one line, without what Markdown or a table would take for its own."""
+    """A text of someone's in one line, without what Markdown or a table would take for its own."""
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(text.split()))
 
 

@@ -120,7 +120,7 @@ def _labels(row: Mapping[str, Any]) -> list[Any]:
         if value is None and name == "decisions":
             return []
         if not isinstance(value, list):
-            raise RowError((name, f"expected a list with one object a claim, found {kind_of(value)}."))
+            raise RowError((name, f"expected a list with one object per claim, found {kind_of(value)}."))
         for number, each in enumerate(value, start=1):
             if not isinstance(each, dict):
                 raise RowError((name, f"expected an object as item {number}, found {kind_of(each)}."))

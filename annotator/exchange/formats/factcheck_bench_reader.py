@@ -190,13 +190,13 @@ class _LineReader:
     def derived(self, row: Mapping[str, Any], name: str) -> None:
         """A label that follows from others: only remembered, so it may be anything but a list or an object."""
         if isinstance(row.get(name), list | dict):
-            self.complain(name, f"true, false or expected a text, found {_kind(row[name])}.")
+            self.complain(name, f"expected true, false or a text, found {_kind(row[name])}.")
 
     def items(self, row: Mapping[str, Any], name: str, count: int) -> list[Any]:
-        """A list with one item a claim. A sentence without claims may have one item left over: it belongs to none."""
+        """A list with one item per claim. A sentence without claims may have one item left over: it belongs to none."""
         value = row.get(name)
         if not isinstance(value, list):
-            self.complain(name, f"expected a list with one item a claim, found {_kind(value)}.")
+            self.complain(name, f"expected a list with one item per claim, found {_kind(value)}.")
             return [None] * count
         if count == 0 and len(value) == 1:
             return []

@@ -168,7 +168,7 @@ def _verified(item: Mapping[str, Any]) -> str:
 
 
 def read(stream: BinaryIO) -> Iterator[GoldDocument | BadRow]:
-    """Answers with labelled claims as gold. FastFact does not go by sentences: the response counts as one.
+    """Answers with labeled claims as gold. FastFact does not go by sentences: the response counts as one.
 
     Raises ``FileError``; a claim whose label is unknown or still open makes its row bad.
     """

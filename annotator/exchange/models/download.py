@@ -1,4 +1,4 @@
-"""A file that somebody takes away: what is in it, and how far it is."""
+"""A file that someone takes away: what is in it, and how far it is."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from annotator.core.vocabulary import GroupedBy, ReleaseState, Split
 
 
 class FrozenReleaseError(RuntimeError):
-    """Somebody tried to change or delete a release that is ready."""
+    """Someone tried to change or delete a release that is ready."""
 
     def __init__(self) -> None:
         super().__init__("A finished release never changes. Create a new one that corrects it.")

@@ -102,7 +102,7 @@ def read_header(stream: BinaryIO) -> Header:
             raise RowError(("", "missing or too long."))
         header = json_object(first.text())
         if header.get("format") != touchstone.NAME:
-            raise RowError(("format", f"“{touchstone.NAME}” has to stand here."))
+            raise RowError(("format", f"“{touchstone.NAME}” expected."))
         if header.get("version") != touchstone.VERSION:
             raise RowError(
                 (

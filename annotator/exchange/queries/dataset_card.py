@@ -44,8 +44,8 @@ class UsedPipeline:
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    """``imported``: gold documents that came in as agreed, so that nobody here labelled them. ``third_raters`` signed
-    as such. ``blind_first``: gold documents on which people labelled before they saw a suggestion."""
+    """``imported``: gold documents that came in as agreed, so that nobody here labeled them. ``third_raters`` signed
+    as such. ``blind_first``: gold documents on which people labeled before they saw a suggestion."""
 
     gold: int
     imported: int

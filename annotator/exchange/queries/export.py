@@ -1,7 +1,7 @@
 """The agreed rows of a benchmark as gold documents, streamed: a chunk of documents at a time, a dozen queries each.
 
-Only agreed versions are read, and no removed row. The keys of the documents are read first (8 bytes each), so that no
-cursor stays open while somebody downloads; beyond them memory does not grow with the benchmark.
+Reads only adjudicated versions, without removed rows. The keys of the documents are read first (8 bytes each), so that
+no cursor stays open during a download. Apart from them, memory does not grow with the benchmark.
 """
 
 from __future__ import annotations

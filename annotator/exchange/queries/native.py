@@ -2,7 +2,7 @@
 has rows of this benchmark.
 
 What goes out of a document: its own fields, the suggestions, and of each stage that is over (agreed, and all before it)
-everybody's work, the agreed version and how it was settled. Of a stage in work nothing goes out, whoever asks: the
+everyone's work, the adjudicated version and how it was settled. Of a stage in work nothing goes out, whoever asks: the
 document is written as standing at the beginning of that stage (design: Blindness).
 """
 
@@ -84,7 +84,7 @@ def _documents(benchmark: Benchmark, include: str, people: Keys) -> Iterator[Row
     keys = array("q", chosen.order_by("order", "pk").values_list("pk", flat=True).iterator())
     tables = filled(benchmark)
     for start in range(0, len(keys), CHUNK):
-        # Asked anew, since somebody may have reopened a document meanwhile.
+        # Asked anew, since someone may have reopened a document meanwhile.
         part = chosen.filter(pk__in=keys[start : start + CHUNK]).select_related("batch").order_by("order", "pk")
         yield from _NativeChunk(list(part), people, tables).documents()
 

@@ -39,8 +39,8 @@ Named = tuple[str, str]  # kind and public id of a row
 
 @dataclass(slots=True)
 class ProvenanceWork:
-    """One person's work on a stage, or the making of its agreed version. ``signers``: who signed, and whether as third
-    rater; ``guidelines``: the number of the version worked by, 0 for none."""
+    """One person's work on a stage, or its adjudication. ``signers``: who signed off, and whether as adjudicator;
+    ``guidelines``: the version number used, 0 for none."""
 
     public_id: str
     stage: str
@@ -205,7 +205,7 @@ class _ProvenanceChunk:
         return [pk for pk, of in self.stage_of.items() if of == stage]
 
     def _rows(self, kind: ProvenanceKind) -> None:
-        """The rows of these annotations; of agreed versions those that stand, of people's work removed ones too."""
+        """The rows of these annotations. Removed rows are included for people's work, not for adjudicated versions."""
         # The key fills the place of what a kind does not have.
         columns = ["pk", "public_id", kind.work, f"{kind.parent}_id" if kind.parent else "pk"]
         columns += ["suggestion__public_id" if kind.suggestion else "pk", *kind.labels]

@@ -168,7 +168,7 @@ def _start(request: HttpRequest, benchmark: Benchmark, user: User) -> HttpRespon
 
 
 def _token(benchmark: Benchmark, user: User, name: str, filename: str | None) -> str:
-    """Names a kept upload between two requests, so that nobody can name another file or somebody else's."""
+    """Names a kept upload between two requests, so that nobody can name another file or someone else's."""
     return signing.dumps([name, filename or "file", benchmark.pk, user.pk], salt=SALT)
 
 

@@ -126,7 +126,7 @@ SENTENCES = ExportTable(
         _number("start", "start offset in the response, in code points from 0", may_miss=True),
         _number("end", "end offset, exclusive", may_miss=True),
         *_declared(OF_SENTENCE),
-        _yes_no("is_true", "true only if all its claims are true; missing unless checkworthy", may_miss=True),
+        _yes_no("is_true", "true only if all its claims are true; missing unless check-worthy", may_miss=True),
         _yes_no("has_revision", "the revise stage includes the sentence"),
         *_declared(OF_SENTENCE_REVISION),
     ),

@@ -46,12 +46,12 @@ class BenchmarkSerializer(serializers.Serializer):
     description = serializers.CharField()
     created_at = serializers.DateTimeField()
     role = serializers.SerializerMethodField(help_text="Yours.")
-    overlap = serializers.IntegerField(help_text="How many people label each document.")
+    overlap = serializers.IntegerField(help_text="How many people annotate each document.")
     third_rater_at_verify = serializers.BooleanField()
     practice_documents = serializers.IntegerField()
     asks_reliable = serializers.BooleanField()
     asks_sufficient = serializers.BooleanField()
-    strategy = serializers.CharField(help_text="Of runs that begin by themselves; blank: none.")
+    strategy = serializers.CharField(help_text="Of automatic runs; blank means none.")
     parameters = serializers.DictField()
     budget_tokens = serializers.IntegerField(allow_null=True)
     budget_money = serializers.FloatField(allow_null=True)
@@ -148,7 +148,7 @@ class ProtocolView(ApiView):
 
     @operation("protocol_change", "Change the settings", TAG, body=ProtocolInput, answer=BenchmarkSerializer)
     def patch(self, request: Request, slug: str) -> Response:
-        """People per document (until somebody begins), the third rater at verify, practice. For owners."""
+        """People per document (until someone begins), the adjudicator at verify, practice. For owners."""
         benchmark = self.benchmark(slug)
         rules.check_change_protocol(self.person, benchmark)
         given = {name: getattr(benchmark, name) for name in PROTOCOL} | self.body(ProtocolInput)

@@ -109,10 +109,10 @@ class AgreementQuery(Input):
 
     stage = word(Stage, may_be_blank=True, default="")
     person = serializers.CharField(
-        max_length=150, allow_blank=True, default="", help_text="A user name: with each partner."
+        max_length=150, allow_blank=True, default="", help_text="A username: only this person, with each partner."
     )
     partner = serializers.CharField(
-        max_length=150, allow_blank=True, default="", help_text="With person: these two alone."
+        max_length=150, allow_blank=True, default="", help_text="With person: only these two."
     )
     group = serializers.CharField(max_length=32, allow_blank=True, default="", help_text="The id of a group.")
     batch = serializers.CharField(max_length=32, allow_blank=True, default="", help_text="The id of a batch.")
@@ -271,7 +271,7 @@ class PracticeView(ApiView):
 
 
 class PractisingSerializer(serializers.Serializer):
-    """How somebody does against gold: in practice, or in copies that are mixed in."""
+    """How someone does against gold: in practice, or in copies that are mixed in."""
 
     person = PersonSerializer()
     total = serializers.IntegerField()
@@ -283,7 +283,7 @@ class PractisingSerializer(serializers.Serializer):
 
 
 class PractisingPeopleSerializer(serializers.Serializer):
-    """Who practises, and who has met copies that are mixed in."""
+    """Who practices, and who has met copies that are mixed in."""
 
     practice = PractisingSerializer(many=True)
     mixed_in = PractisingSerializer(many=True)

@@ -20,8 +20,8 @@ WHY = ("continue", "repair", "consolidate", "practice", "follow", "new", "join")
 
 
 class NextTaskSerializer(serializers.Serializer):
-    """A document at a stage, and why it comes next: it is begun, came back, is to be agreed, is for practice, was
-    decomposed by you, is new, or has a free place beside somebody else's."""
+    """A document at a stage, and why it comes next: it is in progress, was sent back, awaits adjudication, is for
+    practice, was decomposed by you, is new, or needs another annotator."""
 
     document = serializers.CharField(source="document.public_id")
     benchmark = serializers.CharField(source="document.benchmark.slug")

@@ -1,6 +1,6 @@
 """All that the overview shows, put together. A large benchmark is counted once a minute at most: over 100,000
 documents that takes longer than a page may. Its page shows what was counted before, says as of when that is, and
-fetches newer figures when it was created."""
+fetches newer figures when they are ready."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from annotator.team.queries.waits import StagesAwaiting, Waits, to_agree_of, wai
 from pipeline.metrics.agreement import Estimate
 
 LARGE = 5000  # documents; below that everything is counted anew each time
-FRESH_FOR = 60  # seconds, after which figures are counted anew when somebody looks
+FRESH_FOR = 60  # seconds, after which figures are counted anew when someone looks
 KEPT_FOR = 24 * 3600  # seconds, in which older figures can be shown at once
-COUNTING = 20  # seconds in which nobody else counts what somebody's page is about to count
+COUNTING = 20  # seconds in which nobody else counts what someone's page is about to count
 
 
 @dataclass(slots=True)

@@ -1,5 +1,5 @@
 """The figures of a benchmark's overview. Nothing here tells of work that is still blind: times and shares are counted
-over agreed stages alone, and of what is in work only that somebody has begun it. Copies of gold that measure people
+over agreed stages alone, and of what is in work only that someone has begun it. Copies of gold that measure people
 are left out everywhere."""
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class StageBar:
 def bars_of(standing: Standing) -> list[StageBar]:
     """A bar for each stage.
 
-    Agreed at a stage: everything that has gone past it, and gold. To be agreed: all have submitted. In work: somebody
-    has taken a place. Waiting: nobody has begun, or suggestions are on the way.
+    Completed at a stage: all documents past it, and gold. Awaiting adjudication: everyone has submitted. In progress:
+    someone has started. Waiting: nobody has started, or suggestions are being generated.
     """
     here = {stage: standing.at(stage) - standing.at(stage, Phase.DISCARDED) for stage in STAGES}
     bars: list[StageBar] = []
@@ -67,7 +67,7 @@ def bars_of(standing: Standing) -> list[StageBar]:
 
 
 def whats_missing(benchmark: Benchmark) -> list[str]:
-    """What the team lacks for documents to be agreed, as sentences: the same that the team page says (four
+    """What the team needs before documents can be adjudicated, as sentences: the same that the team page says (four
     queries)."""
     return team_of(benchmark, with_load=False).missing
 
@@ -124,7 +124,7 @@ def suggestion_shares(benchmark: Benchmark) -> SuggestionShares:
 
 
 def open_flags(benchmark: Benchmark) -> int:
-    """How many documents somebody has passed on and nobody has looked at (one query)."""
+    """How many documents someone has passed on and nobody has looked at (one query)."""
     flags = Flag.objects.filter(document__benchmark=benchmark, document__twin_of__isnull=True, cleared_at__isnull=True)
     return flags.values("document").distinct().count()
 

@@ -1,4 +1,4 @@
-"""Documents: the list of a benchmark, and one document with its stages, its agreed version and its history."""
+"""Documents: the list of a benchmark, and one document with its stages, its adjudicated version and its history."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def stage_rows(
         url = reverse(stage.value, args=[document.public_id])
         own = _own(annotations, stage, user)
         if stage in over:
-            state = "Agreed"
+            state = "Complete"
         elif position == here:
             state = Phase(document.phase).label
             if document.phase == Phase.INDEPENDENT and not any(row.stage == stage for row in annotations):

@@ -31,7 +31,12 @@ WHY = {
     "new": "Nobody has started it yet.",
     "join": "Someone else is working on it, and another annotator is needed.",
 }
-VERBS = {"continue": "Continue", "repair": "Repair", "consolidate": "Agree", "practice": "Practise"}  # else: Start
+VERBS = {
+    "continue": "Continue",
+    "repair": "Correct",
+    "consolidate": "Adjudicate",
+    "practice": "Practice",
+}  # else: Start
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def _why(task: WorkItem) -> str:
-    """Why this comes next; the third rater reads who asks."""
+    """Why this comes next; the adjudicator reads who asks."""
     if not task.asked_by:
         return WHY[task.why]
     asks = "asks" if len(task.asked_by) == 1 else "ask"

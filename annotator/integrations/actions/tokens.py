@@ -45,7 +45,7 @@ class TokenRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """A token just made, and all of it as the person copies it: the only time that it was created."""
+    """A new token with its full text, which is shown only once."""
 
     token: ApiToken
     whole: str
@@ -101,7 +101,7 @@ def create_token(
 def revoke_token(token: ApiToken, *, by: User) -> None:
     """The token opens nothing any more, from the next request on. Revoking twice changes nothing.
 
-    Raises NotAllowedError for a token of somebody else.
+    Raises NotAllowedError for a token of someone else.
     """
     with transaction.atomic():
         if token.user_id != by.pk:

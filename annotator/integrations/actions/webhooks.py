@@ -3,7 +3,7 @@
 ``announce`` writes one delivery a webhook inside the transaction of what happened, so that nothing is told that was
 rolled back and nothing is forgotten that was committed (ADR 0005). ``pipeline.runs.webhooks`` sends them: it takes a
 delivery by one conditional update, and notes how it went. What a killed worker had in hand is sent again, so a
-receiver may get an event twice, with the same id. No event carries anything of anybody's work (design: Independence).
+receiver may get an event twice, with the same id. No event carries anything of anyone's work (design: Independence).
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def note_failed(delivery: WebhookDelivery, problem: str, *, status: int | None =
     now = timezone.now()
     is_last = delivery.attempts >= MAX_ATTEMPTS
     with transaction.atomic():
-        # Its lock first, as where somebody switches it off.
+        # Its lock first, as where someone switches it off.
         webhook = Webhook.objects.select_for_update(of=("self",)).filter(pk=delivery.webhook_id).first()
         if webhook is None:  # removed meanwhile, and the delivery with it
             return

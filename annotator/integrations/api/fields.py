@@ -82,7 +82,7 @@ class Input(serializers.Serializer):
 
 
 class PersonSerializer(serializers.Serializer):
-    """Somebody, by user name and by the name that others read."""
+    """Someone, by user name and by the name that others read."""
 
     username = serializers.CharField()
     name = serializers.CharField(source="__str__")

@@ -56,7 +56,7 @@ class CursorPages(CursorPagination):
         return cast(tuple[str, ...], self.ordering)
 
     def answer(self, found: Any) -> Response:
-        """The page's rows, as their serializer gives them, between the links to its neighbours."""
+        """The page's rows, as their serializer gives them, between the links to its neighbors."""
         return self.get_paginated_response(found)
 
     def get_paginated_response(self, data: Any) -> Response:

@@ -49,7 +49,7 @@ KINDS: dict[int, str] = {
 
 
 class StaleVersionError(exceptions.APIException):
-    """412: somebody was faster. Nothing was written; both values are in the answer."""
+    """412: someone was faster. Nothing was written; both values are in the answer."""
 
     status_code = status.HTTP_412_PRECONDITION_FAILED
 

@@ -42,7 +42,7 @@ from annotator.leaderboard.scoring.report import Scorer, told
 from annotator.leaderboard.scoring.tasks import Options, Task
 
 FOLDER = "predictions"
-# A file is read line by line, yet somebody waits for the answer: a larger one is for the command line.
+# A file is read line by line, yet someone waits for the answer: a larger one is for the command line.
 MAX_BYTES = 256 * 1024 * 1024
 NAME_LENGTH = 120
 

@@ -43,7 +43,7 @@ class AnswersQuery(ScoreInput):
 
 
 class AnswersInput(ScoreInput):
-    """A file of answers with labelled claims (docs/formats/scores.md)."""
+    """A file of answers with labeled claims (docs/formats/scores.md)."""
 
     file = Upload()
     partial = serializers.BooleanField(  # type: ignore[assignment]

@@ -253,7 +253,7 @@ def shown(evaluation: Evaluation, rows: Sequence[Wrong], *, evidence: bool = Tru
     """The wrong answers with their texts, and for claims the gold's evidence (at most three queries).
 
     Rows are found by their public ids alone, which is quick on every database, and then shown only as long as they are
-    the agreed version of a gold document.
+    the adjudicated version of a gold document.
     """
     task = Task(evaluation.task)
     wrong = {row.key: row for row in rows}
@@ -295,7 +295,7 @@ def _rows(model: type[Model], keys: Iterable[str], path: str) -> QuerySet[Any]:
 
 
 def _is_gold(annotation: Annotation) -> bool:
-    """Is it the agreed version of its stage, of a gold document?"""
+    """Is it the adjudicated version of its stage, of a gold document?"""
     is_agreed = annotation.kind == AnnotationKind.CONSOLIDATED and annotation.state == AnnotationState.SUBMITTED
     return is_agreed and annotation.document.is_gold
 

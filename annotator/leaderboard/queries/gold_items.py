@@ -1,7 +1,7 @@
 """The gold of a benchmark as the items of a task, streamed in the order of documents; at most six queries a task,
 however much gold there is.
 
-Only agreed versions of gold documents are read (``annotator.core.queries.gold``): nothing blind can come in here.
+Only adjudicated versions of gold documents are read (``annotator.core.queries.gold``): nothing blind can come in here.
 """
 
 from __future__ import annotations

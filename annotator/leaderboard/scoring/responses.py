@@ -27,7 +27,7 @@ class CheckedResponse:
 
 @dataclass(frozen=True)
 class EndToEnd:
-    """The label of the response as a labelling task; its claims matched one to one with the checked gold claims, and
+    """The label of the response as a labeling task; its claims matched one to one with the checked gold claims, and
     right only where their label is the gold's too."""
 
     threshold: float = SAME_CLAIM

@@ -69,7 +69,7 @@ class AnswersForm(forms.Form):
 
 
 class FileForm(forms.Form):
-    """Answers with labelled claims, scored and forgotten."""
+    """Answers with labeled claims, scored and forgotten."""
 
     metric = forms.ChoiceField(label="Score", choices=[(each.value, words) for each, words in METRICS.items()])
     k = forms.FloatField(label="K", required=False, min_value=0.01)

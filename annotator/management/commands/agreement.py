@@ -28,21 +28,35 @@ YES_NO = ("yes", "no")
 
 
 class Command(BaseCommand):
-    help = "How well people agree, counted over what they had labelled independently (see docs/formats/agreement.md)."
+    help = "Inter-annotator agreement, computed from independent labels (see docs/formats/agreement.md)."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--benchmark", required=True, metavar="SLUG")
         parser.add_argument("--json", action="store_true", help="everything as JSON instead of a table")
         parser.add_argument("--stage", choices=[stage.value for stage in STAGES], default="")
-        parser.add_argument("--person", metavar="USERNAME", help="with each of their partners")
-        parser.add_argument("--partner", metavar="USERNAME", help="with --person: these two alone")
+        parser.add_argument("--person", metavar="USERNAME", help="only this person, with each of their partners")
+        parser.add_argument("--partner", metavar="USERNAME", help="with --person: only these two")
         parser.add_argument("--group", metavar="NAME")
         parser.add_argument("--batch", metavar="NAME")
-        parser.add_argument("--from", dest="since", type=_day, metavar="DATE", help="submitted by all from this day on")
-        parser.add_argument("--to", dest="until", type=_day, metavar="DATE", help="and up to this day")
-        parser.add_argument("--blind-first", choices=YES_NO, help="documents labelled before the suggestions were seen")
-        parser.add_argument("--cross-annotated", choices=YES_NO, help="documents with people from outside the group")
-        parser.add_argument("--by", choices=("week", "month"), default="", help="periods of the figures over time")
+        parser.add_argument(
+            "--from",
+            dest="since",
+            type=_day,
+            metavar="DATE",
+            help="only stages submitted by all annotators on or after this day",
+        )
+        parser.add_argument(
+            "--to",
+            dest="until",
+            type=_day,
+            metavar="DATE",
+            help="only stages submitted by all annotators on or before this day",
+        )
+        parser.add_argument("--blind-first", choices=YES_NO, help="only blind-first documents")
+        parser.add_argument(
+            "--cross-annotated", choices=YES_NO, help="only documents with annotators from outside the group"
+        )
+        parser.add_argument("--by", choices=("week", "month"), default="", help="length of the periods over time")
 
     def handle(self, **options: Any) -> None:
         benchmark = benchmark_named(options["benchmark"])
@@ -73,16 +87,16 @@ def _day(raw: str) -> dt.date:
     try:
         return dt.date.fromisoformat(raw)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"“{raw}” is no day. Write it like 2026-11-20.") from None
+        raise argparse.ArgumentTypeError(f"“{raw}” isn’t a date. Write it like 2026-11-20.") from None
 
 
 def _filter(benchmark: Benchmark, options: dict[str, Any]) -> AgreementFilter:
     """The filter asked for. Raises CommandError for names that are not there."""
     names = [options[name] for name in ("person", "partner") if options[name]]
     if options["partner"] and not options["person"]:
-        raise CommandError("--partner goes with --person: name both.")
+        raise CommandError("--partner requires --person.")
     if len(set(names)) < len(names):
-        raise CommandError("Name two people: nobody is their own partner.")
+        raise CommandError("Name two different people.")
     known = {person.username: person.pk for person in members_of(benchmark)}
     for name in names:
         if name not in known:
@@ -120,7 +134,7 @@ _ROW = "  {:<30}{:>7}{:>7}{:>9}{:>9}{:>9}{:>24}{:>9}"
 def _lines(report: AgreementReport) -> list[str]:
     if not report.documents:
         return ["No figures yet. They appear when all annotators of a document have submitted a stage."]
-    lines = [f"{report.documents:,} documents that several people labelled independently."]
+    lines = [f"{report.documents:,} documents that several people labeled independently."]
     for stage in report.stages:
         lines += ["", stage.stage.label, _ROW.format("", "n", "docs", "same", "Cohen", "Fleiss", "alpha (95%)", "AC1")]
         for each in stage.labels:
@@ -130,7 +144,7 @@ def _lines(report: AgreementReport) -> list[str]:
             lines.append(_ROW.format(each.field.label, found.items, found.clusters, same, *rest))
         if stage.claims is not None:
             lines.append(
-                f"  The same claims: F1 {_interval(stage.claims.f1)}, mean similarity of matches "
+                f"  Matching claims: F1 {_interval(stage.claims.f1)}, mean similarity of matches "
                 f"{_interval(stage.claims.similarity)}, {stage.claims.documents:,} documents"
             )
         lines += [
@@ -148,9 +162,9 @@ def _settled_lines(settled: Settled, people: dict[int, str]) -> list[str]:
         f"{DisagreementReason(reason).label.lower() if reason else 'not said'} {number:,}"
         for reason, number in settled.reasons.items()
     )
-    lines = ["", f"{settled.total:,} differences settled: {reasons}."]
+    lines = ["", f"{settled.total:,} differences resolved: {reasons}."]
     return lines + [
-        f"  {people.get(person, '')}: own value stood {kept.own:,} of {kept.total:,} times"
+        f"  {people.get(person, '')}: own label kept {kept.own:,} of {kept.total:,} times"
         for person, kept in settled.kept.items()
     ]
 

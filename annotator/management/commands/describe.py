@@ -15,7 +15,7 @@ from annotator.exchange.tables.table_columns import json_schema
 
 
 class Command(BaseCommand):
-    help = "Bring the API's description and the schemas of the native format and of the tables in docs/ up to date."
+    help = "Update the API description and the schemas of the native format and the tables in docs/."
 
     def handle(self, **options: Any) -> None:
         docs = Path(settings.BASE_DIR) / "docs"

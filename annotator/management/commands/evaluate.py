@@ -33,12 +33,17 @@ TOLD = 20  # problems in words, on the screen
 
 
 class Command(BaseCommand):
-    help = "Score predictions against a benchmark's gold, beside constant and random baselines (see docs/evaluate.md)."
+    help = "Score predictions against a benchmark's gold, compared with trivial baselines (see docs/evaluate.md)."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--benchmark", required=True, metavar="SLUG")
         parser.add_argument("--task", required=True, choices=[task.value for task in Task])
-        parser.add_argument("--predictions", type=Path, metavar="FILE", help="left out: the baselines alone")
+        parser.add_argument(
+            "--predictions",
+            type=Path,
+            metavar="FILE",
+            help="predictions to score; if omitted, only the baselines are scored",
+        )
         parser.add_argument(
             "--against",
             type=Path,
@@ -54,13 +59,15 @@ class Command(BaseCommand):
             default=predictions.NAME,
             help="of both files: Touchstone's own, or what another tool writes (claim_factuality)",
         )
-        parser.add_argument("--template", type=Path, metavar="FILE", help="write a file with all keys, to be filled in")
+        parser.add_argument("--template", type=Path, metavar="FILE", help="write a file with all keys to fill in")
         parser.add_argument(
-            "--errors", type=Path, metavar="FILE", help="write what was answered wrongly, one object a line"
+            "--errors", type=Path, metavar="FILE", help="write the wrong predictions, one object per line"
         )
         parser.add_argument("--json", action="store_true", help="everything as JSON instead of a table")
         parser.add_argument(
-            "--partial", action="store_true", help="score what is right in a file that has faults, and count the faults"
+            "--partial",
+            action="store_true",
+            help="score the valid rows of a file that has errors, and count the errors",
         )
         parser.add_argument(
             "--labels", type=int, choices=[3, 4], default=4, help="stance: four labels, or support as one"
@@ -69,7 +76,7 @@ class Command(BaseCommand):
             "--undetermined",
             choices=[each.value for each in Undetermined],
             default=Undetermined.LEFT_OUT.value,
-            help="claim_factuality: what becomes of gold without enough evidence",
+            help="claim_factuality: how to treat gold without enough evidence",
         )
         parser.add_argument(
             "--level",
@@ -82,18 +89,22 @@ class Command(BaseCommand):
             type=share,
             default=SAME_CLAIM,
             metavar="0-1",
-            help=f"decomposition, end_to_end: token F1 from which two claims are the same ({SAME_CLAIM} by default)",
+            help=f"decomposition, end_to_end: minimum token F1 for two claims to match ({SAME_CLAIM} by default)",
         )
-        parser.add_argument("--by-url", action="store_true", help="evidence: passages are the same by their address")
+        parser.add_argument("--by-url", action="store_true", help="evidence: match passages by address")
         parser.add_argument(
-            "--all-responses", action="store_true", help="revision: true responses too, not false ones alone"
+            "--all-responses", action="store_true", help="revision: include true responses, not only false ones"
+        )
+        parser.add_argument("--semantic", action="store_true", help="revision: also BERTScore and SimCSE, if installed")
+        parser.add_argument(
+            "--resamples",
+            type=int,
+            default=RESAMPLES,
+            metavar="N",
+            help="resamples for the intervals; 0 means no intervals",
         )
         parser.add_argument(
-            "--semantic", action="store_true", help="revision: BERTScore and SimCSE too, where installed"
-        )
-        parser.add_argument("--resamples", type=int, default=RESAMPLES, metavar="N", help="of the intervals; 0: none")
-        parser.add_argument(
-            "--seed", type=int, default=SEED, metavar="N", help="of the random baseline and the intervals"
+            "--seed", type=int, default=SEED, metavar="N", help="seed of the random baseline and the intervals"
         )
 
     def handle(self, **options: Any) -> None:
@@ -137,7 +148,7 @@ class Command(BaseCommand):
             raise CommandError(_refused(files, systems))
         if systems:
             if not systems[0].scored:
-                raise CommandError(_refused(files[:1], systems[:1], "Not one row could be scored."))
+                raise CommandError(_refused(files[:1], systems[:1], "No row could be scored."))
             report.update(scorer.scores(systems[0].scored))
             if options["semantic"]:
                 report["semantic"] = self._semantic(files[0], gold)
@@ -195,10 +206,10 @@ class Command(BaseCommand):
 def _check(task: Task, options: dict[str, Any]) -> None:
     """Raises CommandError for options that do not go together."""
     if options["against"] and not options["predictions"]:
-        raise CommandError("--against compares a second file with a first: name that one by --predictions.")
+        raise CommandError("--against compares a second file with the file given by --predictions.")
     if options["format"] != predictions.NAME and task != Task.CLAIM_FACTUALITY:
         raise CommandError(
-            f"--format {options['format']} holds verdicts on claims: use it with --task claim_factuality."
+            f"--format {options['format']} contains verdicts on claims. Use it with --task claim_factuality."
         )
     if options["semantic"] and (task != Task.REVISION or not options["predictions"]):
         raise CommandError("--semantic compares revised responses: use it with --task revision and --predictions.")
@@ -255,13 +266,13 @@ def _refused(paths: Sequence[Path], systems: Sequence[Joined], why: str = "Nothi
             lines += [f"{path}: {_counted(joined)}.", *(f"  {each}" for each in joined.problems[:TOLD])]
             if joined.problem_count > TOLD:
                 lines.append(f"  … and {joined.problem_count - min(TOLD, len(joined.problems)):,} more.")
-    return "\n".join([*lines, f"{why} Correct the file, or score what is right in it with --partial."])
+    return "\n".join([*lines, f"{why} Correct the file, or score its valid rows with --partial."])
 
 
 def _said(path: Path, joined: Joined) -> list[str]:
     """What a person should know of a file that was scored."""
     lines = [
-        f"{path}: “{written}” was taken as “{taken}” in {count:,} rows."
+        f"{path}: “{written}” was read as “{taken}” in {count:,} rows."
         for (written, taken), count in joined.respelled.most_common()
         if taken
     ]

@@ -19,21 +19,21 @@ from annotator.suggestions.queries.runs import strategy_label
 
 
 class Command(BaseCommand):
-    help = "Suggestions against the gold, and what people did with them (docs/prefill-quality.md defines every figure)."
+    help = "Suggestion quality against the gold, and how annotators handled suggestions (see docs/prefill-quality.md)."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--benchmark", required=True, metavar="SLUG")
         which = parser.add_mutually_exclusive_group()
-        which.add_argument("--strategy", metavar="NAME", default="", help="the suggestions of this strategy alone")
+        which.add_argument("--strategy", metavar="NAME", default="", help="only the suggestions of this strategy")
         which.add_argument(
-            "--run", action="append", default=[], metavar="ID", help="a single run; several stand side by side"
+            "--run", action="append", default=[], metavar="ID", help="a run to show; repeat to compare several"
         )
         parser.add_argument(
             "--threshold",
             type=share,
             default=THRESHOLD,
             metavar="0-1",
-            help=f"from this agreement of words two claims are the same (token F1; {THRESHOLD} by default)",
+            help=f"minimum token F1 for two claims to match ( {THRESHOLD} by default)",
         )
         parser.add_argument("--json", action="store_true", help="everything as JSON instead of tables")
 

@@ -28,7 +28,8 @@ class Command(BaseCommand):
             "--include",
             choices=INCLUDE,
             default=INCLUDE[0],
-            help="gold (default): documents agreed at all three stages; all: every document with what is agreed so far",
+            help="gold (default): documents adjudicated at all three stages; "
+            "all: every document with what is adjudicated so far",
         )
         parser.add_argument(
             "--named",

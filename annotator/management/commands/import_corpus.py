@@ -20,8 +20,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", type=Path, metavar="FILE_OR_FOLDER")
         parser.add_argument("--corpus", required=True, metavar="SLUG")
-        parser.add_argument("--create", action="store_true", help="make the corpus if it is not there yet")
-        parser.add_argument("--benchmark", metavar="SLUG", help="let this benchmark find its evidence in the corpus")
+        parser.add_argument("--create", action="store_true", help="create the corpus if it doesn't exist")
+        parser.add_argument("--benchmark", metavar="SLUG", help="use the corpus as this benchmark's evidence source")
 
     def handle(self, **options: Any) -> None:
         slug: str = options["corpus"]
@@ -29,7 +29,7 @@ class Command(BaseCommand):
         corpus = Corpus.objects.filter(slug=slug).first()
         if corpus is None:
             if not options["create"]:
-                raise CommandError(f"There is no corpus “{slug}”. Add --create to make it.")
+                raise CommandError(f"There is no corpus “{slug}”. Add --create to create it.")
             corpus = create_corpus(slug=slug, name=slug.replace("-", " ").capitalize())
         try:
             report = import_corpus(corpus=corpus, path=options["path"])

@@ -18,22 +18,22 @@ from annotator.suggestions.actions.get_suggestions import prefill_after_import
 
 
 class Command(BaseCommand):
-    help = "Import documents from a file. Bad rows are named and left out; importing again adds nothing twice."
+    help = "Import documents from a file. Rows with errors are skipped; importing a file again adds no duplicates."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
         add_benchmark_arguments(parser)
         parser.add_argument("--format", choices=FORMATS, default="auto")
-        parser.add_argument("--dry-run", action="store_true", help="read and check everything, write nothing")
+        parser.add_argument("--dry-run", action="store_true", help="check the file without importing anything")
         parser.add_argument(
             "--map",
             action="append",
             default=[],
             metavar="FIELD=COLUMN",
-            help="which column holds a field that is called otherwise, e.g. --map prompt=question",
+            help="map a field to a column with another name, e.g. --map prompt=question",
         )
-        parser.add_argument("--no-prefill", action="store_true", help="ask for no suggestions")
-        parser.add_argument("--wait", action="store_true", help="make the suggestions now, in this process")
+        parser.add_argument("--no-prefill", action="store_true", help="don't request suggestions")
+        parser.add_argument("--wait", action="store_true", help="generate the suggestions now, in this process")
 
     def handle(self, **options: Any) -> None:
         mapping = dict(each.partition("=")[::2] for each in options["map"])

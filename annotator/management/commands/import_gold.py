@@ -18,7 +18,7 @@ from annotator.management.importing import add_benchmark_arguments, find_benchma
 
 
 class Command(BaseCommand):
-    help = "Import documents with their labels, agreed at all three stages: released Factcheck-Bench by default."
+    help = "Import documents with their labels, adjudicated at all three stages: released Factcheck-Bench by default."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             "--format",
             choices=[*GOLD_READERS, NATIVE],
             default=GOLD,
-            help="see docs/formats/import.md; a file in Touchstone’s own format is told by its first line",
+            help="see docs/formats/import.md; a file in Touchstone’s own format is recognized by its first line",
         )
         add_benchmark_arguments(parser)
 

@@ -23,9 +23,9 @@ PEOPLE = (
     ("admin", "Admin", "owns the benchmark, and the Django admin at /admin/"),
     ("anna", "Anna", "annotator, has begun"),
     ("ben", "Ben", "annotator, starts fresh"),
-    ("dana", "Dana", "labels with Eli; they have something to agree on"),
+    ("dana", "Dana", "annotates with Eli; they have a document to adjudicate"),
     ("eli", "Eli", "labels with Dana"),
-    ("finn", "Finn", "third rater of Dana and Eli"),
+    ("finn", "Finn", "adjudicator of Dana and Eli"),
 )
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without look-alikes
 MARK = "demo"  # in a person's preferences: made by this command
@@ -34,11 +34,11 @@ MARK = "demo"  # in a person's preferences: made by this command
 class Command(BaseCommand):
     help = (
         "Load the demo with six people, whose random passwords are printed and kept in the local data folder. "
-        "Loading it again changes nothing and prints them again. For one's own machine: refused with DATABASE_URL."
+        "Loading it again changes nothing and prints them again. For local use only: refused if DATABASE_URL is set."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--force", action="store_true", help="load it although DATABASE_URL is set")
+        parser.add_argument("--force", action="store_true", help="load it even if DATABASE_URL is set")
         parser.add_argument(
             "--close", action="store_true", help="lock the demo log-ins, for a server that others can reach"
         )
@@ -54,7 +54,7 @@ class Command(BaseCommand):
             )
         taken = self._taken()
         if taken:
-            self.stdout.write(f"The demo is not loaded: {taken} is there already and not the demo’s.")
+            self.stdout.write(f"The demo wasn’t loaded: {taken} already exists and isn’t the demo’s.")
             return
         kept = read_logins()
         with transaction.atomic():
@@ -74,7 +74,7 @@ class Command(BaseCommand):
         self._tell(people, kept)
 
     def _taken(self) -> str:
-        """What stands in the way: somebody else's name or benchmark; "" if nothing."""
+        """What stands in the way: someone else's name or benchmark; "" if nothing."""
         for person in User.objects.filter(username__in=[name for name, _, _ in PEOPLE]).order_by("username"):
             if MARK not in person.preferences:
                 return f"a log-in “{person.username}”"
@@ -100,7 +100,7 @@ class Command(BaseCommand):
                 person.save(update_fields=["is_active", "preferences"])
                 closed += 1
         if closed:
-            self.stdout.write(f"{closed} demo log-ins are locked. load_demo opens them again.")
+            self.stdout.write(f"{closed} demo log-ins are locked. load_demo unlocks them.")
 
 
 def _person(name: str, display_name: str, kept: dict[str, str]) -> User:

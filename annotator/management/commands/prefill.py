@@ -21,24 +21,28 @@ from annotator.suggestions.queries.runs import progress_of, runs_of
 
 class Command(BaseCommand):
     help = (
-        "Ask for suggestions (stage decompose), evidence (stage verify) or mended answers (stage revise) for the "
+        "Ask for suggestions (stage decompose), evidence (stage verify) or revised responses (stage revise) for the "
         "documents that lack them. A running worker does the work; with --wait this command does it itself."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--benchmark", required=True, metavar="SLUG")
         parser.add_argument("--stage", choices=[stage.value for stage in Stage], default=Stage.DECOMPOSE)
-        parser.add_argument("--strategy", metavar="NAME", help="another strategy than the benchmark's own")
+        parser.add_argument("--strategy", metavar="NAME", help="a strategy other than the benchmark's")
         parser.add_argument(
             "--parameter",
             action="append",
             default=[],
             metavar="NAME=VALUE",
-            help="a parameter of the strategy; may be given several times (without any: the benchmark's own)",
+            help="a parameter of the strategy; repeat for several (default: the benchmark's parameters)",
         )
-        parser.add_argument("--budget-tokens", type=int, metavar="N", help="the run pauses before it would use more")
-        parser.add_argument("--budget-money", type=float, metavar="N", help="the same, in the currency of the prices")
-        parser.add_argument("--wait", action="store_true", help="do the work here and return when it is done")
+        parser.add_argument(
+            "--budget-tokens", type=int, metavar="N", help="token budget; the run pauses before exceeding it"
+        )
+        parser.add_argument(
+            "--budget-money", type=float, metavar="N", help="cost budget, in the currency of the prices"
+        )
+        parser.add_argument("--wait", action="store_true", help="run in this process and return when done")
 
     def handle(self, **options: Any) -> None:
         benchmark = benchmark_named(options["benchmark"])
@@ -93,11 +97,11 @@ class Command(BaseCommand):
         work_off(runs, tell)
         rows = [progress_of(row) for row in runs_of(runs[0].benchmark).filter(pk__in=[run.pk for run in runs])]
         if halted := next((row.run.halted for row in rows if row.run.halted), ""):
-            raise CommandError(f"Paused: {halted} It is resumed on the benchmark’s page “Suggestions”.")
+            raise CommandError(f"Paused: {halted} Resume it on the benchmark’s “Suggestions” page.")
         finished, failed = sum(row.finished for row in rows), sum(row.failed for row in rows)
         waiting = sum(row.running + row.waiting for row in rows)
         words = f"{finished} documents done, {failed} failed"
         words += f", {waiting} still with a worker." if waiting else "."
         if failed:
-            raise CommandError(f"{words} The benchmark’s page “Suggestions” lists why.")
+            raise CommandError(f"{words} See the benchmark’s “Suggestions” page for the reasons.")
         self.stdout.write(words)

@@ -33,26 +33,29 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--benchmark", required=True, metavar="SLUG")
-        parser.add_argument("--list", action="store_true", help="list the releases and make none")
+        parser.add_argument("--list", action="store_true", help="list the releases without creating one")
         parser.add_argument("--json", action="store_true", help="tell as JSON")
-        parser.add_argument("--version", dest="release_version", metavar="V", help="version to make, for example 1.0")
-        parser.add_argument("--title", help="what others cite (default: as before, or the benchmark's name)")
-        parser.add_argument("--licence", help=f"of the annotations (default: as before, or {LICENCES[0]})")
+        parser.add_argument("--version", dest="release_version", metavar="V", help="version to create, for example 1.0")
+        parser.add_argument("--title", help="title to cite (default: as before, or the benchmark's name)")
+        parser.add_argument("--licence", help=f"license of the annotations (default: as before, or {LICENCES[0]})")
         parser.add_argument(
             "--author",
             action="append",
             metavar="NAME",
-            help="“Family, Given” or a group; once for each (default: as before)",
+            help="“Family, Given” or a group; repeat for each author (default: as before)",
         )
-        parser.add_argument("--changelog", default="", help="what changed (default: what the data says)")
-        parser.add_argument("--mends", metavar="V", help="the release whose error this one mends")
+        parser.add_argument("--changelog", default="", help="what changed (default: generated from the data)")
+        parser.add_argument("--mends", metavar="V", help="the release whose error this one corrects")
         parser.add_argument("--shares", default=SHARES, help=f"percent of train/dev/test (default {SHARES})")
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument(
-            "--group-by", choices=[by.value for by in GroupedBy], default="nothing", help="never in two splits"
+            "--group-by",
+            choices=[by.value for by in GroupedBy],
+            default="nothing",
+            help="keep documents with the same value in one split",
         )
-        parser.add_argument("--keep-splits-of", metavar="V", help="documents of that release stay in their splits")
-        parser.add_argument("--named", action="store_true", help="people by name instead of pseudonyms")
+        parser.add_argument("--keep-splits-of", metavar="V", help="keep the splits of this release")
+        parser.add_argument("--named", action="store_true", help="use people's names instead of pseudonyms")
 
     def handle(self, **options: Any) -> None:
         benchmark = benchmark_named(options["benchmark"])
@@ -60,7 +63,7 @@ class Command(BaseCommand):
             self._tell(list(releases_of(benchmark)), as_json=options["json"])
             return
         if not options["release_version"]:
-            raise CommandError("Say which version to make (--version 1.0), or ask for those there are (--list).")
+            raise CommandError("Give the version to create (--version 1.0), or list the releases (--list).")
         release = self._left_behind(benchmark, options["release_version"])
         if release is None:
             try:
@@ -70,26 +73,28 @@ class Command(BaseCommand):
         make_release(release.pk)
         release = releases_of(benchmark).get(pk=release.pk)
         if release.state == ReleaseState.MAKING:
-            raise CommandError(f"Another worker has version {release.version} in hand; --list says when it is ready.")
+            raise CommandError(
+                f"Another worker has version {release.version} in progress; --list shows when it is ready."
+            )
         if not release.is_ready:
             raise CommandError(release.message)
         self._tell([release], as_json=options["json"])
 
     def _left_behind(self, benchmark: Benchmark, version: str) -> Release | None:
-        """The release of that version whose making somebody began and did not finish, as when this was killed."""
+        """The release of that version whose making someone began and did not finish, as when this was killed."""
         rows = Release.objects.filter(benchmark=benchmark, version=version, state=ReleaseState.MAKING)
         release: Release | None = rows.first()
         if release is not None:
-            self.stderr.write(f"Version {version} was begun before: it is made as it was asked for then.")
+            self.stderr.write(f"Version {version} was already started, so it is created with the settings given then.")
         return release
 
     def _tell(self, releases: list[Release], *, as_json: bool) -> None:
         if as_json:
             self.stdout.write(json.dumps([_as_json(each) for each in releases], indent=2, ensure_ascii=False))
         elif not releases:
-            self.stdout.write("No release yet. Make one with --version 1.0 --author NAME.")
+            self.stdout.write("No releases yet. Create one with --version 1.0 --author NAME.")
         for release in [] if as_json else releases:
-            mends = f", mends {release.mends.version}" if release.mends else ""
+            mends = f", corrects {release.mends.version}" if release.mends else ""
             about = f"{release.documents_count:,} documents, {release.sha256}" if release.is_ready else release.message
             self.stdout.write(
                 f"{release.version}  {release.created_at:%Y-%m-%d}  {release.state}{mends}  {about}".rstrip()
@@ -102,7 +107,7 @@ def _wish(benchmark: Benchmark, options: dict[str, Any]) -> ReleaseRequest:
     try:
         train, dev, test = (int(part) for part in options["shares"].split("/"))
     except ValueError:
-        raise CommandError(f"“{options['shares']}” are no shares: write three figures as {SHARES}.") from None
+        raise CommandError(f"“{options['shares']}” aren’t valid shares. Write three numbers as {SHARES}.") from None
     return ReleaseRequest(
         version=options["release_version"],
         title=options["title"] or (latest.title if latest else benchmark.name),

@@ -29,21 +29,21 @@ Row = TypeVar("Row")
 
 
 class Command(BaseCommand):
-    help = "Score and rank models by the labels of their answers' claims (see docs/formats/scores.md)."
+    help = "Score and rank models by the claim labels of their responses (see docs/formats/scores.md)."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "files", nargs="*", type=Path, metavar="FILE", help="answers with labelled claims, JSON lines"
+            "files", nargs="*", type=Path, metavar="FILE", help="responses with labeled claims, JSON lines"
         )
         parser.add_argument("--metric", required=True, choices=[*(each.value for each in Metric), AVERITEC])
         parser.add_argument(
-            "--benchmark", metavar="SLUG", help="instead of files: the answers of a benchmark, by --labels"
+            "--benchmark", metavar="SLUG", help="instead of files: the responses of a benchmark, with --labels"
         )
         parser.add_argument(
             "--labels",
             default=GOLD,
             metavar="gold|run:ID",
-            help="of --benchmark: what people agreed on (the default), or the verdicts of a finished run",
+            help="with --benchmark: the adjudicated labels (default) or the verdicts of a finished run",
         )
         parser.add_argument("--gold", type=Path, metavar="FILE", help="averitec: the claims with their gold labels")
         parser.add_argument(
@@ -57,15 +57,15 @@ class Command(BaseCommand):
         parser.add_argument(
             "--gamma", type=_above_zero, default=GAMMA, help=f"fastfact: {GAMMA} by default, as in its released code"
         )
-        parser.add_argument("--partial", action="store_true", help="score what is right in a file that has faults")
+        parser.add_argument("--partial", action="store_true", help="score the valid rows of a file that has errors")
         parser.add_argument("--json", action="store_true", help="everything as JSON instead of a table")
 
     def handle(self, **options: Any) -> None:
         files: list[Path] = options["files"]
         if bool(files) == bool(options["benchmark"]):
-            raise CommandError("Name files of answers, or a benchmark by --benchmark: one of the two.")
+            raise CommandError("Give either files of responses or --benchmark.")
         if options["labels"] != GOLD and not options["benchmark"]:
-            raise CommandError("--labels chooses the labels of a benchmark: name it by --benchmark.")
+            raise CommandError("--labels requires --benchmark.")
         faults = _Faults(options["partial"])
         if options["metric"] == AVERITEC:
             if len(files) != 1 or not options["gold"]:
@@ -103,13 +103,13 @@ class _Faults:
 
     def lines(self) -> list[str]:
         return [f"{path}: {each}" for path, each in self.told] + (
-            [f"{self.number:,} rows have faults and are not scored."] if self.number else []
+            [f"{self.number:,} rows have errors and were not scored."] if self.number else []
         )
 
     def check(self) -> None:
         if self.number and not self.partial:
-            lines = [*self.lines()[:-1], f"{self.number:,} rows have faults. Nothing was scored."]
-            raise CommandError("\n".join([*lines, "Correct the file, or score what is right in it with --partial."]))
+            lines = [*self.lines()[:-1], f"{self.number:,} rows have errors. Nothing was scored."]
+            raise CommandError("\n".join([*lines, "Correct the file, or score its valid rows with --partial."]))
 
 
 def _read(paths: Iterable[Path], read: Callable[[BinaryIO], Iterator[Row | BadRow]], faults: _Faults) -> Iterator[Row]:

@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--benchmark", required=True, metavar="SLUG")
         parser.add_argument("--json", action="store_true", help="everything as JSON instead of tables")
-        parser.add_argument("--source", metavar="NAME", default="", help="documents from this source alone")
+        parser.add_argument("--source", metavar="NAME", default="", help="only documents from this source")
         parser.add_argument(
             "--rule",
             choices=[rule.value for rule in Rule],
@@ -51,10 +51,10 @@ def _source(sources: list[SourceCount], name: str) -> str:
 
 def _lines(report: StatisticsReport, rule: Rule) -> list[str]:
     if not report.gold:
-        return ["No gold to count yet: figures come when a document is agreed at all three stages."]
+        return ["No gold yet. A document is gold when all three stages are complete."]
     lines = [
-        f"{report.gold:,} gold documents of {report.collected:,}; {report.in_work:,} in work and "
-        f"{report.discarded:,} discarded are left out."
+        f"{report.gold:,} gold documents of {report.collected:,}; {report.in_work:,} in progress and "
+        f"{report.discarded:,} discarded are excluded."
     ]
     for name, title in TABLES.items():
         heads, *rows = table_of(report, name, rule)

@@ -1,6 +1,6 @@
 """What papers report about the agreement of their annotators, to stand beside one's own figures.
 
-Factcheck-Bench reports none. Who reads these should know what was labelled: it is never quite the same task.
+Factcheck-Bench reports none. Who reads these should know what was labeled: it is never quite the same task.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class AgreementReport:
 
     @property
     def people(self) -> set[int]:
-        """Everybody who is named by a figure."""
+        """Everyone who is named by a figure."""
         raters = {rater for stage in self.stages for each in stage.labels for rater in each.figures.raters}
         return {int(rater) for rater in raters} | {person for pair in self.pairs for person in pair}
 
@@ -181,7 +181,7 @@ def _said(
     people: tuple[int, ...], seats: tuple[int, ...], values: tuple[Any, ...]
 ) -> tuple[tuple[str, ...], dict[int, str]]:
     """The labels of these seats, and who said what as ``RatedItem`` wants it: one mapping for all items that are
-    labelled
+    labeled
     alike, which saves memory."""
     labels = tuple(label_of(values[seat]) for seat in seats)
     return labels, {person: label for person, label in zip(people, labels, strict=True) if label}
@@ -191,7 +191,7 @@ def report_of(
     rows: Iterable[TallyRow], *, among: tuple[int, ...] = (), resamples: int, fewest: int = FEWEST
 ) -> AgreementReport:
     """All figures of some tallies. ``among``: one person, compared with each partner; or two, compared with each other;
-    without it, all that labelled. Rows in the same order give the same intervals. ``resamples=0``: no intervals."""
+    without it, all that labeled. Rows in the same order give the same intervals. ``resamples=0``: no intervals."""
     found = _CollectedTallies()
     for row in rows:
         for seats in _seats(row.people, among):

@@ -1,6 +1,6 @@
 """How well people agree in a benchmark, read from its tallies: what independent annotations had in common.
 
-A tally is made when everybody has submitted, so nothing blind can come in here. Discarded documents and copies of gold
+A tally is made when everyone has submitted, so nothing blind can come in here. Discarded documents and copies of gold
 that measure people are left out. Tallies are streamed; a report asks four queries however many there are.
 """
 
@@ -25,7 +25,7 @@ from annotator.measures.agreement.report import FEWEST, AgreementReport, TallyRo
 
 # A series of weeks that is longer than this is drawn in months.
 WEEKS = 26
-# Intervals of so many tallies are narrow, and a fifth of the resamples draws them as well as anybody can read.
+# Intervals of so many tallies are narrow, and a fifth of the resamples draws them as well as anyone can read.
 MANY, RESAMPLES, RESAMPLES_OF_MANY = 10_000, 1000, 200
 # What moves figures without a new tally (a batch goes to another group) is seen after so many seconds at the latest.
 KEPT_FOR = 600
@@ -40,7 +40,7 @@ NEWEST = 10
 @dataclass(frozen=True, slots=True)
 class AgreementFilter:
     """Which tallies are counted. ``people``: one person with each partner, or two with each other (primary keys);
-    ``since`` and ``until`` are days on which everybody had submitted; ``by``: "week", "month", or "" for what fits;
+    ``since`` and ``until`` are days on which everyone had submitted; ``by``: "week", "month", or "" for what fits;
     ``newest``: that many and no more, 0 for all."""
 
     stage: str = ""
@@ -188,7 +188,7 @@ class Kept:
         return round(100 * self.own / self.total) if self.total else 0
 
     def add(self, choice: int | None, seat: int, number: int = 1) -> None:
-        """Count decisions, of somebody who has this seat (from 0)."""
+        """Count decisions, of someone who has this seat (from 0)."""
         if choice is None:
             self.new += number
         elif choice == seat:
@@ -199,7 +199,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Why people had differed, and how often each one's value stood (only where two had labelled: with more people
+    """Why people had differed, and how often each one's value stood (only where two had labeled: with more people
     a decision does not say whose else the value was)."""
 
     reasons: dict[str, int]
@@ -268,7 +268,7 @@ class Settlement:
 
 
 def newest_settled(person: User, benchmark: Benchmark) -> list[Settlement]:
-    """The newest stages that this person labelled and settled with others (one query)."""
+    """The newest stages that this person labeled and settled with others (one query)."""
     others = Annotation.objects.filter(
         document=OuterRef("document"), stage=OuterRef("stage"), kind=AnnotationKind.INDIVIDUAL, seat__isnull=False
     ).exclude(person=person)
@@ -298,7 +298,7 @@ def newest_settled(person: User, benchmark: Benchmark) -> list[Settlement]:
 
 
 def members_of(benchmark: Benchmark) -> list[User]:
-    """Everybody who is or was in the benchmark, by name: who can be asked for (one query)."""
+    """Everyone who is or was in the benchmark, by name: who can be asked for (one query)."""
     return list(User.objects.filter(memberships__benchmark=benchmark).order_by("display_name", "username").distinct())
 
 

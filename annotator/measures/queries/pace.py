@@ -153,7 +153,7 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class DocumentTimes:
-    """Active seconds of one person on each gold document, the mean of those who labelled it, split by stage."""
+    """Active seconds of one person on each gold document, the mean of those who labeled it, split by stage."""
 
     seconds: dict[Stage, tuple[float, ...]]
 

@@ -1,4 +1,4 @@
-"""Practice and mixed-in gold as an admin sees them: who practises, who was measured when, what can be mixed in."""
+"""Practice and mixed-in gold as an admin sees them: who practices, who was measured when, what can be mixed in."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class PracticeRow:
 
 
 def practice_of(benchmark: Benchmark) -> list[PracticeRow]:
-    """The newcomers of a benchmark and who has practised in it, by name. Constant number of queries."""
+    """The newcomers of a benchmark and who has practiced in it, by name. Constant number of queries."""
     rows: dict[int, PracticeRow] = {}
     copies = Document.objects.filter(benchmark=benchmark, practice_for__isnull=False).select_related("practice_for")
     for copy in copies.only("benchmark", "stage", "phase", "practice_for").order_by("pk"):

@@ -1,9 +1,8 @@
 """The gold of a benchmark as the plain rows that statistics are counted over.
 
-Only documents that are agreed at all three stages are read, and of them only the agreed version: nothing blind can come
-in here. Discarded documents and copies of gold that measure people are left out. Documents, sentences, claims and
-verdicts are streamed side by side, passages are counted by the database: some twenty queries and a little memory,
-however much gold there is.
+Reads only the adjudicated versions of documents that are complete at all three stages, so nothing blind can leak.
+Discarded documents and gold copies are left out. Documents, sentences, claims and verdicts are streamed in parallel,
+and the database counts passages. This takes about twenty queries and little memory, however much gold there is.
 """
 
 from __future__ import annotations

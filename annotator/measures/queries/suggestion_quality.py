@@ -181,7 +181,7 @@ class _GoldReader:
     # --- what people decided ----------------------------------------------------------------------
 
     def _works(self) -> dict[int, dict[int | None, PersonsWork]]:
-        """By document and person, the agreed version under None (eight queries)."""
+        """By document and person, the adjudicated version under None (eight queries)."""
         made: dict[int, tuple[int, int | None]] = {}
         submitted: dict[tuple[int, int | None], dict[str, Any]] = defaultdict(dict)
         annotations = Annotation.objects.filter(self.submitted("")).order_by("pk")

@@ -63,7 +63,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     report = agreement_of(benchmark, narrowed)
     people = people_in(report)
     settled = settled_of(benchmark, narrowed) if rules.can_manage(user, benchmark) else None
-    context = page_of_benchmark(request, benchmark, "Agreement") | {
+    context = page_of_benchmark(request, benchmark, "IAA") | {
         "report": report,
         "narrowed": narrowed,
         "choices": choices,
@@ -270,7 +270,7 @@ def _trends(periods: Mapping[dt.date, Sequence[Part]]) -> list[Trend]:
 
 
 def _both(report: AgreementReport) -> Iterable[tuple[LabelFigures, LabelFigures]]:
-    """Fields that were labelled without suggestions and with them."""
+    """Fields that were labeled without suggestions and with them."""
     aided = {each.field.name: each for each in report.aided}
     return ((each, aided[each.field.name]) for each in report.unaided if each.field.name in aided)
 

@@ -174,7 +174,7 @@ def _lowered(words: str) -> str:
 def _blind(
     report: QualityReport, names: Mapping[int, str]
 ) -> list[tuple[str, list[tuple[str, QualityCell | None, QualityCell | None]]]]:
-    """For each column the main measures: where people saw suggestions first, and where they labelled first."""
+    """For each column the main measures: where people saw suggestions first, and where they labeled first."""
     found = []
     for column in (*report.columns, *report.learned):
         rows = [
@@ -223,7 +223,7 @@ _PersonRow = tuple[str, list[tuple[str, str]]]
 
 
 def _people(columns: Sequence[StrategyColumn], names: Mapping[int, str]) -> list[tuple[str, list[_PersonRow]]]:
-    """For each column everybody who was shown its suggestions, with the share that they left unchanged."""
+    """For each column everyone who was shown its suggestions, with the share that they left unchanged."""
     people = {user.pk: str(user) for user in User.objects.filter(pk__in=people_in(columns))}
     found = []
     for column in columns:

@@ -27,13 +27,13 @@ OTHER_BENCHMARKS = (
 
 # By table (``annotator.measures.statistics.tables``): where the paper tells it, and what it says there.
 REFERENCES = {
-    "sizes": "Table 1: 94 documents, 311 sentences (277 checkworthy), 678 claims (661 checkworthy), 3,305 passages",
-    "factuality": "section 3.3: 61 false, 31 true, 2 without checkworthy claims, by the first rule",
+    "sizes": "Table 1: 94 documents, 311 sentences (277 check-worthy), 678 claims (661 check-worthy), 3,305 passages",
+    "factuality": "section 3.3: 61 false, 31 true, 2 without check-worthy claims, by the first rule",
     "false-claims": "section 3.3: 53 of 94 responses with a false claim, 6 with more than five",
     "sources": "Table 2: 38 of 39 in-house, 16 of 30 closed and 8 of 25 open questions false",
     "sentences": "appendix B.4: most responses have 2 to 5 sentences, the longest 9",
     "sentence-importance": "appendix B.4: 142 most, 121 intermediate, 48 not important",
-    "sentence-types": "appendix B.4: 278 checkworthy, 16 other, 12 opinion, 5 not a claim",
+    "sentence-types": "appendix B.4: 278 check-worthy, 16 other, 12 opinion, 5 not a claim",
     "claim-types": "section 3.3: 661 factual, 16 opinions, 1 not a claim",
     "claim-importance": "section 3.3: 419 most, 227 intermediate, 32 not important",
     "evidence-enough": "section 3.3: enough for 439 of 661 claims",

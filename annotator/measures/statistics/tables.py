@@ -107,7 +107,7 @@ def _revision(report: StatisticsReport, rule: Rule) -> Table:
 def _constants(report: StatisticsReport, rule: Rule) -> Table:
     rows: Table = []
     for what, scores in (
-        ("sentence: always checkworthy", sentence_majority(report.figures)),
+        ("sentence: always check-worthy", sentence_majority(report.figures)),
         ("claim: always factual", claim_majority(report.figures)),
     ):
         if scores is not None:

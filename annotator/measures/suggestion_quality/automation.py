@@ -25,7 +25,7 @@ class Sufficed:
 
 @dataclass(frozen=True, slots=True)
 class Automation:
-    """``handled``: in the agreed versions, by maker; ``people``: in each person's work (primary key), all makers
+    """``handled``: in the adjudicated versions, by maker; ``people``: in each person's work (primary key), all makers
     together; ``blind_first``: beside what people made unaided. ``sufficed``: over all claims (None), then by whose
     passages they had."""
 

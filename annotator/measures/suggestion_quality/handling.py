@@ -1,6 +1,6 @@
 """What people did with suggestions, in the words of FastFact's Table 1: removed, added, revised, unchanged.
 
-A field is unchanged where its value is the one suggested (which is when its origin is "suggestion, taken over"), and
+A field is unchanged where its value is the one suggested (which is when its origin is "suggestion, accepted"), and
 revised where it is another. Blind first people saw no suggestion: there the same words say how far what they made
 unaided is from it, and the counts are kept apart.
 """
@@ -52,8 +52,8 @@ THINGS: dict[str, str] = {
 
 @dataclass(slots=True)
 class Handled:
-    """Counts by thing. ``works``: documents (of one person or of the agreed version) in which the thing was there to
-    be handled, so that means can be told."""
+    """Counts by thing. ``works``: documents (of one person or adjudicated versions) with at least one such thing, to
+    compute means."""
 
     counts: dict[str, Counter[HandledSuggestions]] = field(default_factory=lambda: defaultdict(Counter))
     works: Counter[str] = field(default_factory=Counter)
@@ -76,8 +76,8 @@ class Handled:
 
 @dataclass(slots=True)
 class HandledBy:
-    """What became of one maker's suggestions: in the agreed versions, in the work of each person (primary key), and
-    apart from both, in agreed versions that began blind."""
+    """How one maker's suggestions were handled: in the adjudicated versions, in each person's work (primary key), and
+    separately in adjudicated versions of blind-first documents."""
 
     agreed: Handled = field(default_factory=Handled)
     people: dict[int, Handled] = field(default_factory=lambda: defaultdict(Handled))
@@ -115,7 +115,7 @@ def individuals(document: ComparedDocument) -> dict[Maker, Handled]:
 
 
 def _with_links(document: ComparedDocument) -> PersonsWork:
-    """The agreed version, which does not name the proposals its edits began as, with the links of the person whose
+    """The adjudicated version, which does not name the proposals its edits began as, with the links of the person whose
     text was agreed on."""
     gold = document.gold
     verdicts = {}

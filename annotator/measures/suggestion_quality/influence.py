@@ -1,7 +1,7 @@
 """Do suggestions move labels? Two looks at it, both over gold documents and the work that each person handed in.
 
 Between documents: how often people's labels are the suggested ones where they saw the suggestion first, against blind
-first, where they labelled before they saw it. Within blind first: what became of first labels once the suggestion was
+first, where they labeled before they saw it. Within blind first: what became of first labels once the suggestion was
 shown beside them.
 """
 
@@ -47,7 +47,7 @@ class Influence:
 
 class FirstLabel(NamedTuple):
     """A label given before its suggestion was seen, and what was handed in. ``person`` gave it (primary key); ``row``
-    is the primary key of what was labelled: the sentence, or for a stance the passage."""
+    is the primary key of what was labeled: the sentence, or for a stance the passage."""
 
     thing: str
     first: str

@@ -159,5 +159,5 @@ class Published:
 
 FASTFACT: tuple[Published, ...] = (
     Published("FastFact-Bench", 1.233, 2.171, 0.928, 14.829),
-    Published("FastFact-Bench, its Factcheck-Bench part", 0.872, 1.064, 0.167, 9.769),
+    Published("FastFact-Bench, Factcheck-Bench part", 0.872, 1.064, 0.167, 9.769),
 )

@@ -144,5 +144,5 @@ def handled_as_json(handled: Handled) -> dict[str, dict[str, int]]:
 
 
 def people_in(columns: Iterable[StrategyColumn]) -> set[int]:
-    """Everybody whose work is counted (primary keys)."""
+    """Everyone whose work is counted (primary keys)."""
     return {person for each in columns for person in each.handled.people}

@@ -70,8 +70,8 @@ class VerdictRow:
 
 @dataclass(frozen=True, slots=True)
 class PersonsWork:
-    """The agreed version of a document, or one person's. What a person has not submitted is empty. ``added``: passages
-    that people added, by claim; ``submitted``: by stage."""
+    """The adjudicated version of a document, or one person's. Unsubmitted stages are empty. ``added``: passages that
+    people added, by claim; ``submitted``: by stage."""
 
     person: int | None = None
     sentences: Sequence[ComparedSentence] = ()

@@ -67,7 +67,9 @@ def ask_again(document: Document, before: Mapping[int, Any]) -> None:
     for row in revisions.select_related("annotation__document__benchmark", "sentence").prefetch_related(
         "sentence__claims"
     ):
-        action = for_annotation("sentence-changed", row.annotation, by=None, reason="Its claims were agreed anew.")
+        action = for_annotation(
+            "sentence-changed", row.annotation, by=None, reason="Its claims were adjudicated again."
+        )
         if row.text_origin in ("", Origin.CONSOLIDATED):
             result = carried(row.sentence, operations)
             origin = "" if result.open_edits else Origin.CONSOLIDATED.value

@@ -295,7 +295,7 @@ class SubmitView(DocumentAnswer):
 class StartView(ApiView):
     scope = Scope.ANNOTATE
 
-    @operation("stage_start", "Take a place", TAG, answer=AnnotationSerializer)
+    @operation("stage_start", "Start a document", TAG, answer=AnnotationSerializer)
     def post(self, request: Request, public_id: str, stage: str) -> Response:
         """Your annotation of this stage, created if a place is free. Repeating has no further effect."""
         document = self.document(public_id)

@@ -1,4 +1,4 @@
-"""Asking the pipeline for what is missing: after an import, or because somebody asks."""
+"""Asking the pipeline for what is missing: after an import, or because someone asks."""
 
 from __future__ import annotations
 

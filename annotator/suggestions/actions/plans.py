@@ -20,7 +20,7 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What somebody chose for a run; what is None is the benchmark's own choice, or that of the installation."""
+    """What someone chose for a run; what is None is the benchmark's own choice, or that of the installation."""
 
     strategy: str | None = None
     parameters: Mapping[str, object] | None = None

@@ -66,9 +66,9 @@ def start_run(
     try:
         frozen = frozen_plan(benchmark, choice, wish)
     except BadValueError as error:
-        if refuse or wish.parameters is not None:  # somebody chose them, and can choose others
+        if refuse or wish.parameters is not None:  # someone chose them, and can choose others
             raise
-        # Somebody is handing in work, which a parameter or wording that is out of date must not hold up.
+        # Someone is handing in work, which a parameter or wording that is out of date must not hold up.
         why, frozen = str(error), {"corpus": benchmark.corpus_id, **wish.extra}
     many = len(ids) > ITEMS_AT_ONCE
     state: dict[str, Any] = _over(RunState.FAILED) if why else {}
@@ -224,7 +224,7 @@ def _open(documents: Sequence[int]) -> None:
 
 
 def announce_over(run_id: int) -> None:
-    """Tell webhooks that a run is over, inside the caller's transaction. Not of a search that somebody made at a claim:
+    """Tell webhooks that a run is over, inside the caller's transaction. Not of a search that someone made at a claim:
     that is part of their blind work."""
     run = PipelineRun.objects.select_related("benchmark").get(pk=run_id)
     if "again" in run.plan:
@@ -236,7 +236,7 @@ def announce_over(run_id: int) -> None:
 
 def halt(run_id: int, why: str) -> None:
     """Pause a run by itself; the sentence says why and what to do. Who manages the benchmark is told, since documents
-    wait for it: once, however many runs say the same. A search that somebody made at a claim is theirs alone."""
+    wait for it: once, however many runs say the same. A search that someone made at a claim is theirs alone."""
     with transaction.atomic():
         halted = PipelineRun.objects.filter(pk=run_id, state__in=OPEN_STATES)
         if not halted.update(state=RunState.PAUSED, halted=why):

@@ -17,7 +17,7 @@ MAX_WORDING = 50_000  # characters
 
 
 class StaleWordingError(Exception):
-    """Somebody wrote a wording since the sender began to write. Nothing was written; ``newest`` is theirs."""
+    """Someone wrote a wording since the sender began to write. Nothing was written; ``newest`` is theirs."""
 
     def __init__(self, newest: PromptVersion) -> None:
         super().__init__(f"Wording {newest.number} was saved in the meantime. Compare both and save again.")

@@ -159,7 +159,7 @@ def _context(
 
     offered = choices()
     choice = next(each for each in offered if each.name == chosen.strategy)
-    # The benchmark's own parameters stand in the fields until somebody types others.
+    # The benchmark's own parameters stand in the fields until someone types others.
     is_typed = any(name.startswith(f"p-{choice.name}-") for name in given)
     is_own = choice.name == benchmark.strategy and not is_typed
     own: Mapping[str, object] = benchmark.parameters if is_own else {}

@@ -82,7 +82,7 @@ class Panel:
             return "Ready to train" if self.readiness.is_ready else "Not enough gold yet"
         if not self.learns:
             return "Off"
-        return "Active" if self.beats_constant else "Silent: no better than the most frequent label"
+        return "Active" if self.beats_constant else "Inactive: no better than the most frequent label"
 
     @property
     def tables(self) -> list[tuple[str, list[ScoreRow]]]:

@@ -68,10 +68,10 @@ def cut_batch(
     blind_first_share: float = 0.0,
     seed: int = 0,
 ) -> Batch:
-    """Cut documents out of the benchmark into a new batch, for a group or for everybody.
+    """Cut documents out of the benchmark into a new batch, for a group or for everyone.
 
     A share of them goes to ``cross_people`` more people than the protocol asks (FastFact's cross-annotation, appendix
-    F.2), another share is labelled before the suggestion is seen; see ``share_of``. One generator, begun with the
+    F.2), another share is annotated before the suggestion is seen; see ``share_of``. One generator, begun with the
     seed, draws the documents, then the first share, then the second, always out of the sorted public ids: the
     same documents and seed give the same cut on every database.
 
@@ -145,8 +145,8 @@ def _drawn(chosen: dict[str, int], generator: random.Random, cross_share: float,
 
 def _check_numbers(how: How, cross_share: float, cross_people: int, blind_first_share: float) -> None:
     if how.number is not None and how.number < 1:
-        raise BadValueError("Say how many documents the batch has: one or more, or leave it blank for all.")
-    for share, what in ((cross_share, "labelled by more people"), (blind_first_share, "labelled blind first")):
+        raise BadValueError("Enter the number of documents, one or more, or leave it blank for all.")
+    for share, what in ((cross_share, "annotated by more people"), (blind_first_share, "annotated blind first")):
         if not 0 <= share <= 1:
             raise BadValueError(f"The share of documents {what} must be between 0 and 100 percent.")
     if not 1 <= cross_people <= MAX_EXTRA:
@@ -163,7 +163,7 @@ def _choose(benchmark: Benchmark, how: How, generator: random.Random) -> dict[st
 
 
 def _locked(chosen: dict[str, int]) -> dict[str, int]:
-    """Lock these documents, and leave out those that somebody has begun or cut meanwhile."""
+    """Lock these documents, and leave out those that someone has begun or cut meanwhile."""
     still: dict[str, int] = {}
     for some in _chunks(sorted(chosen.values())):
         rows = Document.objects.filter(pk__in=some, batch__isnull=True)
@@ -173,7 +173,7 @@ def _locked(chosen: dict[str, int]) -> dict[str, int]:
 
 
 def assign_batch(batch: Batch, group: Group | None, *, by: User) -> None:
-    """Give the batch to a group, or to nobody in particular. Open work of people who have no place in it any more is
+    """Give the batch to a group, or to everyone. Open work of people who have no place in it any more is
     taken back; finished work stays and counts. The group's annotators are told.
 
     Raises NotAllowedError by the rules, BadValueError for a group of another benchmark.
@@ -267,9 +267,9 @@ def rename(batch: Batch, name: str, *, by: User) -> None:
 
 
 def dissolve(batch: Batch, *, by: User) -> None:
-    """Undo the cut: its documents are in no batch, free for everybody. Work goes on, finished work stays.
+    """Undo the cut: its documents are in no batch, free for everyone. Work goes on, finished work stays.
 
-    Documents that nobody has begun are as they were before the cut; in the others the shares stand, since somebody
+    Documents that nobody has begun are as they were before the cut; in the others the shares stand, since someone
     has worked by them.
     """
     with transaction.atomic():

@@ -42,7 +42,7 @@ EXCUSED = "Excused from practice."
 
 
 def begin_practice(*, by: User) -> None:
-    """Make the practice of a newcomer wherever it is due. For everybody else one query, and nothing happens."""
+    """Make the practice of a newcomer wherever it is due. For everyone else one query, and nothing happens."""
     for benchmark in due_to_practise(by):
         make_practice(benchmark, by, by=by)
 
@@ -62,7 +62,7 @@ def make_practice(benchmark: Benchmark, person: User, *, by: User) -> list[Docum
 
 
 def excuse_from_practice(benchmark: Benchmark, person: User, *, by: User) -> None:
-    """Let somebody begin real work without (more) practice. What they practised is kept.
+    """Let someone begin real work without (more) practice. What they practiced is kept.
 
     Raises NotAllowedError by the rules, BadValueError where no practice is left.
     """
@@ -72,7 +72,7 @@ def excuse_from_practice(benchmark: Benchmark, person: User, *, by: User) -> Non
         open_copies = unfinished_practice(person).filter(benchmark=benchmark).order_by("pk")
         keys = list(open_copies.values_list("pk", flat=True))
         if not keys:
-            raise BadValueError(f"{person} has no practice left: there is nothing to excuse.")
+            raise BadValueError(f"{person} has no practice left to be excused from.")
         for pk in keys:
             document = lock_document(pk)
             action = Action(name="discard", by=by, document=document, reason=EXCUSED)
@@ -92,17 +92,19 @@ def mix_in(batch: Batch, *, number: int, seed: int, by: User) -> list[Document]:
         rules.check_manage(by, batch.benchmark)
         lock_benchmark(batch.benchmark_id)
         if number < 1:
-            raise BadValueError("Say how many gold documents are mixed in: one or more.")
+            raise BadValueError("Enter how many hidden gold items to add: one or more.")
         golds = {gold.public_id: gold for gold in mixable(batch)}
         if number > len(golds):
             how_many = "No gold document" if not golds else f"No more than {len(golds):,} gold documents"
             raise BadValueError(
-                f"{how_many} can be mixed into {batch}. What fits is gold that its people have not worked on, that is "
-                "not for practice, and that is mixed in nowhere else."
+                f"{how_many} can be added to {batch}. Only gold that its annotators have not worked on, that is "
+                "not for practice, and that is not hidden elsewhere can be added."
             )
         places = _places(batch)
         if not places:
-            raise BadValueError(f"Every document of {batch} is begun: nobody would meet a copy there. Cut a new batch.")
+            raise BadValueError(
+                f"Every document of {batch} has been started, so nobody would get a gold item. Create a new batch."
+            )
         generator = random.Random(seed)
         chosen = [golds[each] for each in generator.sample(sorted(golds), number)]
         copies = [

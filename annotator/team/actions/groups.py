@@ -1,4 +1,4 @@
-"""Groups: two annotators and a third rater, responsible for batches (Factcheck-Bench section 3.2).
+"""Groups: two annotators and an adjudicator, responsible for batches (Factcheck-Bench section 3.2).
 
 When a group changes its members, finished work stays and counts. The open work of who leaves is taken back, so that
 their seats on the documents are free for who comes.
@@ -71,7 +71,7 @@ def add_member(group: Group, person: User, *, by: User, seat: Seat) -> GroupMemb
     """Give a member of the benchmark a seat in the group. Who has it already keeps it; who left comes back.
 
     Raises NotAllowedError where the role forbids the seat, BadValueError where the person has the other seat of this
-    group or the group has a third rater already.
+    group or the group has an adjudicator already.
     """
     with transaction.atomic():
         rules.check_manage(by, group.benchmark)
@@ -116,7 +116,7 @@ def remove_member(group: Group, person: User, *, by: User) -> None:
         lock_benchmark(group.benchmark_id)
         member = group.members.filter(user=person, active=True).select_related("user", "group").first()
         if member is None:
-            raise BadValueError(f"{person} is not in {group} (any more).")
+            raise BadValueError(f"{person} is not in {group}.")
         # The seats above the overlap are for people from outside the group: those the person keeps.
         of_group = Annotation.objects.filter(
             person=person, document__batch__group=group, seat__lte=group.benchmark.overlap

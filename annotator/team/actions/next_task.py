@@ -8,7 +8,7 @@ from annotator.stages.actions.annotate import open_annotation_of
 from annotator.team.actions.gold_copies import begin_practice
 from annotator.team.queries.work import WorkItem, find_next, read_task
 
-TRIES = 20  # documents whose last place somebody else took while this person was asking
+TRIES = 20  # documents whose last place someone else took while this person was asking
 
 
 def take_next(*, by: User) -> WorkItem | None:
@@ -27,7 +27,7 @@ def take_next(*, by: User) -> WorkItem | None:
         try:
             annotation = open_annotation_of(found.document, found.stage, by=by)
         except rules.NotAllowedError:
-            taken.add(found.document)  # its last place went to somebody else meanwhile
+            taken.add(found.document)  # its last place went to someone else meanwhile
         else:
             return WorkItem(annotation.document, found.stage, found.why)
     return None

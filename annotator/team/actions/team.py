@@ -111,7 +111,7 @@ def _withdraw(invitations: list[Invitation], *, by: User) -> None:
 
 
 def _withdraw_what_they_may_not_give(person: User, benchmark: Benchmark, *, by: User) -> None:
-    """Links that somebody made for roles that they cannot give any more end with their right to."""
+    """Links that someone made for roles that they cannot give any more end with their right to."""
     pending = Invitation.objects.filter(
         benchmark=benchmark, created_by=person, withdrawn_at__isnull=True, accepted_by__isnull=True
     ).select_related("benchmark")
@@ -176,7 +176,7 @@ def _check_not_put_out_since(membership: Membership, invitation: Invitation) -> 
     record = _record_of(membership)
     if any(change["record"] == record for changes in since for change in changes):
         raise team_rules.InvitationOverError(
-            "You were in this benchmark and were taken out of it since this invitation was made. "
+            "You were removed from this benchmark after this invitation was created. "
             "An owner or admin can bring you back."
         )
 
@@ -188,11 +188,11 @@ def _seat_if_free(invitation: Invitation, person: User) -> None:
     try:
         take_seat(invitation.group, person, seat, by=person)
     except (BadValueError, rules.NotAllowedError):
-        return  # somebody else has it by now: admins see the person on the team page without a group
+        return  # someone else has it by now: admins see the person on the team page without a group
 
 
 def register(invitation: Invitation, *, username: str, display_name: str, email: str, password: str) -> User:
-    """An account for somebody who comes by an invitation, and their membership; none without the other.
+    """An account for someone who comes by an invitation, and their membership; none without the other.
 
     The caller has validated the values. Raises InvitationOverError, IntegrityError when the user name was taken
     meanwhile.

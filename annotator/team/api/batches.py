@@ -81,7 +81,7 @@ class FittingSerializer(serializers.Serializer):
 
 
 class BatchInput(Input):
-    """What is left out stays; a group of null: free for everybody."""
+    """What is left out stays; a group of null: free for everyone."""
 
     name = serializers.CharField(max_length=actions.MAX_NAME, required=False)
     group = serializers.CharField(max_length=32, allow_null=True, required=False)
@@ -142,7 +142,7 @@ class BatchesView(BatchAnswer):
 
     @operation("batch_cut", "Create a batch", TAG, body=CutInput, answer=BatchSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
-        """Documents in no batch that nobody has begun, the first ones or by lot, for a group or for everybody."""
+        """Documents in no batch that nobody has begun, the first ones or by lot, for a group or for everyone."""
         benchmark, given = self.managed(slug), self.body(CutInput)
         batch = actions.cut_batch(
             benchmark,

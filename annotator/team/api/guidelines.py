@@ -65,7 +65,9 @@ class DefinitionSerializer(serializers.Serializer):
 
     title = serializers.CharField()
     text = serializers.CharField()
-    is_ours = serializers.BooleanField(help_text="The guidelines say nothing about it: Touchstone's own words.")
+    is_ours = serializers.BooleanField(
+        help_text="Whether this is Touchstone's default, because the guidelines don't define it."
+    )
 
 
 class TopicSerializer(serializers.Serializer):

@@ -62,7 +62,7 @@ class GroupSerializer(serializers.Serializer):
 
 
 class TeamSerializer(serializers.Serializer):
-    """The people, their groups, and what the team lacks for documents to be agreed."""
+    """The people, their groups, and what the team needs before documents can be adjudicated."""
 
     people = MemberSerializer(many=True)
     former = MemberSerializer(many=True)
@@ -84,7 +84,7 @@ class GroupInput(Input):
 
 
 class SeatInput(Input):
-    """What somebody does in the group."""
+    """What someone does in the group."""
 
     seat = word(Seat)
 
@@ -147,7 +147,7 @@ class MemberView(TeamAnswer):
 class ExcuseView(TeamAnswer):
     scope = Scope.MANAGE
 
-    @operation("member_excuse", "Excuse a newcomer from practice", TAG)
+    @operation("member_excuse", "Excuse a new annotator from practice", TAG)
     def post(self, request: Request, slug: str, username: str) -> Response:
         """They can begin real work."""
         benchmark = self.managed(slug)
@@ -251,7 +251,7 @@ class InvitationsView(ApiView):
 
     @operation("invitations_list", "Pending invitations", TAG, answer=InvitationSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        """The invitations that still let somebody in, the newest first."""
+        """The invitations that still let someone in, the newest first."""
         benchmark = self.managed(slug)
         return Response(self.shown(benchmark, pending_invitations(benchmark, timezone.now()), many=True))
 

@@ -1,4 +1,4 @@
-"""What a person has to settle with others: as a partner, and as third rater where they are asked or have to sign."""
+"""What a person has to settle with others: as a partner, and as adjudicator where they are asked or have to sign."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BY_VERSION = ("-document__stage", "document__order", "document__pk")
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """A stage that the person has to settle: with whom, or as third rater for whom."""
+    """A stage that the person has to settle: with whom, or as adjudicator for whom."""
 
     document: Document
     stage: Stage
@@ -47,9 +47,9 @@ def signed(**by: object) -> Exists:
 
 
 def _as_partner(user: User, member: Memberships) -> QuerySet[Annotation]:
-    """The agreed versions in the making of consolidating documents whose stage the person has labelled and not signed.
-    Their keys are asked for first (one query): all in one, a database that is to bring them in order looks up every
-    document that anybody has to settle."""
+    """The open adjudicated versions of consolidating documents whose stage the person has labeled and not signed
+    off. Their keys are read first (one query): in a single ordered query, the database would look up every document
+    that anyone has to adjudicate."""
     own = Annotation.objects.filter(
         document=OuterRef("document"),
         stage=OuterRef("stage"),
@@ -70,7 +70,7 @@ def _as_partner(user: User, member: Memberships) -> QuerySet[Annotation]:
 
 
 def _where_third_rater(member: Memberships) -> Q | None:
-    """The groups and benchmarks in which this person could be third rater; None for most people."""
+    """The groups and benchmarks in which this person could be adjudicator; None for most people."""
     benchmarks = [pk for pk, role in member.roles.items() if role in (*ADMIN_ROLES, Role.THIRD_RATER)]
     groups = [pk for pk, seat in member.seats.items() if seat == Seat.THIRD_RATER]
     if not benchmarks and not groups:
@@ -80,7 +80,7 @@ def _where_third_rater(member: Memberships) -> Q | None:
 
 
 def _as_third_rater(user: User, member: Memberships) -> QuerySet[Document]:
-    """Consolidating documents where the person is third rater (``rules.third_raters_of``, as a query) and is asked, or
+    """Consolidating documents where the person is adjudicator (``rules.third_raters_of``, as a query) and is asked, or
     has to sign: what is settled at the verify stage, what was given to them as a whole, what has no partner left."""
     where = _where_third_rater(member)
     if where is None:
@@ -110,17 +110,17 @@ def _as_third_rater(user: User, member: Memberships) -> QuerySet[Document]:
 
 
 def _asked() -> set[int]:
-    """Documents (primary keys) with an open question to a third rater (one query)."""
+    """Documents (primary keys) with an open question to an adjudicator (one query)."""
     questions = Question.objects.filter(answered_at__isnull=True, annotation__stage=F("annotation__document__stage"))
     return set(questions.values_list("annotation__document", flat=True))
 
 
 def _due(member: Memberships, where: Q) -> set[int]:
-    """Documents (primary keys) that a third rater has to sign, if they have not (three queries)."""
+    """Documents (primary keys) that an adjudicator has to sign, if they have not (three queries)."""
     given = Question.objects.filter(
         key="", annotation__state=AnnotationState.OPEN, annotation__stage=F("annotation__document__stage")
     )
-    # Who signs finds nothing open: from the first signature on the third rater's can be given too.
+    # Who signs finds nothing open: from the first signature on the adjudicator's can be given too.
     by_protocol = _consolidating(member).filter(
         where, signed(), stage=Stage.VERIFY, benchmark__third_rater_at_verify=True
     )
@@ -152,7 +152,7 @@ def _without_partner(member: Memberships) -> set[int]:
 
 
 def _asking(documents: Collection[int]) -> dict[int, list[str]]:
-    """By document (primary key): who has asked its third rater and waits (one query, none without documents)."""
+    """By document (primary key): who has asked its adjudicator and waits (one query, none without documents)."""
     found: dict[int, list[str]] = {}
     if not documents:
         return found
@@ -169,7 +169,7 @@ def _asking(documents: Collection[int]) -> dict[int, list[str]]:
 
 
 def first_to_agree(user: User, member: Memberships) -> tuple[int, Stage, tuple[str, ...]] | None:
-    """The first of ``to_agree_of``: the document's primary key, the stage, and who asks them as third rater. By
+    """The first of ``to_agree_of``: the document's primary key, the stage, and who asks them as adjudicator. By
     its key alone: mostly there is none, and a whole row costs more to ask for."""
     partner = _as_partner(user, member).order_by(*BY_VERSION).values_list("document", "stage").first()
     if partner is not None:
@@ -181,7 +181,7 @@ def first_to_agree(user: User, member: Memberships) -> tuple[int, Stage, tuple[s
 
 
 def to_agree_of(user: User, *, member: Memberships | None = None, most: int | None = None) -> AwaitingAdjudication:
-    """What the person has to settle with others, as a partner first, then as third rater: at most ``most`` of each.
+    """What the person has to settle with others, as a partner first, then as adjudicator: at most ``most`` of each.
     ``member``: where they are, if the caller has read it. A constant number of queries."""
     member = member or memberships_of(user)
     versions = _as_partner(user, member)

@@ -18,7 +18,7 @@ OPTIONS = 200  # sources and models offered to choose from
 
 
 def is_at_work() -> Q:
-    """Does anybody have a place on the document where it stands, or something open anywhere in it?"""
+    """Does anyone have a place on the document where it stands, or something open anywhere in it?"""
     individual = Annotation.objects.filter(document=OuterRef("pk"), kind=AnnotationKind.INDIVIDUAL)
     here = individual.filter(stage=OuterRef("stage"), seat__isnull=False)
     return Q(Exists(here)) | Q(Exists(individual.filter(state=AnnotationState.OPEN)))

@@ -33,8 +33,8 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 @dataclass(slots=True)
 class Person:
-    """A member with their groups and their load in documents. ``waiting``: to be agreed by them, as partner or third
-    rater, or free for them in a batch of their group."""
+    """A member with their groups and their load in documents. ``waiting``: awaiting adjudication by them, as partner or
+    adjudicator, or free for them in a batch of their group."""
 
     membership: Membership
     groups: list[str] = field(default_factory=list)
@@ -256,7 +256,7 @@ def _missing_in(overlap: int, annotators: int, third_rater: Membership | None, h
 
 
 def _add_load(benchmark: Benchmark, people: list[Person], groups: list[GroupCard]) -> None:
-    """Counts and last activity of everybody (seven queries). Copies of gold that measure people are left out."""
+    """Counts and last activity of everyone (seven queries). Copies of gold that measure people are left out."""
     own = Annotation.objects.filter(
         kind=AnnotationKind.INDIVIDUAL, document__benchmark=benchmark, document__twin_of__isnull=True
     ).order_by()
@@ -292,8 +292,8 @@ def _to_agree(own: QuerySet[Annotation]) -> Counter[int]:
 
 
 def _asked(benchmark: Benchmark, people: list[Person], groups: list[GroupCard]) -> Counter[int]:
-    """Documents that wait for third raters: with an open question, or settled at verify where the protocol asks them
-    too. The group's third rater is asked; without one, all of the benchmark's."""
+    """Documents that wait for adjudicators: with an open question, or resolved at verify where the protocol asks them
+    too. The group's adjudicator is asked; without one, all of the benchmark's."""
     at_stage = {"annotation__document": OuterRef("pk"), "annotation__stage": OuterRef("stage")}
     questions = Question.objects.filter(**at_stage, answered_at__isnull=True)
     signed = SignOff.objects.filter(**at_stage)
@@ -345,7 +345,7 @@ def _free_in_groups(benchmark: Benchmark, own: QuerySet[Annotation]) -> Counter[
 
 
 def pending_invitations(benchmark: Benchmark, now: dt.datetime) -> list[Invitation]:
-    """The invitations that still let somebody in, the newest first (one query)."""
+    """The invitations that still let someone in, the newest first (one query)."""
     return list(
         benchmark.invitations.filter(withdrawn_at__isnull=True, accepted_by__isnull=True, expires_at__gt=now)
         .select_related("group", "created_by")

@@ -1,4 +1,4 @@
-"""Who is waiting for whom, how far each group is, and what is still to be agreed. For those who manage the benchmark.
+"""Who is waiting for whom, how far each group is, and what awaits adjudication, for owners and admins.
 
 Of work that is still blind nothing shows but that a partner has submitted, and since when: not whether the other has
 begun, nor how far they are. Copies of gold that measure people are left out.
@@ -28,15 +28,15 @@ from annotator.core.models import (
 from annotator.core.queries.standing import Standing
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Seat, Stage
 
-OLDEST = 5  # documents that have waited longest to be agreed
+OLDEST = 5  # documents that have awaited adjudication longest
 ANYBODY = "another annotator"
-# Signatures of what is still to be agreed: they stand on the version in the making, which an index finds.
+# Sign-offs of stages that await adjudication. They belong to the open version, which an index finds.
 OF_VERSION = {"annotation__kind": AnnotationKind.CONSOLIDATED, "annotation__state": AnnotationState.OPEN}
 
 
 @dataclass(slots=True)
 class Wait:
-    """Somebody has submitted and somebody else has not: in how many documents, and since when."""
+    """Someone has submitted and someone else has not: in how many documents, and since when."""
 
     who: str
     for_whom: str
@@ -84,7 +84,7 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True)
 class Oldest:
-    """A document that waits to be agreed, and for how long."""
+    """A document that awaits adjudication, and since when."""
 
     document: Document
     stage: Stage
@@ -174,7 +174,7 @@ _Half = tuple[int | None, int, int | None, int, dt.datetime]
 
 
 def _half_submitted(benchmark: Benchmark) -> list[_Half]:
-    """Where somebody has submitted and not everybody: batch, who, for whom (None: a place that nobody has), documents,
+    """Where someone has submitted and not everyone: batch, who, for whom (None: a place that nobody has), documents,
     since when. One query: two passes over all annotations would take twice as long."""
     at_work = FilteredRelation(
         "document__annotations",
@@ -198,7 +198,7 @@ def _people_in(half: list[_Half]) -> set[int]:
 
 def _to_sign(benchmark: Benchmark) -> list[tuple[int | None, int, int]]:
     """Where all have submitted: batch, partner who has not signed, documents (two queries). Partners who have left are
-    not waited for, nor is anybody but the third rater where that one was asked about the whole."""
+    not waited for, nor is anyone but the adjudicator where that one was asked about the whole."""
     at_stage = {"annotation__document": OuterRef("document"), "annotation__stage": OuterRef("stage")}
     return list(
         _individual(benchmark, Phase.CONSOLIDATING)
@@ -230,7 +230,7 @@ def _open_question() -> Exists:
 
 
 def _for_third_rater(benchmark: Benchmark) -> dict[int | None, int]:
-    """Documents of each batch that wait for the third rater: asked, or to sign what partners have begun to sign at the
+    """Documents of each batch that wait for the adjudicator: asked, or to sign what partners have begun to sign at the
     verify stage, or what has no partner left (two queries)."""
     signed = SignOff.objects.filter(**OF_VERSION, **_at_stage())
     due = Q(Exists(Question.objects.filter(key="", **_at_stage())))
@@ -252,10 +252,10 @@ def _for_third_rater(benchmark: Benchmark) -> dict[int | None, int]:
 
 
 def to_agree_of(benchmark: Benchmark) -> StagesAwaiting:
-    """What is still to be agreed (two queries)."""
+    """What is still awaiting adjudication (two queries)."""
     documents = _consolidating(benchmark)
     counted = documents.aggregate(all=Count("pk"), asked=Count("pk", filter=Q(_open_question())))
-    # Everybody has submitted since the last of them did.
+    # Everyone has submitted since the last of them did.
     last = Annotation.objects.filter(
         document=OuterRef("pk"),
         stage=OuterRef("stage"),

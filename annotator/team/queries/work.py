@@ -27,7 +27,7 @@ class WorkItem:
     document: Document
     stage: Stage
     why: str
-    asked_by: tuple[str, ...] = ()  # who waits for this person's answer as third rater
+    asked_by: tuple[str, ...] = ()  # who waits for this person's answer as adjudicator
 
 
 WAITS_FOR = {
@@ -107,7 +107,7 @@ def open_work(user: User, member: Memberships) -> QuerySet[Annotation]:
 class NextTask:
     """A ``WorkItem`` before its document is read, which is named by its primary key. ``copy_is_missing``: the
     document is
-    gold, and the person's copy to practise on is made when they ask for it."""
+    gold, and the person's copy to practice on is made when they ask for it."""
 
     document: int
     stage: Stage
@@ -130,10 +130,10 @@ def read_task(found: NextTask) -> WorkItem:
 
 def find_next(user: User, *, leave_out: Collection[int] = ()) -> NextTask | None:
     """The one thing to do next: repair what came back, go on with what is begun, settle what all have submitted,
-    practise, follow one's own documents into their later stages, then whatever is free, late stages first. Who has
+    practice, follow one's own documents into their later stages, then whatever is free, late stages first. Who has
     submitted nothing yet begins at the beginning: later stages build on what one has learned there.
 
-    ``leave_out`` names documents (primary keys) whose last place somebody else has just taken.
+    ``leave_out`` names documents (primary keys) whose last place someone else has just taken.
     The number of queries depends on nothing but how far one has to look.
     """
     member = memberships_of(user)
@@ -213,7 +213,7 @@ def my_work(user: User) -> MyWork:
 
 
 def waiting_of(user: User, member: Memberships) -> list[WaitingWork]:
-    """The documents where the person has done their part last and something or somebody else comes next: a partner who
+    """The documents where the person has done their part last and something or someone else comes next: a partner who
     has not submitted or not signed yet, or suggestions (one query)."""
     signatures = SignOff.objects.filter(
         annotation__document=OuterRef("document"), annotation__stage=OuterRef("stage"), by=user

@@ -127,7 +127,7 @@ def _preview(benchmark: Benchmark, data: Any) -> str:
     how, chosen = form.how, form.cleaned_data
     fit = fitting(benchmark, how.narrowed).count()
     cut = min(how.number or fit, fit)
-    words = [f"{fit:,} document{'s fit' if fit != 1 else ' fits'}, {cut:,} would be cut"]
+    words = [f"{fit:,} document{'s fit' if fit != 1 else ' fits'}, {cut:,} would be added"]
     crossed = actions.share_of(cut, chosen["cross"] / 100)
     blind = actions.share_of(cut, chosen["blind_first"] / 100)
     if crossed:
@@ -248,7 +248,7 @@ def change(request: HttpRequest, slug: str, batch_id: str, what: str) -> HttpRes
 @require_POST
 @render_domain_errors
 def take_back(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take back work left idle: of everybody, or of one person."""
+    """Take back work left idle: of everyone, or of one person."""
     benchmark, user = _benchmark(request, slug), person(request)
 
     def action() -> str:

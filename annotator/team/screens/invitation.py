@@ -1,6 +1,6 @@
 """What an invitation's link opens: joining with one button, signing in first, or making an account.
 
-Open to everybody who has the link, so it tells nothing but the benchmark's name, the role and who invites.
+Open to everyone who has the link, so it tells nothing but the benchmark's name, the role and who invites.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AccountForm(UserCreationForm):
         self.fields["display_name"].label = "Your name"
         self.fields["display_name"].required = True
         self.fields["display_name"].help_text = "The name your team sees."
-        self.fields["email"].label = "E-mail address"
+        self.fields["email"].label = "Email address"
         self.fields["password1"].help_text = "At least eight characters; not a common word and not only digits."
         self.fields["password2"].label = "Password again"
         self.fields["password2"].help_text = ""
@@ -111,7 +111,7 @@ def _register(request: HttpRequest, invitation: Invitation, form: AccountForm) -
 
 
 def _welcome(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    messages.success(request, f"You are in: {invitation.benchmark}, {Role(invitation.role).label.lower()}.")
+    messages.success(request, f"You joined: {invitation.benchmark}, {Role(invitation.role).label.lower()}.")
     if invitation.role in (Role.ANNOTATOR, Role.THIRD_RATER):  # who is asked for work, or told that none waits
         return redirect("home")
     return redirect("benchmark", slug=invitation.benchmark.slug)

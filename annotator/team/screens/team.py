@@ -44,7 +44,7 @@ class InviteForm(forms.Form):
     group = forms.ModelChoiceField(Group.objects.none(), required=False, empty_label="None yet", label="Group")
     email = forms.EmailField(
         required=False,
-        label="E-mail address",
+        label="Email address",
         help_text="With an address, the link is for one person and works once. "
         "Without one, anyone with the link can join.",
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
@@ -277,7 +277,7 @@ def change_group(request: HttpRequest, slug: str, group_id: str, what: str) -> H
             raise Http404(f"There is no “{what}” here.")
         membership = benchmark.memberships.filter(user__username=request.POST.get("person", "")).first()
         if membership is None:
-            raise BadValueError("Choose somebody from the list.")
+            raise BadValueError("Choose someone from the list.")
         if what == "remove":
             group_actions.remove_member(group, membership.user, by=user)
             return f"{membership.user} has left {group}."
@@ -296,7 +296,7 @@ def change_group(request: HttpRequest, slug: str, group_id: str, what: str) -> H
 @require_POST
 @render_domain_errors
 def change_protocol(request: HttpRequest, slug: str) -> HttpResponse:
-    """People per document, the third rater at verify, practice."""
+    """People per document, the adjudicator at verify, practice."""
     benchmark, user = benchmark_for(request, slug), person(request)
     rules.check_change_protocol(user, benchmark)
     form = ProtocolForm(benchmark, request.POST)
@@ -307,6 +307,6 @@ def change_protocol(request: HttpRequest, slug: str) -> HttpResponse:
 
     def action() -> str:
         protocol.change_protocol(benchmark, by=user, **form.cleaned_data)
-        return "Saved: the benchmark works like this now."
+        return "Settings saved."
 
     return _done(request, benchmark, action)

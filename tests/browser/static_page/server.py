@@ -43,7 +43,7 @@ IMPORTANCE = [
 ]
 STANCES = [
     {"value": "completely_support", "label": "Supports", "glyph": "✓", "tone": "support"},
-    {"value": "partially_support", "label": "Partly", "glyph": "◐", "tone": "partial"},
+    {"value": "partially_support", "label": "Partially supports", "glyph": "◐", "tone": "partial"},
     {"value": "refute", "label": "Refutes", "glyph": "✕", "tone": "refute"},
     {"value": "irrelevant", "label": "Irrelevant", "glyph": "–", "tone": "neutral"},
 ]

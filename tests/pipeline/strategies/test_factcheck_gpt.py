@@ -212,7 +212,7 @@ def test_what_the_model_does_not_label_the_rules_do() -> None:
     found, _ = decomposed(ANSWERS | {"checkworthy_sentences": but_the_third})
     assert [sentence.type for sentence in found.sentences] == ["opinion", "opinion", "checkworthy", "opinion"]
     [note] = found.notes
-    assert note.text == "The model said nothing of 1 of 4 texts: labelled by rules."
+    assert note.text == "The model skipped 1 of 4 texts: labeled by rules."
 
 
 def test_labels_are_asked_in_batches() -> None:

@@ -234,9 +234,9 @@ def test_the_last_verdict_may_differ_from_the_one_that_ended_the_questions() -> 
     [
         ("first_question", "asked as a question"),
         ("choose_document", "first hit was read"),
-        ("answer", "passage itself stands"),
+        ("answer", "passage itself is used"),
         ("next_question", "No further question"),
-        ("paraphrase", "left as long as it was"),
+        ("paraphrase", "was not shortened"),
         ("verdict", "ended the questions"),
     ],
 )
