@@ -37,6 +37,12 @@ RECORDS: dict[str, type[Record]] = {
 KINDS: dict[type[Record], str] = {model: kind for kind, model in RECORDS.items()}
 
 
+def register(kind: str, model: type[Record]) -> None:
+    """Adds a kind of record whose model lives in a higher area, so that history and undo find it."""
+    RECORDS[kind] = model
+    KINDS[model] = kind
+
+
 class RecordGoneError(LookupError):
     """The record named in a request or in the history does not exist."""
 

@@ -1,0 +1,230 @@
+"""Making a study: items from a file or from the benchmark, raters, the start, and the rounds after the rating."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotator.core import rules
+from annotator.core.actions.fields import BadValueError
+from annotator.core.actions.recorder import Action
+from annotator.core.file_problems import BadRow, Problem
+from annotator.core.models import Benchmark, Membership, User
+from annotator.core.models.base import new_public_ids
+from annotator.core.rules import LABEL_ROLES
+from annotator.studies.actions.protocols import freeze, store_protocol
+from annotator.studies.dealing import arranged, deal
+from annotator.studies.item_file import CANDIDATE, ItemRow, PartRow, is_identical, read_items
+from annotator.studies.models import Study, StudyAssignment, StudyItem, StudyPart, StudyRater
+from annotator.studies.models.study import Dropped
+from annotator.studies.protocol import Protocol, Work
+from annotator.studies.queries.answers import items_of_round
+from annotator.studies.rules import check_not_started
+
+ROWS = 2000  # rows written at once
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What an import brought. ``problems``: bad lines; then nothing was written."""
+
+    items: int = 0
+    identical: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+
+def create_study(benchmark: Benchmark, protocol: Protocol, *, name: str, by: User | None, seed: int = 0) -> Study:
+    """An empty study with this protocol. Raises BadValueError for a name that is taken or a protocol of the stages."""
+    if by is not None:
+        rules.check_manage(by, benchmark)
+    name = " ".join(name.split())[:120]
+    if not name:
+        raise BadValueError("Give the study a name.")
+    if protocol.work == Work.STAGES:
+        raise BadValueError("This protocol is for the three stages. Choose one of comparisons or judgments.")
+    with transaction.atomic():
+        version = store_protocol(benchmark, protocol, by=by)
+        if Study.objects.filter(benchmark=benchmark, name=name).exists():
+            raise BadValueError(f"There is already a study named “{name}”.")
+        study = Study.objects.create(benchmark=benchmark, name=name, version=version, seed=seed, created_by=by)
+        Action(name="create-study", by=by, benchmark=benchmark, reason=f"{name} ({study.public_id})").write()
+    return study
+
+
+def import_items(study: Study, stream: BinaryIO, *, by: User | None) -> ImportReport:
+    """Add the items of a file: all of them, or none where a line is bad. Raises FileError, NotAllowedError."""
+    protocol = study.version.protocol
+    read = list(read_items(stream, protocol))
+    problems = [problem for row in read if isinstance(row, BadRow) for problem in row.problems]
+    if problems:
+        return ImportReport(problems=problems)
+    return add_items(study, [row for row in read if isinstance(row, ItemRow)], by=by)
+
+
+def add_items(study: Study, rows: Sequence[ItemRow], *, by: User | None) -> ImportReport:
+    """Add items to a study that has not started. Raises NotAllowedError; an id that is there already is a problem."""
+    if by is not None:
+        rules.check_manage(by, study.benchmark)
+    protocol = study.version.protocol
+    with transaction.atomic():
+        study = Study.objects.select_for_update(of=("self",)).get(pk=study.pk)
+        check_not_started(study)
+        there = set(study.items.values_list("external_id", flat=True))
+        taken = [row for row in rows if row.external_id in there]
+        if taken:
+            reason = "An item with this id is in the study already."
+            return ImportReport(problems=[Problem(row.line, "id", reason) for row in taken])
+        drops = protocol.items.drop_identical
+        ids = new_public_ids(len(rows))
+        items = [
+            StudyItem(
+                public_id=ids[number],
+                study=study,
+                order=len(there) + number + 1,
+                external_id=row.external_id,
+                stratum=row.stratum,
+                prompt=row.prompt,
+                text=row.text,
+                data=row.data,
+                dropped=Dropped.IDENTICAL if drops and is_identical(_candidates(row)) else "",
+            )
+            for number, row in enumerate(rows)
+        ]
+        StudyItem.objects.bulk_create(items, batch_size=ROWS)
+        _add_parts([(item, None, row.parts) for item, row in zip(items, rows, strict=True)])
+        report = ImportReport(items=len(items), identical=sum(item.dropped != "" for item in items))
+        reason = f"{study.name}: {report.items} items, {report.identical} with identical candidates"
+        Action(name="import-study", by=by, benchmark=study.benchmark, reason=reason).write()
+    return report
+
+
+def _candidates(row: ItemRow) -> list[PartRow]:
+    return [each for each in row.parts if each.kind == CANDIDATE]
+
+
+def _add_parts(levels: list[tuple[StudyItem, StudyPart | None, list[PartRow]]]) -> None:
+    """Level by level, so that a part's row has its key before those below it."""
+    while levels:
+        given = [
+            (
+                StudyPart(
+                    item=item, parent=parent, kind=each.kind, order=number, source=each.source, text=each.text,
+                    data=each.data,
+                ),
+                each.parts,
+            )
+            for item, parent, parts in levels
+            for number, each in enumerate(parts, start=1)
+        ]  # fmt: skip
+        for (part, _), public_id in zip(given, new_public_ids(len(given)), strict=True):
+            part.public_id = public_id
+        StudyPart.objects.bulk_create([part for part, _ in given], batch_size=ROWS)
+        levels = [(part.item, part, below) for part, below in given if below]
+
+
+# --- people ---------------------------------------------------------------------------------------
+
+
+def raters_by_name(benchmark: Benchmark, names: Iterable[str]) -> list[User]:
+    """Members who may label, by user name, in that order. Raises BadValueError for a name that is no such member."""
+    members = Membership.objects.filter(benchmark=benchmark, active=True, role__in=LABEL_ROLES).select_related("user")
+    known = {each.user.username: each.user for each in members}
+    wanted = list(dict.fromkeys(names))
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        raise BadValueError(f"“{missing[0]}” isn’t a member of this benchmark who can label.")
+    return [known[name] for name in wanted]
+
+
+def start_study(study: Study, raters: Sequence[User], *, by: User | None) -> None:
+    """Give the items to the raters and freeze the protocol. Who gets what, and in which order candidates stand, follows
+    from the study's seed and is stored.
+
+    Raises BadValueError where there are too few people or items, NotAllowedError where it has started.
+    """
+    if by is not None:
+        rules.check_manage(by, study.benchmark)
+    with transaction.atomic():
+        study = Study.objects.select_for_update(of=("self",)).select_related("version", "benchmark").get(pk=study.pk)
+        check_not_started(study)
+        items = list(study.items.filter(dropped="").order_by("order"))
+        if not items:
+            raise BadValueError("This study has no items to give out. Import some first.")
+        protocol = study.version.protocol
+        try:
+            hands = deal(len(items), len(raters), protocol.sampling, seed=study.seed)
+        except ValueError as refusal:
+            raise BadValueError(str(refusal)) from None
+        StudyRater.objects.bulk_create(
+            StudyRater(study=study, person=person, number=number) for number, person in enumerate(raters, start=1)
+        )
+        _give(study, [(person, [items[each] for each in hand]) for person, hand in zip(raters, hands, strict=True)])
+        freeze(study.version)
+        study.started_at = timezone.now()
+        study.save(update_fields=["started_at"])
+        reason = f"{study.name}: {len(raters)} raters, {len(items)} items"
+        Action(name="start-study", by=by, benchmark=study.benchmark, reason=reason).write()
+
+
+def _give(study: Study, hands: list[tuple[User, list[StudyItem]]], round_: str = "rate") -> None:
+    candidates: dict[int, list[int]] = {}
+    rows = StudyPart.objects.filter(item__study=study, kind=CANDIDATE).order_by("item", "order", "id")
+    for item_pk, pk in rows.values_list("item", "pk"):
+        candidates.setdefault(item_pk, []).append(pk)
+    found = [
+        StudyAssignment(
+            study=study,
+            item=item,
+            person=person,
+            round=round_,
+            position=position,
+            arrangement=arranged(candidates.get(item.pk, []), number, seed=study.seed, item=item.order),
+        )
+        for number, (person, items) in enumerate(hands)
+        for position, item in enumerate(items, start=1)
+    ]
+    for each, public_id in zip(found, _unordered_ids(len(found)), strict=True):
+        each.public_id = public_id
+    StudyAssignment.objects.bulk_create(found, batch_size=ROWS)
+
+
+def _unordered_ids(count: int) -> list[str]:
+    """Ids that tell nothing about who got an item before whom."""
+    ids = new_public_ids(count)
+    random.shuffle(ids)
+    return ids
+
+
+def open_round(study: Study, key: str, raters: Sequence[User], *, by: User | None) -> int:
+    """Start a round after the rating: each item that the round names, and that everyone has submitted, goes to one of
+    the raters. Returns how many. Raises BadValueError where there is nothing to do."""
+    if by is not None:
+        rules.check_manage(by, study.benchmark)
+    protocol = study.version.protocol
+    declared = next((each for each in protocol.rounds if each.key == key), None)
+    if declared is None:
+        raise BadValueError(f"The protocol has no round “{key}”.")
+    if not raters:
+        raise BadValueError("Choose at least one person.")
+    with transaction.atomic():
+        study = Study.objects.select_for_update(of=("self",)).select_related("version", "benchmark").get(pk=study.pk)
+        taken = set(study.assignments.filter(round=key).values_list("item", flat=True))
+        items = [item for item in items_of_round(study, declared) if item.pk not in taken]
+        if not items:
+            raise BadValueError("No item needs this round now.")
+        first = study.assignments.filter(round=key).count()
+        hands = [(person, items[number :: len(raters)]) for number, person in enumerate(raters)]
+        StudyAssignment.objects.bulk_create(
+            StudyAssignment(study=study, item=item, person=person, round=key, position=first + position)
+            for person, hand in hands
+            for position, item in enumerate(hand, start=1)
+        )
+        Action(
+            name="open-round", by=by, benchmark=study.benchmark, reason=f"{study.name}: {key}, {len(items)} items"
+        ).write()
+    return len(items)

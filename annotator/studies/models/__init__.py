@@ -1,0 +1,20 @@
+"""Studies: protocols, items with their parts, and people's answers."""
+
+from annotator.core.record_keys import register
+from annotator.studies.models.answer import StudyActivity, StudyAnswer, StudyAssignment
+from annotator.studies.models.protocol import ProtocolVersion
+from annotator.studies.models.study import Study, StudyItem, StudyPart, StudyRater
+
+# The history names answers like all other records.
+register("answer", StudyAnswer)
+
+__all__ = [
+    "ProtocolVersion",
+    "Study",
+    "StudyActivity",
+    "StudyAnswer",
+    "StudyAssignment",
+    "StudyItem",
+    "StudyPart",
+    "StudyRater",
+]

@@ -1,0 +1,133 @@
+"""The answers of a study as figures and tables read them: only items that everyone has submitted, only questions that
+came up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from annotator.core.models import User
+from annotator.studies.figures.comparisons import Chosen
+from annotator.studies.item_file import CANDIDATE
+from annotator.studies.models import Study, StudyAnswer, StudyAssignment, StudyItem, StudyPart
+from annotator.studies.protocol import Kind, Protocol, Question, Round, chosen, is_answered
+from annotator.studies.queries.work import Sheet, lay_out
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One answer that counts. ``part`` is None for a question on the item."""
+
+    item: StudyItem
+    part: StudyPart | None
+    person: int
+    question: Question
+    answer: StudyAnswer
+    assignment: StudyAssignment
+
+
+def complete_items(study: Study, round_: str = "rate") -> set[int]:
+    """The items of which every assignment of the round is submitted. One query."""
+    rows = study.assignments.filter(round=round_)
+    open_ = rows.filter(submitted_at__isnull=True).values("item")
+    return set(rows.exclude(item__in=open_).values_list("item", flat=True))
+
+
+def sheets_of(study: Study, round_: str = "rate", items: set[int] | None = None) -> Iterator[Sheet]:
+    """The sheets of complete items, item by item in their order. Five queries."""
+    complete = complete_items(study, round_)
+    if items is not None:
+        complete &= items
+    protocol = study.version.protocol
+    parts: dict[int, list[StudyPart]] = {}
+    for part in StudyPart.objects.filter(item__study=study, removed=False).order_by("item", "order", "id"):
+        parts.setdefault(part.item_id, []).append(part)
+    answers: dict[int, dict[int | None, dict[str, StudyAnswer]]] = {}
+    rows = StudyAnswer.objects.filter(assignment__study=study, assignment__round=round_)
+    for answer in rows:
+        answers.setdefault(answer.assignment_id, {}).setdefault(answer.part_id, {})[answer.question] = answer
+    found = study.assignments.filter(round=round_).select_related("item", "person").order_by("item__order", "person")
+    for assignment in found:
+        if assignment.item_id not in complete:
+            continue
+        assignment.study = study
+        own = [each for each in parts.get(assignment.item_id, []) if each.assignment_id in (None, assignment.pk)]
+        yield lay_out(assignment, protocol, own, answers.get(assignment.pk, {}))
+
+
+def given_answers(sheets: Iterator[Sheet]) -> Iterator[Given]:
+    """Every answer to a question that came up."""
+    for sheet in sheets:
+        for row in (sheet.top, *sheet.rows):
+            for question in row.asked:
+                answer = row.answers.get(question.key)
+                if answer is not None and is_answered(question, answer.value):
+                    yield Given(sheet.item, row.part, sheet.assignment.person_id, question, answer, sheet.assignment)
+
+
+def items_of_round(study: Study, declared: Round) -> list[StudyItem]:
+    """The items that a round after the rating is about, in their order."""
+    votes: dict[int, tuple[StudyItem, list[str]]] = {}
+    for each in given_answers(sheets_of(study)):
+        if each.question.key == declared.question and each.part is None:
+            votes.setdefault(each.item.pk, (each.item, []))[1].extend(chosen(each.answer.value))
+    if declared.items == "disagreed":
+        return [item for item, values in votes.values() if len(set(values)) > 1]
+    return [item for item, values in votes.values() if majority(values, "") in declared.is_]
+
+
+def majority(values: list[str], otherwise: str) -> str:
+    """The value of more than half, else ``otherwise``."""
+    top = max(set(values), key=values.count) if values else ""
+    return top if values.count(top) * 2 > len(values) else otherwise
+
+
+def choices_of(study: Study) -> list[Chosen]:
+    """All choices on complete items. Five queries; reads columns alone, since there may be tens of thousands."""
+    protocol = study.version.protocol
+    figures = protocol.figures
+    preference = figures.preference or next(
+        each.key for each in protocol.questions if each.kind in (Kind.CANDIDATE, Kind.CANDIDATES)
+    )
+    complete = complete_items(study)
+    parts = StudyPart.objects.filter(item__study=study, kind=CANDIDATE)
+    sources: dict[int, str] = {}
+    by_id: dict[str, str] = {}
+    for pk, public_id, source in parts.values_list("pk", "public_id", "source"):
+        sources[pk] = by_id[public_id] = source
+    answers = StudyAnswer.objects.filter(assignment__study=study, part=None, question__in=[preference, figures.slight])
+    values: dict[int, dict[str, Any]] = {}
+    for assignment, question, value in answers.values_list("assignment", "question", "value"):
+        values.setdefault(assignment, {})[question] = value
+    strata = dict(study.items.values_list("pk", "stratum"))
+    rows = study.assignments.filter(round="rate").order_by("position")
+    found = []
+    for pk, item, person, arrangement in rows.values_list("pk", "item", "person", "arrangement"):
+        given = values.get(pk, {})
+        value = given.get(preference)
+        if item not in complete or value is None:
+            continue
+        ids = value if isinstance(value, list) else [value]
+        found.append(
+            Chosen(
+                item,
+                strata[item],
+                person,
+                tuple(sorted(by_id[each] for each in ids if each in by_id)),
+                tuple(sources[each] for each in arrangement),
+                given.get(figures.slight or "") is True,
+            )
+        )
+    return found
+
+
+def names_of(study: Study) -> dict[int, User]:
+    """Everyone who has an assignment."""
+    rows = User.objects.filter(study_assignments__study=study).distinct()
+    return {person.pk: person for person in rows}
+
+
+def is_comparison(protocol: Protocol) -> bool:
+    """Does the study compare candidates?"""
+    return any(each.kind in (Kind.CANDIDATE, Kind.CANDIDATES) for each in protocol.questions)

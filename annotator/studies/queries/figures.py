@@ -1,0 +1,277 @@
+"""The figures of a study, read from the database and counted by annotator/studies/figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.db.models import Count, Q
+
+from annotator.core.models import User
+from annotator.studies.figures.comparisons import ComparisonFigures, comparison_figures
+from annotator.studies.figures.fastfact import (
+    ADDED,
+    REMOVED,
+    REVISED,
+    UNCHANGED,
+    AlignmentRow,
+    LabeledClaim,
+    LabeledResponse,
+    alignment_rows,
+    statistics_of,
+)
+from annotator.studies.figures.judgements import (
+    Judged,
+    JudgementFigures,
+    QuestionFigures,
+    Rank,
+    final_labels,
+    question_figures,
+    usefulness,
+)
+from annotator.studies.models import Study
+from annotator.studies.protocol import ITEM, Kind, Protocol, chosen
+from annotator.studies.queries.answers import (
+    Given,
+    choices_of,
+    complete_items,
+    given_answers,
+    is_comparison,
+    names_of,
+    sheets_of,
+)
+from annotator.studies.queries.work import Row, Sheet
+
+COUNTED = (Kind.LABEL, Kind.LABELS, Kind.YES_NO)
+OPERATIONS = {"keep": UNCHANGED, "revise": REVISED, "remove": REMOVED}
+
+
+@dataclass(frozen=True, slots=True)
+class RaterProgress:
+    """A person of the study in a round, with how many items they have and have submitted, and their active seconds."""
+
+    person: User
+    round: str
+    total: int
+    done: int
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFigures:
+    """Everything that is counted. ``dropped`` counts items by stratum that nobody gets, since their candidates are
+    identical. ``complete`` items have been submitted by everyone; the figures are over them alone."""
+
+    study: Study
+    protocol: Protocol
+    items: int
+    complete: int
+    dropped: dict[str, int]
+    comparison: ComparisonFigures | None = None
+    judgement: JudgementFigures | None = None
+    rounds: dict[str, tuple[QuestionFigures, ...]] = field(default_factory=dict)
+    alignment: tuple[AlignmentRow, ...] = ()
+    shared_operations: QuestionFigures | None = None
+    shared_labels: QuestionFigures | None = None
+
+    @property
+    def dropped_total(self) -> int:
+        return sum(self.dropped.values())
+
+
+def progress_of_raters(study: Study) -> list[RaterProgress]:
+    """Everyone in the study, in the order in which they were chosen. Two queries."""
+    people = names_of(study)
+    done = Count("id", filter=Q(submitted_at__isnull=False))
+    rows = study.assignments.values_list("person", "round").annotate(Count("id"), done).order_by("round", "person")
+    seconds: Counter[tuple[int, str]] = Counter()
+    for person, round_, spent in study.assignments.values_list("person", "round", "active_seconds"):
+        seconds[person, round_] += spent
+    return [
+        RaterProgress(people[person], round_, total, finished, seconds[person, round_])
+        for person, round_, total, finished in rows
+    ]
+
+
+def study_figures(study: Study, *, resamples: int = 500) -> StudyFigures:
+    """All figures of a study."""
+    protocol = study.version.protocol
+    dropped = dict(study.items.exclude(dropped="").values_list("stratum").annotate(Count("id")).order_by("stratum"))
+    figures: dict[str, Any] = {
+        "study": study,
+        "protocol": protocol,
+        "items": study.items.count(),
+        "complete": len(complete_items(study)),
+        "dropped": dropped,
+    }
+    if is_comparison(protocol):
+        choices = choices_of(study)
+        figures["comparison"] = comparison_figures(choices, protocol.figures.groups, resamples=resamples)
+        return StudyFigures(**figures)
+    sheets = list(sheets_of(study))
+    given = list(given_answers(iter(sheets)))
+    figures["judgement"] = _judgement(protocol, given, resamples)
+    rounds = {
+        each.key: _questions(protocol, list(given_answers(sheets_of(study, each.key))), each.key, resamples)
+        for each in protocol.rounds
+    }
+    figures["rounds"] = {key: found for key, found in rounds.items() if any(each.answers for each in found)}
+    if protocol.figures.alignment:
+        figures["alignment"] = tuple(alignment_rows(statistics_of(responses_of(sheets))))
+        figures["shared_operations"], figures["shared_labels"] = _shared(sheets, resamples)
+    return StudyFigures(**figures)
+
+
+def _judgement(protocol: Protocol, given: list[Given], resamples: int) -> JudgementFigures:
+    questions = _questions(protocol, given, "rate", resamples)
+    named = protocol.figures
+    final: Counter[str] = Counter()
+    if named.majority:
+        votes = _judged(each for each in given if each.question.name == f"{ITEM}.{named.majority.question}")
+        final = Counter(final_labels(votes, named.majority.otherwise).values())
+    ranks: tuple[Rank, ...] = ()
+    if named.usefulness:
+        name = f"{named.usefulness.on}.{named.usefulness.question}"
+        ranks = usefulness(_judged(each for each in given if each.question.name == name), named.usefulness.is_)
+    return JudgementFigures(len({each.item.pk for each in given}), questions, dict(final.most_common()), ranks)
+
+
+def _questions(protocol: Protocol, given: list[Given], round_: str, resamples: int) -> tuple[QuestionFigures, ...]:
+    by_name: dict[str, list[Given]] = {}
+    for each in given:
+        by_name.setdefault(each.question.name, []).append(each)
+    return tuple(
+        question_figures(
+            question.name,
+            list(_judged(by_name.get(question.name, []))),
+            scale=question.values if question.kind != Kind.LABELS else (),
+            resamples=resamples,
+        )
+        for question in protocol.questions
+        if question.kind in COUNTED and question.round == round_
+    )
+
+
+def _judged(given: Iterable[Given]) -> Iterable[Judged]:
+    for each in given:
+        # What a person added is theirs alone: nobody else answers about it.
+        yield Judged(
+            question=each.question.name,
+            record=(each.item.pk, each.part.pk if each.part else 0),
+            item=each.item.pk,
+            rank=int(each.part.order) if each.part else 0,
+            person=each.person,
+            value=" + ".join(sorted(chosen(each.answer.value))),
+        )
+
+
+# --- FastFact -------------------------------------------------------------------------------------
+
+
+def responses_of(sheets: Iterable[Sheet]) -> list[LabeledResponse]:
+    """The responses as people left them, each response once: of a cross-annotated one, the first rater's."""
+    seen: set[int] = set()
+    found = []
+    for sheet in sheets:
+        if sheet.item.pk not in seen:
+            seen.add(sheet.item.pk)
+            model = str(sheet.item.data.get("model") or "")
+            claims = [labeled_claim(row) for row in sheet.rows if row.kind == "claim"]
+            found.append(LabeledResponse(sheet.item.stratum, model, claims))
+    return found
+
+
+def labeled_claim(row: Row) -> LabeledClaim:
+    """A claim with what came up for it."""
+    values = {each.key: row.values.get(each.key) for each in row.asked}
+    machine = str(row.machine.get("label") or "")
+    operation = ADDED if row.is_added else OPERATIONS.get(str(values.get("operation")), UNCHANGED)
+    agrees = values.get("agree")
+    label = machine if agrees == "agree" else str(values.get("label") or "")
+    return LabeledClaim(
+        operation=operation,
+        reason=str(values.get("removal") or ""),
+        machine=machine,
+        label="" if operation == REMOVED else label,
+        agrees={"agree": True, "disagree": False}.get(str(agrees)),
+        failures=tuple(values.get("failures") or ()),
+    )
+
+
+def _shared(sheets: Iterable[Sheet], resamples: int) -> tuple[QuestionFigures, QuestionFigures]:
+    """Agreement on the cross-annotated share: operations on the given claims, and their final labels (F.2)."""
+    operations, labels = [], []
+    for sheet in sheets:
+        for row in sheet.rows:
+            if row.kind != "claim" or row.is_added or row.part is None:
+                continue
+            claim = labeled_claim(row)
+            record, person = (sheet.item.pk, row.part.pk), sheet.assignment.person_id
+            operations.append(Judged("operation", record, sheet.item.pk, 0, person, claim.operation))
+            if claim.label:
+                labels.append(Judged("label", record, sheet.item.pk, 0, person, claim.label))
+    return (
+        question_figures("operation", operations, resamples=resamples),
+        question_figures("label", labels, resamples=resamples),
+    )
+
+
+# --- as JSON --------------------------------------------------------------------------------------
+
+
+def figures_as_json(figures: StudyFigures) -> dict[str, Any]:
+    """Everything, for the command and the API. Raters are numbers in the order of their keys, never names."""
+    version = figures.study.version
+    found: dict[str, Any] = {
+        "study": figures.study.name,
+        "id": figures.study.public_id,
+        "protocol": {"name": version.name, "version": version.number, "sha256": version.sha256},
+        "items": figures.items,
+        "complete": figures.complete,
+        "dropped": figures.dropped,
+    }
+    if figures.comparison is not None:
+        found["comparison"] = asdict(figures.comparison) | {
+            "places": [_place(each) for each in figures.comparison.places]
+        }
+    if figures.judgement is not None:
+        found["judgement"] = asdict(figures.judgement) | {
+            "ranks": [asdict(each) | {"share": each.share} for each in figures.judgement.ranks]
+        }
+    if figures.rounds:
+        found["rounds"] = {key: [asdict(each) for each in questions] for key, questions in figures.rounds.items()}
+    if figures.alignment:
+        found["alignment"] = [alignment_as_json(each) for each in figures.alignment]
+        found["cross_annotated"] = {
+            "operations": asdict(figures.shared_operations) if figures.shared_operations else None,
+            "labels": asdict(figures.shared_labels) if figures.shared_labels else None,
+        }
+    return _without_raters(found)
+
+
+def _place(place: Any) -> dict[str, Any]:
+    return asdict(place) | {"share": place.share, "is_biased": place.is_biased}
+
+
+def alignment_as_json(row: AlignmentRow) -> dict[str, Any]:
+    """A row of the alignment table with the figures that follow from its counts."""
+    return asdict(row) | {
+        "k_prime": row.k_prime,
+        "s_prime": row.supported,
+        "n_prime": row.not_supported,
+        "i_prime": row.irrelevant,
+        "per_response": {name: row.per_response(name) for name in row.operations},
+        "per_claim": {name: row.per_claim(name) for name in row.operations},
+    }
+
+
+def _without_raters(value: Any) -> Any:
+    """Who the raters are is nobody's business here: their number is."""
+    if isinstance(value, dict):
+        return {
+            key: len(each) if key == "raters" and isinstance(each, tuple) else _without_raters(each)
+            for key, each in value.items()
+        }
+    return [_without_raters(each) for each in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,45 @@
+"""Who may do what in studies; the messages are for the person who is refused."""
+
+from __future__ import annotations
+
+from annotator.core import rules
+from annotator.core.models import Benchmark, User
+from annotator.core.rules import NotAllowedError
+from annotator.studies.models import Study, StudyAssignment
+
+
+def check_see_figures(user: User, benchmark: Benchmark) -> None:
+    """Figures tell about people: owners, admins and researchers read them."""
+    if role_reads(user, benchmark) is False:
+        raise NotAllowedError("Only owners, admins and researchers can see a study’s figures and answers.")
+
+
+def role_reads(user: User, benchmark: Benchmark) -> bool:
+    """Does the person's role read figures?"""
+    return rules.role_of(user, benchmark) in rules.READ_GOLD_ROLES
+
+
+def check_answer(user: User, assignment: StudyAssignment) -> None:
+    """One's own assignment, until it is submitted."""
+    if assignment.person_id != user.pk:
+        raise NotAllowedError("This item is assigned to someone else.")
+    if rules.role_of(user, assignment.study.benchmark) is None:
+        raise NotAllowedError("You are not a member of this benchmark anymore. Its owner can invite you.")
+    if assignment.submitted_at is not None:
+        raise NotAllowedError("This item is submitted, so its answers are locked. Reopen it to change them.")
+
+
+def check_reopen(user: User, assignment: StudyAssignment) -> None:
+    """A person corrects their own answers while not all raters of the item have submitted, so nobody's work is
+    visible to them yet."""
+    if assignment.person_id != user.pk:
+        raise NotAllowedError("This item is assigned to someone else.")
+    others = assignment.item.assignments.filter(round=assignment.round).exclude(pk=assignment.pk)
+    if assignment.submitted_at and others.exists() and not others.filter(submitted_at__isnull=True).exists():
+        raise NotAllowedError("Everyone has submitted this item, so it can’t be reopened.")
+
+
+def check_not_started(study: Study) -> None:
+    """What decides who gets what is fixed once the study has started."""
+    if study.started_at is not None:
+        raise NotAllowedError("This study has started, so its items and raters can’t change. Create another study.")

@@ -1,0 +1,86 @@
+"""What the tests of studies share: shipped protocols, small files, and robots that answer through the actions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from annotator.core.models import Benchmark, User
+from annotator.core.vocabulary import Role
+from annotator.studies.actions.answering import save_answer, submit_item
+from annotator.studies.actions.studies import create_study, import_items, start_study
+from annotator.studies.models import Study, StudyAssignment
+from annotator.studies.protocol import Protocol
+from annotator.studies.protocol_file import read_protocol
+from annotator.studies.queries.work import Sheet, sheet_of
+from tests.factories import member
+
+PROTOCOLS = Path(__file__).resolve().parent.parent / "fixtures" / "protocols"
+
+
+def shipped(name: str) -> Protocol:
+    """A protocol that comes with Touchstone."""
+    return read_protocol((PROTOCOLS / f"{name}.json").read_bytes())
+
+
+def jsonl(rows: Iterable[Any]) -> BytesIO:
+    return BytesIO("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
+
+
+def new_study(benchmark: Benchmark, protocol: Protocol | str, rows: Iterable[Any], *, by: User) -> Study:
+    """A study with these items, not started."""
+    found = shipped(protocol) if isinstance(protocol, str) else protocol
+    study = create_study(benchmark, found, name=found.title, by=by)
+    report = import_items(study, jsonl(rows), by=by)
+    assert not report.problems, report.problems
+    return study
+
+
+def raters(benchmark: Benchmark, count: int) -> list[User]:
+    return [member(benchmark, Role.ANNOTATOR) for _ in range(count)]
+
+
+def started(benchmark: Benchmark, protocol: Protocol | str, rows: Iterable[Any], people: list[User], by: User) -> Study:
+    study = new_study(benchmark, protocol, rows, by=by)
+    start_study(study, people, by=by)
+    study.refresh_from_db()
+    return study
+
+
+def fill(assignment: StudyAssignment, answers: Callable[[Sheet], dict[str, str]]) -> None:
+    """Answer an item through the actions and submit it. Answers that others depend on come first."""
+    sheet = sheet_of(assignment)
+    for field, value in answers(sheet).items():
+        save_answer(assignment, field, value, by=assignment.person, version=0)
+    submit_item(assignment, by=assignment.person)
+
+
+def play(study: Study, answers: Callable[[Sheet], dict[str, str]], round_: str = "rate") -> None:
+    """Everyone answers everything that they have."""
+    rows = study.assignments.filter(round=round_, submitted_at__isnull=True).order_by("position", "person")
+    for assignment in rows.select_related("study__benchmark", "study__version", "item", "person"):
+        fill(assignment, answers)
+
+
+def letter_of_source(sheet: Sheet, source: str) -> str:
+    """The letter under which this person sees the candidate of a source."""
+    return next(row.address for row in sheet.candidates if row.part and row.part.source == source)
+
+
+def pairs(count: int, strata: int = 8) -> list[dict[str, Any]]:
+    """Items of two claim lists each, in so many strata."""
+    return [
+        {
+            "id": f"pair-{number}",
+            "stratum": f"source {number % strata + 1}",
+            "text": f"Text number {number}. It has two sentences.",
+            "candidates": {
+                "veriscore": [f"Text {number} is a text."],
+                "safe": [f"Text {number} is a text.", "It is nice."],
+            },
+        }
+        for number in range(count)
+    ]
