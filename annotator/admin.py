@@ -278,6 +278,18 @@ LOOKS: dict[type[Model], ReadOnlyAdmin] = {
     ),
     models.ClaimSuggestion: ReadOnlyAdmin("__str__ public_id type worth_checking importance", search="public_id text"),
     models.StanceSuggestion: ReadOnlyAdmin("evidence run label", filters="label"),
+    models.ProtocolVersion: ReadOnlyAdmin("name number benchmark frozen_at sha256", search="name benchmark__slug"),
+    models.Study: ReadOnlyAdmin("name benchmark version started_at", search="public_id name benchmark__slug"),
+    models.StudyItem: ReadOnlyAdmin(
+        "external_id study stratum dropped", filters="dropped", search="external_id public_id"
+    ),
+    models.StudyPart: ReadOnlyAdmin("public_id item kind source removed", search="public_id source item__external_id"),
+    models.StudyRater: ReadOnlyAdmin("person study number", search="person__username study__name"),
+    models.StudyAssignment: ReadOnlyAdmin(
+        "public_id study item person round submitted_at", filters="round", search="public_id item__external_id"
+    ),
+    models.StudyAnswer: ReadOnlyAdmin("public_id assignment question origin", filters="question", search="public_id"),
+    models.StudyActivity: ReadOnlyAdmin("activity assignment", search="assignment__public_id"),
 }
 # What machines made or used, found through its run or document.
 LOOKS |= dict.fromkeys(

@@ -11,6 +11,7 @@ from annotator.integrations.api import webhooks
 from annotator.integrations.api.base import ApiView, NowhereView
 from annotator.leaderboard.api import answers, evaluations
 from annotator.stages.api import adjudication, decompose, documents, revise, stages, verify
+from annotator.studies.api import studies
 from annotator.suggestions.api import prompts, runs
 from annotator.team.api import batches, guidelines, me, team
 from annotator.team.api import batches as api_batches
@@ -173,5 +174,12 @@ urlpatterns = [
     ),
     at("documents/<id:public_id>/consolidation/<stage:stage>/signature/", adjudication.SignatureView),
     at("documents/<id:public_id>/consolidation/<stage:stage>/give-up/", adjudication.DiscardTogetherView),
+    # studies
+    at("benchmarks/<slug:slug>/studies/", studies.StudiesView),
+    at("benchmarks/<slug:slug>/studies/<id:study_id>/figures/", studies.FiguresView),
+    at("benchmarks/<slug:slug>/studies/<id:study_id>/next/", studies.NextItemView),
+    at("study-items/<id:assignment_id>/", studies.StudyItemView),
+    at("study-items/<id:assignment_id>/answers/<key:answer_key>/", studies.ItemAnswerView),
+    at("study-items/<id:assignment_id>/submit/", studies.ItemSubmitView),
     re_path(r"^.*$", NowhereView.as_view(), name="nowhere"),
 ]

@@ -10,6 +10,8 @@ from annotator.integrations.screens import tokens, webhooks
 from annotator.leaderboard.screens import answers, score, scores
 from annotator.measures.screens import agreement, automation, practice, statistics, suggestion_quality
 from annotator.stages.screens import adjudicate, decompose, revise, saving, verify
+from annotator.studies.screens import protocols, studies
+from annotator.studies.screens import work as study_work
 from annotator.suggestions.screens import costs, prompts, run_form, runs, services, suggesters
 from annotator.team.screens import batches, guidelines, invitation, notices, team
 
@@ -90,6 +92,23 @@ urlpatterns = [
     path("b/<slug:slug>/practice/", practice.index, name="practice-list"),
     path("b/<slug:slug>/practice/excuse/", practice.excuse, name="practice-excuse"),
     path("b/<slug:slug>/practice/mix-in/", practice.mix_in, name="practice-mix-in"),
+    # studies
+    path("b/<slug:slug>/studies/", studies.index, name="studies"),
+    path("b/<slug:slug>/studies/new/", studies.new, name="study-new"),
+    path("b/<slug:slug>/studies/<str:study_id>/", studies.show, name="study"),
+    path("b/<slug:slug>/studies/<str:study_id>/next/", study_work.next_item, name="study-next"),
+    path("b/<slug:slug>/studies/<str:study_id>/download/<str:what>/", studies.download, name="study-download"),
+    path("b/<slug:slug>/studies/<str:study_id>/do/<str:what>/", studies.change, name="study-change"),
+    path("b/<slug:slug>/protocols/", protocols.index, name="protocols"),
+    path("b/<slug:slug>/protocols/import/", protocols.bring, name="protocol-import"),
+    path("b/<slug:slug>/protocols/<slug:name>/", protocols.show, name="protocol"),
+    path("b/<slug:slug>/protocols/<slug:name>/file/", protocols.file, name="protocol-file"),
+    path("b/<slug:slug>/protocols/<slug:name>/edit/", protocols.edit, name="protocol-edit"),
+    path("b/<slug:slug>/protocols/<slug:name>/copy/", protocols.copy, name="protocol-copy"),
+    path("study-item/<str:public_id>/", study_work.show, name="study-item"),
+    path("study-item/<str:public_id>/save/", study_work.save, name="study-save"),
+    path("study-item/<str:public_id>/submit/", study_work.submit, name="study-submit"),
+    path("study-item/<str:public_id>/do/<str:what>/", study_work.change, name="study-item-change"),
     # documents
     path("d/<str:public_id>/", documents.show, name="document"),
     path("d/<str:public_id>/do/<str:what>/", documents.change, name="document-change"),

@@ -31,6 +31,7 @@ from tests.factories import (
     verified,
     with_corpus,
 )
+from tests.studies_robots import study_of_one
 
 ROOT = "/api/v1"
 SECRET_PROMPT = "Which quetzal flew over Tikal?"
@@ -126,7 +127,11 @@ def _ids(benchmark: Benchmark, ada: User, decomposition: Annotation, verificatio
     webhook = add_webhook(benchmark, by=ada, url="https://hooks.example/", events=["document.gold"])
     run = benchmark.runs.order_by("pk").first()
     assert run is not None
+    study = study_of_one(benchmark, ada, prompt=SECRET_PROMPT, work=SECRET_WORK)
     return {
+        "study_id": study.public_id,
+        "assignment_id": study.assignments.get().public_id,
+        "answer_key": "item.reason",
         "slug": benchmark.slug,
         "username": "ben",
         "notice_id": ada.notices.get(kind=NoticeKind.RETURNED).public_id,

@@ -84,3 +84,12 @@ def pairs(count: int, strata: int = 8) -> list[dict[str, Any]]:
         }
         for number in range(count)
     ]
+
+
+def study_of_one(benchmark: Benchmark, by: User, *, prompt: str, work: str) -> Study:
+    """A started study of one person with one answer, which nobody else may see."""
+    rows = [{"id": "1", "text": "A text.", "parts": [{"kind": "fact", "text": prompt}]}]
+    study = started(benchmark, "safe-readjudication", rows, [by], by)
+    assignment = study.assignments.select_related("study__version", "item").get()
+    save_answer(assignment, f"{assignment.item.parts.get().public_id}.source", work, by=by, version=0)
+    return study

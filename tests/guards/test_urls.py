@@ -42,6 +42,7 @@ from tests.factories import (
     with_corpus,
 )
 from tests.factories import decomposed as decompose
+from tests.studies_robots import study_of_one
 
 pytestmark = pytest.mark.django_db
 
@@ -91,11 +92,19 @@ POST_ONLY = {
     "webhook-new",
     "webhook-change",
     "webhook-redeliver",
+    "study-change",
+    "study-save",
+    "study-submit",
+    "study-item-change",
+    "protocol-import",
+    "protocol-copy",
 }
 # The team is an admin's too; tests/team/test_team.py says who may do what there.
 TEAM = {name for name in POST_ONLY if name.startswith("team-")}
 # So are batches: tests/team/test_batches.py.
 BATCHES = {name for name in POST_ONLY if name.startswith("batch")}
+# And studies: tests/studies.
+STUDIES = {"study-change", "protocol-import", "protocol-copy"}
 # And webhooks: tests/integrations/test_webhooks_page.py.
 WEBHOOKS = {name for name in POST_ONLY if name.startswith("webhook-")}
 # Addresses of the app without a benchmark in them: each signed-in person has their own.
@@ -277,6 +286,15 @@ def scene() -> Scene:
     release = release_of(benchmark, ada)
     values["release"] = values["release-download"] = {"release_id": release.public_id}
     values["batch-change"] = {"batch_id": batch.public_id, "what": "dissolve"}
+    study = study_of_one(benchmark, ada, prompt=SECRET_PROMPT, work=SECRET_WORK)
+    for name in ("study", "study-next", "study-download", "study-change"):
+        values[name] = {"study_id": study.public_id, "what": "study.jsonl"}
+    values["study-change"]["what"] = "start"
+    assignment = study.assignments.get()
+    for name in ("study-item", "study-save", "study-submit", "study-item-change"):
+        values[name] = {"public_id": assignment.public_id, "field": "item.reason", "what": "undo"}
+    for name in ("protocol", "protocol-file", "protocol-edit", "protocol-copy"):
+        values[name] = {"name": "aggrefact"}
     values["agree"] = {"public_id": shared.public_id, "stage": "decompose"}
     values["agree-change"] = values["agree"] | {"what": "sign"}
     return Scene(document, ada, values)
@@ -384,6 +402,7 @@ def test_nobody_changes_the_open_work_of_another_member(client: Client, scene: S
             *TEAM,
             *BATCHES,
             *WEBHOOKS,
+            *STUDIES,
         }:
             answer = ask(client, peer, "post", scene.url(address))
             assert answer.status_code in (403, 404), (address.name, answer.status_code)

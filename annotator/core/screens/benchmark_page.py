@@ -15,7 +15,7 @@ from annotator.core.screens.common import person
 def page_of_benchmark(request: HttpRequest, benchmark: Benchmark, current: str) -> dict[str, Any]:
     """Context shared by all pages of a benchmark: tabs, guidelines and the user's rights.
 
-    ``current`` is the name of a tab: Overview, Documents, Import, Export, Releases, Team, Batches,
+    ``current`` is the name of a tab: Overview, Documents, Import, Export, Releases, Studies, Team, Batches,
     IAA, Statistics, Scores, Guidelines; "" for none.
     """
     rights = rules.rights_in(person(request), benchmark)
@@ -25,6 +25,7 @@ def page_of_benchmark(request: HttpRequest, benchmark: Benchmark, current: str) 
         ("Import", "import", "g i", rights.manages),
         ("Export", "export", "g e", rights.reads_gold),
         ("Releases", "releases", "g x", rights.reads_gold),
+        ("Studies", "studies", "g u", True),
         ("Team", "team", "g t", True),
         ("Batches", "batches", "g b", rights.manages),
         ("IAA", "agreement", "g a", rights.reads_gold),

@@ -43,8 +43,9 @@ def _lock(assignment: StudyAssignment) -> StudyAssignment:
 def save_answer(
     assignment: StudyAssignment, field: str, raw: str, *, by: User, version: int, active_seconds: int = 0
 ) -> StudyAnswer:
-    """Save one answer. ``field`` is the question's place on the sheet, such as "item.preferred" or "3.stance", and
-    ``raw`` the value as a form sends it: a label, yes or no, a text, a letter of a candidate, several by commas.
+    """Save one answer. ``field`` is the question's place on the sheet, such as "item.preferred", and ``version`` the
+    sheet's version that the sender saw. ``raw`` is the value as a form sends it: a label, yes or no, a text, the letter
+    of a candidate, several joined by commas.
 
     Raises BadValueError, NotAllowedError, StaleAnswerError.
     """
@@ -60,12 +61,13 @@ def save_answer(
         answer = row.answers.get(question.key)
         if answer is None:
             answer = StudyAnswer.objects.create(assignment=assignment, part=row.part, question=question.key, version=0)
-        if answer.version != version and answer.value != value and answer.version:
-            raise StaleAnswerError(question, answer.version, mine=raw, theirs=sheet.as_sent(question, answer.value))
+        if answer.version > version and answer.value != value:
+            raise StaleAnswerError(question, sheet.version, mine=raw, theirs=sheet.as_sent(question, answer.value))
         machine = row.machine.get(question.key)
         origin = "" if value is None else Origin.ACCEPTED if machine == value else Origin.HUMAN
         action = Action("answer", by, benchmark=assignment.study.benchmark, active_seconds=active_seconds)
-        action.set(answer, value=value, origin=origin)
+        if action.set(answer, value=value, origin=origin):
+            answer.version = sheet.version  # writing counts one up
         _write(action, assignment)
         return answer
 
@@ -204,10 +206,12 @@ def undo(assignment: StudyAssignment, *, by: User, redo: bool = False) -> None:
         if not stack:
             raise NothingToUndoError(f"There is nothing to {name} in this item.")
         last = Activity.objects.get(pk=stack[-1])
+        version = sheet_of(assignment).version
         action = Action(name, by, benchmark=assignment.study.benchmark, undoes=last)
         for change in reversed(last.changes):
             record = find_record(change["record"])
-            action.set(record, **{change["field"]: change["before"]})
+            if action.set(record, **{change["field"]: change["before"]}):
+                record.version = version
         _write(action, assignment)
 
 

@@ -85,7 +85,11 @@ def progress_of_raters(study: Study) -> list[RaterProgress]:
     """Everyone in the study, in the order in which they were chosen. Two queries."""
     people = names_of(study)
     done = Count("id", filter=Q(submitted_at__isnull=False))
-    rows = study.assignments.values_list("person", "round").annotate(Count("id"), done).order_by("round", "person")
+    rows = (
+        study.assignments.values_list("person", "round")
+        .annotate(total=Count("id"), done=done)
+        .order_by("round", "person")
+    )
     seconds: Counter[tuple[int, str]] = Counter()
     for person, round_, spent in study.assignments.values_list("person", "round", "active_seconds"):
         seconds[person, round_] += spent

@@ -103,7 +103,8 @@ class Sheet:
             return ",".join(f"{start}-{end}" for start, end in value)
         if question.kind in (Kind.CANDIDATE, Kind.CANDIDATES):
             letters = {row.part.public_id: row.address for row in self.candidates if row.part}
-            return ",".join(letters.get(each, each) for each in (value if isinstance(value, list) else [value]))
+            found = [letters.get(each, each) for each in (value if isinstance(value, list) else [value])]
+            return ",".join(sorted(found, key=lambda each: (len(each), each)))
         return ",".join(value) if isinstance(value, list) else str(value)
 
     def missing(self) -> list[Missing]:
@@ -119,6 +120,11 @@ class Sheet:
         """ "Claim 3: "; blank for the item."""
         record = self.protocol.record(row.kind)
         return f"{record.name} {row.number}: " if record and row.part else ""
+
+    @property
+    def version(self) -> int:
+        """Counts the changes of this sheet: an answer carries the number that its last change made it."""
+        return max((each.version for row in (self.top, *self.rows) for each in row.answers.values()), default=0)
 
     @property
     def is_open(self) -> bool:

@@ -1,0 +1,86 @@
+"""Import items into a study of a benchmark, which `--create` makes first."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotator.core.actions.fields import BadValueError
+from annotator.core.file_problems import FileError
+from annotator.core.models import Benchmark
+from annotator.core.rules import NotAllowedError
+from annotator.management.named import benchmark_named, unknown
+from annotator.studies.actions.studies import create_study, import_items, raters_by_name, start_study
+from annotator.studies.models import Study
+from annotator.studies.protocol import Protocol
+from annotator.studies.protocol_file import ProtocolError, read_protocol
+from annotator.studies.queries.protocols import known_names, protocol_named
+
+SHOWN = 20
+
+
+class Command(BaseCommand):
+    help = "Import the items of a study: JSON Lines, one item a line (see docs/protocols.md)."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--benchmark", required=True, metavar="SLUG")
+        parser.add_argument("--protocol", metavar="NAME", help="a protocol's name, or a protocol file (.json)")
+        parser.add_argument(
+            "--study", metavar="NAME", default="", help="its name; the protocol's title if left out"
+        )
+        parser.add_argument("--create", action="store_true", help="make the study first")
+        parser.add_argument("--seed", type=int, default=0, help="decides who gets which items, and in which order")
+        parser.add_argument("--rater", action="append", default=[], metavar="USERNAME", help="start with these people")
+
+    def handle(self, **options: Any) -> None:
+        benchmark = benchmark_named(options["benchmark"])
+        try:
+            self._handle(benchmark, **options)
+        except (BadValueError, FileError, NotAllowedError, ProtocolError, OSError) as refusal:
+            raise CommandError(str(refusal)) from None
+
+    def _handle(self, benchmark: Benchmark, **options: Any) -> None:
+        created = options["create"]
+        study = self._created(benchmark, options) if created else self._found(benchmark, options["study"])
+        with options["file"].open("rb") as stream:
+            report = import_items(study, stream, by=None)
+        if report.problems:
+            if created:
+                study.delete()
+            lines = [str(each) for each in report.problems[:SHOWN]]
+            raise CommandError("\n".join(["Nothing was imported.", *lines]))
+        words = f"{report.items:,} items imported into “{study.name}” ({study.public_id})"
+        if report.identical:
+            words += f"; {report.identical:,} of them dropped, because their candidates are identical"
+        self.stdout.write(f"{words}.")
+        if options["rater"]:
+            start_study(study, raters_by_name(benchmark, options["rater"]), by=None)
+            self.stdout.write(f"Started with {len(options['rater'])} raters.")
+
+    def _created(self, benchmark: Benchmark, options: dict[str, Any]) -> Study:
+        if not options["protocol"]:
+            raise CommandError("Name a protocol with --protocol.")
+        protocol = _protocol(benchmark, options["protocol"])
+        return create_study(benchmark, protocol, name=options["study"] or protocol.title, by=None, seed=options["seed"])
+
+    def _found(self, benchmark: Benchmark, name: str) -> Study:
+        rows = Study.objects.filter(benchmark=benchmark).select_related("version", "benchmark")
+        study = rows.filter(name=name).first()
+        if study is None:
+            raise CommandError(
+                unknown("study", name, rows.values_list("name", flat=True)) + " Or make it with --create."
+            )
+        return study
+
+
+def _protocol(benchmark: Benchmark, name: str) -> Protocol:
+    if name.endswith(".json"):
+        return read_protocol(Path(name).read_bytes())
+    found = protocol_named(benchmark, name)
+    if found is None:
+        raise CommandError(unknown("protocol", name, known_names(benchmark)))
+    return found

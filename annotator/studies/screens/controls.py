@@ -1,0 +1,116 @@
+"""What a question looks like on the screens: the answers as controls of the outbox."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotator.studies.item_file import comparable
+from annotator.studies.protocol import Kind, Question
+from annotator.studies.queries.work import TIE, Row, Sheet
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer. The names of the attributes are those that components/segment.html reads."""
+
+    value: str
+    label: str
+    glyph: str = ""
+    tone: str = ""
+    key: str = ""
+    definition: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A question on a record, ready to draw. ``form``: segment, checks, toggle, text, number or words."""
+
+    question: Question
+    row: Row
+    form: str
+    field: str
+    value: str
+    options: tuple[Option, ...] = ()
+    suggested: str = ""
+    is_numbered: bool = False
+    advances: bool = False
+    values: frozenset[str] = field(default_factory=frozenset)
+
+
+FORMS = {
+    Kind.LABEL: "segment",
+    Kind.LABELS: "checks",
+    Kind.YES_NO: "segment",
+    Kind.TEXT: "text",
+    Kind.NUMBER: "number",
+    Kind.SPAN: "words",
+    Kind.CANDIDATE: "segment",
+    Kind.CANDIDATES: "segment",
+}
+
+
+def controls_of(sheet: Sheet, row: Row) -> list[Control]:
+    """The controls of the questions that come up for a row, in their order."""
+    numbered = next((each.key for each in row.asked if _is_choice(each) and not _has_keys(each)), "")
+    return [_control(sheet, row, question, is_numbered=question.key == numbered) for question in row.asked]
+
+
+def _is_choice(question: Question) -> bool:
+    return question.kind == Kind.LABEL or (question.kind == Kind.YES_NO and question.required)
+
+
+def _has_keys(question: Question) -> bool:
+    return any(each.key for each in question.labels)
+
+
+def _control(sheet: Sheet, row: Row, question: Question, *, is_numbered: bool) -> Control:
+    answer = row.answers.get(question.key)
+    value = sheet.as_sent(question, answer.value if answer else None)
+    form = FORMS[question.kind]
+    if question.kind == Kind.YES_NO and not question.required:
+        form = "toggle"
+    machine = row.machine.get(question.key) if question.suggestion == "before" else None
+    return Control(
+        question=question,
+        row=row,
+        form=form,
+        field=f"{row.address}.{question.key}",
+        value=value,
+        options=_options(sheet, row, question),
+        suggested=sheet.as_sent(question, machine),
+        is_numbered=is_numbered,
+        # On to the next row by itself where nothing else can come up on this one.
+        advances=is_numbered and len(row.questions) == 1,
+        values=frozenset(value.split(",")) if form in ("checks", "words") else frozenset(),
+    )
+
+
+def _options(sheet: Sheet, row: Row, question: Question) -> tuple[Option, ...]:
+    if question.kind in (Kind.CANDIDATE, Kind.CANDIDATES):
+        return _candidates(sheet, question)
+    if question.kind == Kind.YES_NO:
+        return (Option("yes", "Yes", key=question.key_yes or ""), Option("no", "No"))
+    if question.kind == Kind.SPAN:
+        text = row.part.text if row.part else sheet.item.text
+        return tuple(Option(f"{each.start()}-{each.end()}", each.group()) for each in re.finditer(r"\S+", text))
+    return tuple(
+        Option(each.value, each.label, each.glyph, each.tone, each.key or "", each.definition)
+        for each in question.labels
+    )
+
+
+def _candidates(sheet: Sheet, question: Question) -> tuple[Option, ...]:
+    """The candidates by letter, keys 1, 2, 3 ...; where several may be chosen, identical ones are one answer."""
+    groups: dict[Any, list[str]] = {}
+    for row in sheet.candidates:
+        content: Any = comparable(row.part.text, row.part.data.get("lines")) if row.part else row.address
+        groups.setdefault(content if question.kind == Kind.CANDIDATES else row.address, []).append(row.address)
+    found = [
+        Option(",".join(letters), " and ".join(letters) + (" (identical)" if len(letters) > 1 else ""), key=str(number))
+        for number, letters in enumerate(groups.values(), start=1)
+    ]
+    if question.tie:
+        found.append(Option(TIE, question.tie, key=question.tie_key or ""))
+    return tuple(found)

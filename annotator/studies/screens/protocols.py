@@ -1,0 +1,192 @@
+"""Protocols: read as a page, imported, exported, copied, and edited in a form with a preview."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotator.core.actions.fields import BadValueError
+from annotator.core.screens.benchmark_page import page_of_benchmark
+from annotator.core.screens.common import benchmark_for, managed_benchmark, person, render_domain_errors
+from annotator.studies.actions.protocols import store_protocol
+from annotator.studies.protocol import ITEM, Kind, Protocol
+from annotator.studies.protocol_file import ProtocolError, as_json, protocol_of, read_protocol
+from annotator.studies.queries.protocols import newest_versions, protocol_named, shipped_protocols, versions_of
+
+MAX_UPLOAD = 1_000_000
+NEW_KINDS = (Kind.LABEL, Kind.LABELS, Kind.YES_NO, Kind.TEXT, Kind.NUMBER)
+
+
+@require_GET
+@render_domain_errors
+def index(request: HttpRequest, slug: str) -> HttpResponse:
+    """The benchmark's protocols and those that come with Touchstone."""
+    benchmark = benchmark_for(request, slug)
+    own = newest_versions(benchmark)
+    others = [each for name, each in shipped_protocols().items() if name not in own]
+    context = page_of_benchmark(request, benchmark, "Studies") | {"own": list(own.values()), "others": others}
+    return render(request, "studies/protocols.html", context)
+
+
+def _named(request: HttpRequest, slug: str, name: str, *, manages: bool = False) -> tuple[Any, Protocol]:
+    benchmark = managed_benchmark(request, slug) if manages else benchmark_for(request, slug)
+    protocol = protocol_named(benchmark, name)
+    if protocol is None:
+        raise Http404
+    return benchmark, protocol
+
+
+@require_GET
+@render_domain_errors
+def show(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """A protocol as a readable page."""
+    benchmark, protocol = _named(request, slug, name)
+    context = page_of_benchmark(request, benchmark, "Studies")
+    context |= {"protocol": protocol, "versions": versions_of(benchmark, name), "records": sections(protocol)}
+    return render(request, "studies/protocol.html", context)
+
+
+def sections(protocol: Protocol) -> list[dict[str, Any]]:
+    """The questions by kind of record, in the order of their first appearance."""
+    names = {each.kind: each.name for each in protocol.records} | {ITEM: "Item"}
+    kinds = list(dict.fromkeys(each.on for each in protocol.questions))
+    return [
+        {
+            "name": names.get(kind, kind.replace("_", " ").capitalize()),
+            "kind": kind,
+            "questions": [each for each in protocol.questions if each.on == kind],
+        }
+        for kind in kinds
+    ]
+
+
+@require_GET
+@render_domain_errors
+def file(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """The protocol as a file to take away."""
+    _, protocol = _named(request, slug, name)
+    content = json.dumps(as_json(protocol), indent=2, ensure_ascii=False) + "\n"
+    answer = HttpResponse(content, content_type="application/json; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{protocol.name}.json"'
+    return answer
+
+
+@require_POST
+@render_domain_errors
+def bring(request: HttpRequest, slug: str) -> HttpResponse:
+    """Import a protocol file."""
+    benchmark = managed_benchmark(request, slug)
+    upload = request.FILES.get("file")
+    if upload is None:
+        raise BadValueError("Choose a file first.")
+    if (upload.size or 0) > MAX_UPLOAD:
+        raise BadValueError("A protocol file has at most 1 MB.")
+    try:
+        version = store_protocol(benchmark, read_protocol(upload.read()), by=person(request))
+    except ProtocolError as refusal:
+        raise BadValueError(str(refusal)) from None
+    messages.success(request, f"Imported {version}.")
+    return redirect("protocol", slug=slug, name=version.name)
+
+
+@require_POST
+@render_domain_errors
+def copy(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """A copy under another name, to be changed."""
+    benchmark, protocol = _named(request, slug, name, manages=True)
+    content = as_json(protocol)
+    content["name"] = request.POST.get("name", "").strip().lower()
+    content["title"] = request.POST.get("title", "").strip() or f"{protocol.title} (copy)"
+    if protocol_named(benchmark, content["name"]) is not None:
+        raise BadValueError(f"There is already a protocol named “{content['name']}”.")
+    try:
+        version = store_protocol(benchmark, protocol_of(content), by=person(request))
+    except ProtocolError as refusal:
+        raise BadValueError(str(refusal)) from None
+    return redirect("protocol-edit", slug=slug, name=version.name)
+
+
+# --- the form -------------------------------------------------------------------------------------
+
+
+@require_http_methods(["GET", "POST"])
+@render_domain_errors
+def edit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """Change words, labels, keys and what is asked; look at it, then save."""
+    benchmark, protocol = _named(request, slug, name, manages=True)
+    content, problems = as_json(protocol), []
+    if request.method == "POST":
+        content = changed(content, request.POST)
+        try:
+            protocol = protocol_of(content)
+            if request.POST.get("what") == "save":
+                version = store_protocol(benchmark, protocol, by=person(request))
+                messages.success(request, f"Saved as version {version.number}.")
+                return redirect("protocol", slug=slug, name=name)
+        except ProtocolError as refusal:
+            problems = [f"{place}: {reason}" if place else reason for place, reason in refusal.problems]
+    kinds = [ITEM, *(each["kind"] for each in content.get("records", []))]
+    context = page_of_benchmark(request, benchmark, "Studies") | {
+        "protocol": protocol,
+        "content": {"description": ""} | content,
+        "rows": [_question_row(number, each) for number, each in enumerate(content.get("questions", []))],
+        "problems": problems,
+        "records": [] if problems else sections(protocol),
+        "kinds": [kind.value for kind in NEW_KINDS],
+        "on": kinds,
+    }
+    return render(request, "studies/protocol_edit.html", context, status=422 if problems else 200)
+
+
+def _question_row(number: int, question: dict[str, Any]) -> dict[str, Any]:
+    lines = [
+        " | ".join([each["value"], each["label"], each.get("key") or "", each.get("definition", "")]).rstrip(" |")
+        for each in question.get("labels", [])
+    ]
+    required = question.get("required", True)
+    shown = {"on": question.get("on", ITEM), "definition": question.get("definition", ""), **question}
+    return {"number": number, "question": shown, "labels": "\n".join(lines), "required": required}
+
+
+def changed(content: dict[str, Any], form: QueryDict) -> dict[str, Any]:
+    """The protocol as the form says; what the form doesn't show stays as it is."""
+    found = content | {"title": form.get("title", ""), "description": form.get("description", "").strip()}
+    questions = []
+    for number, question in enumerate(content.get("questions", [])):
+        if f"ask-{number}" not in form or form.get(f"asked-{number}"):
+            questions.append(_changed_question(question, form, number))
+    if form.get("new-key"):
+        new = {"key": form["new-key"].strip(), "on": form.get("new-on", ITEM), "kind": form.get("new-kind", "label")}
+        new |= {"ask": form.get("new-ask", "").strip(), "required": bool(form.get("new-required"))}
+        if form.get("new-labels", "").strip():
+            new["labels"] = _labels(form["new-labels"], [])
+        questions.append(new)
+    return found | {"questions": questions}
+
+
+def _changed_question(question: dict[str, Any], form: QueryDict, number: int) -> dict[str, Any]:
+    if f"ask-{number}" not in form:
+        return question
+    found = question | {"ask": form.get(f"ask-{number}", "").strip(), "required": bool(form.get(f"required-{number}"))}
+    found["definition"] = form.get(f"definition-{number}", "").strip()
+    if "labels" in question:
+        found["labels"] = _labels(form.get(f"labels-{number}", ""), question["labels"])
+    return found
+
+
+def _labels(text: str, before: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One label a line: value | words | key | definition. Glyph and tone stay with their value."""
+    known = {each["value"]: each for each in before}
+    found = []
+    for line in text.splitlines():
+        if line.strip():
+            value, label, key, definition = ([part.strip() for part in line.split("|", 3)] + [""] * 4)[:4]
+            kept = {name: known[value][name] for name in ("glyph", "tone") if name in known.get(value, {})}
+            new: dict[str, Any] = {"value": value, "label": label or value, "definition": definition}
+            found.append(kept | new | ({"key": key} if key else {}))
+    return found
