@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0013_batch_change'),
+        ('annotator', '0014_services'),
     ]
 
     operations = [

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0009_notices_and_own_work'),
+        ('annotator', '0015_labels'),
     ]
 
     operations = [
