@@ -6,7 +6,7 @@ made from them. Nothing here knows Django.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -269,7 +269,7 @@ class Asked:
         own: Values,
         *,
         item: Values | None = None,
-        below: Mapping[str, list[Values]] | None = None,
+        below: Mapping[str, Sequence[Values]] | None = None,
         is_added: bool = False,
         has_passages: bool = False,
     ) -> None:

@@ -228,7 +228,8 @@ def _way_back(graph: dict[str, list[str]], start: str) -> list[str]:
 
 def _figures(protocol: Protocol) -> Iterator[tuple[str, str]]:
     named = protocol.figures
-    asked = [("preference", named.preference, None), ("slight", named.slight, None)]
+    asked: list[tuple[str, str | None, str | None]] = []
+    asked += [("preference", named.preference, None), ("slight", named.slight, None)]
     if named.majority:
         asked.append(("majority.question", named.majority.question, None))
     if named.usefulness:

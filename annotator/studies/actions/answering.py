@@ -142,7 +142,7 @@ def _candidates(sheet: Sheet, question: Question, raw: str) -> Any:
             raise BadValueError("This question has no tie; choose a candidate.")
         return TIE
     letters = [each.strip() for each in raw.split(",") if each.strip()]
-    by_letter = {row.address: row.part for row in sheet.candidates}
+    by_letter = {row.address: row.part for row in sheet.candidates if row.part}
     unknown = [each for each in letters if each not in by_letter]
     if unknown:
         raise BadValueError(f"There is no candidate {unknown[0]}; choose from {', '.join(by_letter)}.")
@@ -169,12 +169,12 @@ def add_part(assignment: StudyAssignment, kind: str, *, after: str, by: User) ->
         record = sheet.protocol.record(kind)
         if record is None or not record.may_add:
             raise BadValueError("Nothing of this kind can be added here.")
-        rows = [row for row in sheet.rows if row.part.kind == kind and row.part.parent_id is None]
-        at = next((number for number, row in enumerate(rows, start=1) if row.address == after), 0)
+        rows = [(row.address, row.part) for row in sheet.parts if row.part and row.kind == kind]
+        at = next((number for number, (address, _) in enumerate(rows, start=1) if address == after), 0)
         if after and not at:
             raise BadValueError("The row after which to add is gone. Reload the page.")
-        before = rows[at - 1].part.order if at else 0.0
-        following = rows[at].part.order if at < len(rows) else before + 2
+        before = rows[at - 1][1].order if at else 0.0
+        following = rows[at][1].order if at < len(rows) else before + 2
         return StudyPart.objects.create(
             item=assignment.item, assignment=assignment, kind=kind, order=(before + following) / 2
         )
@@ -186,7 +186,7 @@ def remove_part(assignment: StudyAssignment, address: str, *, by: User) -> None:
         assignment = _lock(assignment)
         rules.check_answer(by, assignment)
         row = next((row for row in sheet_of(assignment).rows if row.address == address), None)
-        if row is None or not row.is_added:
+        if row is None or row.part is None or not row.is_added:
             raise BadValueError("Only what you added yourself can be removed like this.")
         row.part.removed = True
         row.part.save(update_fields=["removed"])

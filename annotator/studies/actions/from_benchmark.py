@@ -51,11 +51,11 @@ def _claims(benchmark: Benchmark) -> list[ItemRow]:
     """Per document the newest run of each strategy."""
     found: dict[int, dict[str, dict[int, list[str]]]] = {}
     rows = ClaimSuggestion.objects.filter(sentence__run__benchmark=benchmark).order_by("sentence__order", "order")
-    for document, strategy, run, text in rows.values_list(
+    for document_pk, strategy, run, text in rows.values_list(
         "sentence__document", "sentence__run__strategy", "sentence__run", "text"
     ):
-        found.setdefault(document, {}).setdefault(strategy, {}).setdefault(run, []).append(text)
-    items = []
+        found.setdefault(document_pk, {}).setdefault(strategy, {}).setdefault(run, []).append(text)
+    items: list[ItemRow] = []
     for pk, document in _documents(benchmark).items():
         by_strategy = found.get(pk, {})
         if len(by_strategy) > 1:
@@ -75,7 +75,7 @@ def _revisions(benchmark: Benchmark) -> list[ItemRow]:
         for text, name in ((each.with_prompt, "with question"), (each.without_prompt, "without question")):
             if text.strip():
                 found.setdefault(each.document_id, {})[f"{model}, {name}"] = text
-    items = []
+    items: list[ItemRow] = []
     for pk, document in _documents(benchmark).items():
         texts = found.get(pk, {})
         if len(texts) > 1:
@@ -93,7 +93,7 @@ def _with_passages(benchmark: Benchmark) -> list[ItemRow]:
         removed="",
     )
     rows = rows.select_related("sentence__annotation__document").prefetch_related("evidence")
-    items = []
+    items: list[ItemRow] = []
     for claim in rows.order_by("sentence__annotation__document__order", "sentence__order", "order"):
         document = claim.sentence.annotation.document
         passages = [

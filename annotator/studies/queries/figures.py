@@ -252,7 +252,8 @@ def figures_as_json(figures: StudyFigures) -> dict[str, Any]:
             "operations": asdict(figures.shared_operations) if figures.shared_operations else None,
             "labels": asdict(figures.shared_labels) if figures.shared_labels else None,
         }
-    return _without_raters(found)
+    told: dict[str, Any] = _without_raters(found)
+    return told
 
 
 def _place(place: Any) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def long_rows(study: Study, *, named: bool) -> Iterator[dict[str, Any]]:
 
 def _values(kind: str, value: Any, sources: dict[str, str]) -> list[str]:
     if kind in (Kind.CANDIDATE, Kind.CANDIDATES):
-        return sorted(sources.get(each, each) for each in (value if isinstance(value, list) else [value]))
+        return sorted(str(sources.get(each, each)) for each in (value if isinstance(value, list) else [value]))
     if kind == Kind.SPAN:
         return [f"{start}-{end}" for start, end in value]
     return [str(value)] if kind in (Kind.TEXT, Kind.NUMBER) else sorted(chosen(value))

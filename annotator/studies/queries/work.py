@@ -103,7 +103,7 @@ class Sheet:
             return ",".join(f"{start}-{end}" for start, end in value)
         if question.kind in (Kind.CANDIDATE, Kind.CANDIDATES):
             letters = {row.part.public_id: row.address for row in self.candidates if row.part}
-            found = [letters.get(each, each) for each in (value if isinstance(value, list) else [value])]
+            found = [str(letters.get(each, each)) for each in (value if isinstance(value, list) else [value])]
             return ",".join(sorted(found, key=lambda each: (len(each), each)))
         return ",".join(value) if isinstance(value, list) else str(value)
 

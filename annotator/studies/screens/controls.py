@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from annotator.studies.item_file import comparable
@@ -36,7 +36,7 @@ class Control:
     suggested: str = ""
     is_numbered: bool = False
     advances: bool = False
-    values: frozenset[str] = field(default_factory=frozenset)
+    values: frozenset[str] = frozenset()
 
 
 FORMS = {

@@ -57,16 +57,16 @@ def _bars(found: ComparisonFigures) -> list[dict[str, Any]]:
     if len({each.stratum for each in found.strata}) < 2:
         strata = {"": list(found.totals)}
     for stratum, preferences in sorted(strata.items(), key=lambda each: (each[0] == "", each[0])):
-        parts = []
+        parts: list[dict[str, Any]] = []
+        total = sum(each.preferred for each in preferences) or 1
+        across = 0.0
         for order, each in enumerate(preferences):
             for words, count in (("strongly", each.strong), ("slightly", each.slight)):
+                width = count / total * 100
                 if count:
                     parts.append({"source": each.source, "words": words, "count": count, "order": order % 6})
-        total = sum(each["count"] for each in parts) or 1
-        across = 0.0
-        for each in parts:
-            each["x"], each["width"] = round(across, 2), round(each["count"] / total * 100, 2)
-            across += each["count"] / total * 100
+                    parts[-1] |= {"x": round(across, 2), "width": round(width, 2)}
+                across += width
         rows.append({"stratum": stratum or "All", "parts": parts, "judgements": preferences[0].judgements})
     return rows
 

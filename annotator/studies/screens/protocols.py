@@ -161,10 +161,14 @@ def changed(content: dict[str, Any], form: QueryDict) -> dict[str, Any]:
         if f"ask-{number}" not in form or form.get(f"asked-{number}"):
             questions.append(_changed_question(question, form, number))
     if form.get("new-key"):
-        new = {"key": form["new-key"].strip(), "on": form.get("new-on", ITEM), "kind": form.get("new-kind", "label")}
+        new = {
+            "key": str(form["new-key"]).strip(),
+            "on": form.get("new-on", ITEM),
+            "kind": form.get("new-kind", "label"),
+        }
         new |= {"ask": form.get("new-ask", "").strip(), "required": bool(form.get("new-required"))}
-        if form.get("new-labels", "").strip():
-            new["labels"] = _labels(form["new-labels"], [])
+        if str(form.get("new-labels", "")).strip():
+            new["labels"] = _labels(str(form["new-labels"]), [])
         questions.append(new)
     return found | {"questions": questions}
 

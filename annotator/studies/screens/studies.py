@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -173,7 +172,7 @@ def change(request: HttpRequest, slug: str, study_id: str, what: str) -> HttpRes
 
 @require_GET
 @render_domain_errors
-def download(request: HttpRequest, slug: str, study_id: str, what: str) -> HttpResponseBase:
+def download(request: HttpRequest, slug: str, study_id: str, what: str) -> HttpResponse:
     """All answers as one long table (answers.csv, answers.parquet), the whole study (study.jsonl), or FastFact's file
     (fastfact.jsonl). People are pseudonyms; the command gives names."""
     study = study_for(request, slug, study_id)
@@ -181,7 +180,7 @@ def download(request: HttpRequest, slug: str, study_id: str, what: str) -> HttpR
     if what == "answers.csv":
         heads = [name for name, _ in COLUMNS]
         rows = ([row[name] for name in heads] for row in long_rows(study, named=False))
-        answer: HttpResponseBase = StreamingHttpResponse(
+        answer: HttpResponse | StreamingHttpResponse = StreamingHttpResponse(
             csv_lines([heads, *rows]), content_type="text/csv; charset=utf-8"
         )
     elif what == "answers.parquet":
@@ -198,4 +197,4 @@ def download(request: HttpRequest, slug: str, study_id: str, what: str) -> HttpR
     else:
         raise Http404
     answer["Content-Disposition"] = f'attachment; filename="{study.public_id}-{what}"'
-    return answer
+    return cast(HttpResponse, answer)
