@@ -106,6 +106,18 @@ def test_stale_save_of_the_same_field_is_refused_with_both_values(document: Docu
     assert claim.text == "Second tab.", "who has seen both and chosen saves with the newer version"
 
 
+def test_a_version_from_before_a_restored_backup_overwrites_nothing(document: Document, person: User) -> None:
+    annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
+    claim = present_claims(sentences_of(annotation)[0])[0]
+    save(claim, "text", "In the backup.", person)
+    with pytest.raises(saving.StaleSaveError) as stale:
+        saving.save_field(claim, "text", "Typed before.", by=person, version=999_999_999)
+    assert stale.value.theirs == "In the backup."
+    saving.save_field(claim, "importance", "most", by=person, version=999_999_999)  # nobody has changed that
+    claim.refresh_from_db()
+    assert (claim.text, claim.importance) == ("In the backup.", "most")
+
+
 def test_a_change_of_another_field_since_is_no_conflict_though_this_one_was_changed_just_before(
     document: Document, person: User
 ) -> None:

@@ -185,7 +185,9 @@ def save_named(
         check_edit_record(by, own.role, annotation, record)
         current = read_field(record, name)
         if record.version != version and current != value:
-            clash = change_since(annotation, key_of(record), name, version)
+            # A version from the future is one from before a backup was restored: it has seen nothing of what is here.
+            seen = version if version < record.version else 0
+            clash = change_since(annotation, key_of(record), name, seen)
             if clash is not None:
                 raise StaleSaveError(record, name, mine=value, theirs=current, activity=clash)
         action = for_annotation("save", annotation, by=by, active_seconds=active_seconds)
