@@ -22,3 +22,12 @@ def sees_annotation(
     if stage_is_over:
         return True
     return everyone_submitted and phase != Phase.DISCARDED
+
+
+def sees_flags(*, is_own: bool, manages: bool, phase: str) -> bool:
+    """May a viewer see who flagged a document, why, and with which note?
+
+    One's own always, and whoever manages the benchmark. All others only when everyone has submitted: before that a flag
+    tells what a partner thinks of the document.
+    """
+    return is_own or manages or phase in {Phase.CONSOLIDATING, Phase.AGREED}

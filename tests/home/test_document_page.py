@@ -319,6 +319,27 @@ def test_pass_on_leaves_the_queue_and_an_admin_clears_it(
     assert one(show(client, ada, document), "#standing .btn.main").get_text().startswith("Start")
 
 
+def test_a_flag_is_its_author_s_and_the_managers_until_everyone_has_submitted(
+    client: Client, document: Document, ada: User, owner: User
+) -> None:
+    partner = member(document.benchmark)
+    actions.flag(document, "needs_expertise", by=ada, note="Needs a chemist.")
+
+    def told(user: User) -> str:
+        client.force_login(user)
+        answer = client.get(f"/api/v1/documents/{document.public_id}/").content.decode()
+        return words(show(client, user, document)) + answer
+
+    for phase in (Phase.PREFILLING, Phase.INDEPENDENT, Phase.DISCARDED):
+        Document.objects.filter(pk=document.pk).update(phase=phase)
+        assert "Needs a chemist." in told(ada)
+        assert "Needs a chemist." in told(owner)
+        assert "chemist" not in told(partner)
+        assert "needs_expertise" not in told(partner)
+    Document.objects.filter(pk=document.pk).update(phase=Phase.CONSOLIDATING)
+    assert "Needs a chemist." in told(partner)
+
+
 def test_claims_sent_back_are_shown_with_reason_and_who(client: Client, document: Document, ada: User) -> None:
     decomposed(document, ada)
     document.refresh_from_db()

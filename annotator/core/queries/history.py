@@ -9,11 +9,12 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from annotator.core import rules
 from annotator.core.fields import find
-from annotator.core.models import Activity, Annotation, Claim, Document, Sentence, User
+from annotator.core.models import Activity, Annotation, Claim, Document, Flag, Sentence, User
 from annotator.core.models.base import Record
 from annotator.core.record_keys import changes_of, key_of
-from annotator.core.visibility import sees_annotation
+from annotator.core.visibility import sees_annotation, sees_flags
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, DisagreementReason, Removal, Stage
 
 
@@ -74,7 +75,24 @@ def visible_activities(document: Document, user: User, annotations: Iterable[Ann
     """
     seen = [row.pk for row in visible_annotations(document, user, annotations)]
     of_document = Q(annotation__isnull=True) & ~Q(action="open")
+    if not _sees_others_flags(document, user):
+        of_document &= ~Q(action__in=FLAGGING)
     return activities_of(document).filter(of_document | Q(by=user) | Q(annotation__in=seen))
+
+
+FLAGGING = ("flag", "clear-flag")
+
+
+def _sees_others_flags(document: Document, user: User) -> bool:
+    phase = document.phase
+    return sees_flags(is_own=False, manages=False, phase=phase) or rules.can_manage(user, document.benchmark)
+
+
+def visible_flags(document: Document, user: User) -> list[Flag]:
+    """The open flags of a document that a member may see, oldest first (``visibility`` decides)."""
+    rows = document.flags.filter(cleared_at__isnull=True).select_related("by").order_by("pk")
+    others = any(row.by_id != user.pk for row in rows) and _sees_others_flags(document, user)
+    return [row for row in rows if sees_flags(is_own=row.by_id == user.pk, manages=others, phase=document.phase)]
 
 
 # --- in words -------------------------------------------------------------------------------------

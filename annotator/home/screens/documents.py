@@ -18,7 +18,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.gold_copies import check_may_begin
 from annotator.core.models import Annotation, Document, Flag, SentBack, User
 from annotator.core.queries.documents import DocumentFilter, agreed_of, counts_of, page_of, prefilling_of, shelf_for
-from annotator.core.queries.history import lines_of, visible_activities
+from annotator.core.queries.history import lines_of, visible_activities, visible_flags
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, document_for, person, render_domain_errors
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Factuality, FlagReason, Phase, Stage
@@ -133,7 +133,7 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
     """The page; ``?part=standing`` is the panel that looks again by itself while suggestions are on the way."""
     document, user = document_for(request, public_id), person(request)
     annotations = list(document.annotations.select_related("person"))
-    flags = list(document.flags.filter(cleared_at__isnull=True).select_related("by").order_by("pk"))
+    flags = visible_flags(document, user)
     sent_back = list(document.sent_back.select_related("by", "claim").order_by("-pk"))
     prefilling = prefilling_of(document)
     standing = standing_of(document, user, annotations, flags, sent_back)

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from annotator.core import rules
 from annotator.core.models import Annotation, Document
 from annotator.core.queries.documents import DocumentFilter, page_of, prefilling_of, shelf_for
-from annotator.core.queries.history import lines_of, visible_activities
+from annotator.core.queries.history import lines_of, visible_activities, visible_flags
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, FlagReason, Phase, Scope, Stage
 from annotator.integrations.api.base import ApiView, versioned
 from annotator.integrations.api.fields import Input, PersonSerializer, ReasonInput, text, word
@@ -150,7 +150,7 @@ class DocumentAnswer(ApiView):
 
     def shown(self, public_id: str) -> Response:
         document: Any = self.document(public_id)
-        flags = document.flags.filter(cleared_at__isnull=True).select_related("by").order_by("pk")
+        flags = visible_flags(document, self.person)
         found = {name: getattr(document, name) for name in _PLAIN}
         if not rules.can_manage(self.person, document.benchmark):
             found["batch"] = None  # a copy that measures people could be told by it
