@@ -57,5 +57,5 @@ def registry() -> CollectorRegistry:
     if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         return REGISTRY
     together = CollectorRegistry()
-    multiprocess.MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+    multiprocess.MultiProcessCollector(together)
     return together

@@ -14,7 +14,8 @@ import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.decorators import login_not_required
-from django.db import ConnectionHandler, DatabaseError, InterfaceError, OperationalError, ProgrammingError
+from django.db import DatabaseError, InterfaceError, OperationalError, ProgrammingError
+from django.db.utils import ConnectionHandler
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import include, path
@@ -200,4 +201,5 @@ def test_django_s_own_record_of_a_503_is_left_out() -> None:
     assert not outages.OutagesAreLogged().filter(record)
     record.status_code = 500
     assert outages.OutagesAreLogged().filter(record)
-    assert settings.LOGGING["loggers"]["django.request"] == {"filters": ["outages"]}
+    logging_settings: Any = settings.LOGGING
+    assert logging_settings["loggers"]["django.request"] == {"filters": ["outages"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import json
 import logging
@@ -31,6 +32,7 @@ from tests.factories import BenchmarkFactory, DocumentFactory
 
 pytestmark = pytest.mark.django_db
 TOKEN = "t" * 32
+LOGGING: Any = settings.LOGGING
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -130,7 +132,7 @@ def test_requests_saves_runs_and_queues_are_counted(client: Client, settings: An
     document: Document = DocumentFactory(benchmark=benchmark)
     run = start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=[document.pk], by=None)
     assert run is not None
-    type(run).objects.filter(pk=run.pk).update(created_at=timezone.now() - timezone.timedelta(seconds=90))
+    type(run).objects.filter(pk=run.pk).update(created_at=timezone.now() - dt.timedelta(seconds=90))
     after = read()
     for line in (
         'touchstone_requests_total{method="GET",status="404",view="none"}',
@@ -187,7 +189,7 @@ def test_a_request_has_the_id_of_the_proxy_or_one_of_its_own(client: Client) -> 
 def test_a_line_of_the_log_is_one_object_with_the_request_s_id() -> None:
     out = io.StringIO()
     handler = logging.StreamHandler(out)
-    formatter = dict(settings.LOGGING["formatters"]["json"])
+    formatter = dict(LOGGING["formatters"]["json"])
     made = logging.config.DictConfigurator({"version": 1}).configure_formatter(formatter)
     handler.setFormatter(made)
     record = logging.makeLogRecord(
@@ -198,7 +200,7 @@ def test_a_line_of_the_log_is_one_object_with_the_request_s_id() -> None:
     told = json.loads(out.getvalue())
     assert (told["level"], told["logger"], told["request"]) == ("WARNING", "config", "abc")
     assert (told["message"], told["status"]) == ("two\nlines", 503)
-    assert settings.LOGGING["handlers"]["console"]["filters"] == ["request"]
+    assert LOGGING["handlers"]["console"]["filters"] == ["request"]
 
 
 def test_a_request_is_one_line_where_asked_for(client: Client, caplog: pytest.LogCaptureFixture, ada: User) -> None:

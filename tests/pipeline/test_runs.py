@@ -394,13 +394,14 @@ def test_the_number_of_queries_does_not_grow(
 
 def test_many_documents_of_a_cancelled_run_are_opened_by_a_worker(benchmark: Benchmark, owner: User) -> None:
     run = run_over(benchmark, AT_ONCE + 2)
-    last = run.items.order_by("document").last()
+    last = run.items.order_by("-document")[0]
     cancel_run(run, by=owner)
     assert states(run) == [RunState.CANCELLED] * (AT_ONCE + 2)
     assert phases(run) == [Phase.PREFILLING] * (AT_ONCE + 2)
     assert cancelled_with_documents() == [run.pk]
     # Another run that has one of them keeps it waiting.
     other = start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=[last.document_id], by=None)
+    assert other is not None
     open_documents_of(run.pk)
     assert phases(run) == [Phase.INDEPENDENT] * (AT_ONCE + 1) + [Phase.PREFILLING]
     cancel_run(other, by=owner)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
@@ -111,7 +112,7 @@ def cut_batch(
             },
         )
         _note("cut-batch", batch, by, f"{name}: {_documents(drawn.number)}" + (f" for {group}" if group else ""))
-        plan = {"crossed": drawn.crossed, "blind": drawn.blind, "people": cross_people}
+        plan: dict[str, Any] = {"crossed": drawn.crossed, "blind": drawn.blind, "people": cross_people}
         if drawn.number > AT_ONCE:
             batch_changes.change_later(batch, BatchStep.FILL, drawn.keys, by=by, plan=plan)
             return batch
