@@ -39,6 +39,7 @@ from annotator.exchange.actions.releases import (
 from annotator.exchange.exports import release_files
 from annotator.exchange.models import FrozenReleaseError, Release, ReleaseDocument
 from annotator.exchange.queries.releases import changes_since
+from annotator.exchange.releases.canary import canary_of
 from annotator.exchange.releases.splits import Shares
 from annotator.exchange.tables import tables_parquet
 from annotator.stages.actions.annotate import open_annotation
@@ -158,6 +159,7 @@ def test_it_holds_each_format_whole(benchmark):
         path: sha256 for path, sha256 in listed.items() if path.endswith(".csv") and path != "splits.csv"
     }
     card = text(release, "README.md")
+    assert canary_of(release.public_id) in card
     assert card.startswith("---\n") and "## Version 1.0" in card and "cc-by-4.0" in card.lower()
 
 

@@ -52,11 +52,22 @@ def card(about: About, facts: CardFacts, counts: CardCounts) -> str:
         _irregularities(facts),
         "## License and citation",
         _licence(about),
+        *_canary(about),
     ]
     return head_of(about, counts) + "\n\n".join(sections) + "\n"
 
 
 # --- sections -------------------------------------------------------------------------------------
+
+
+def _canary(about: About) -> list[str]:
+    if not about.canary:
+        return []
+    return [
+        "## Canary string",
+        "This data is for evaluation and should not be in training data. A text that contains this string contains "
+        f"this release:\n\n    {about.canary}",
+    ]
 
 
 def _summary(counts: CardCounts) -> str:

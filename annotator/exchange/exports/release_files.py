@@ -24,6 +24,7 @@ from annotator.exchange.formats.zipping import zip_of
 from annotator.exchange.models import Release
 from annotator.exchange.native import touchstone
 from annotator.exchange.queries import native
+from annotator.exchange.releases.canary import canary_of
 from annotator.exchange.releases.differences import Fingerprint, fingerprint
 from annotator.exchange.tables import tables, tables_parquet
 
@@ -65,6 +66,7 @@ class Contents:
             licence=release.licence,
             authors=tuple(release.authors),
             published=release.created_at.date(),
+            canary=canary_of(release.public_id),
         )
 
 

@@ -23,3 +23,4 @@ class About:
     published: dt.date | None = None
     url: str = ""
     languages: tuple[str, ...] = ()
+    canary: str = ""  # of a release (annotator.exchange.releases.canary)
