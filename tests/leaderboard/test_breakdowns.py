@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotator.leaderboard.scoring.breakdowns import MAX_GROUPS, DocumentTraits, groups_of
+from annotator.leaderboard.scoring.breakdowns import MAX_GROUPS, DocumentTraits, groups_of, order_of
 
 
 def traits(**given: object) -> DocumentTraits:
@@ -32,3 +32,10 @@ def test_many_groups_become_one() -> None:
     documents = {f"{name}{twice}": traits(model=str(name)) for name in range(MAX_GROUPS) for twice in "ab"}
     found = groups_of(documents | {"x": traits(model="rare"), "y": traits(model="rarer")})["model"]
     assert found["x"] == found["y"] == "other" and len(set(found.values())) == MAX_GROUPS + 1
+
+
+def test_steps_stand_in_their_order_and_other_groups_by_size() -> None:
+    steps = ["51 to 100", "over 200", "up to 50", "101 to 200"]
+    assert sorted(steps, key=lambda each: order_of(each, 1)) == ["up to 50", "51 to 100", "101 to 200", "over 200"]
+    sizes = {"web": 3, "books": 9}
+    assert sorted(sizes, key=lambda each: order_of(each, sizes[each])) == ["books", "web"]

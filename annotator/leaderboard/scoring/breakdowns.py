@@ -65,6 +65,14 @@ def _step(number: int, limits: Iterable[int]) -> str:
     return f"over {below}"
 
 
+def order_of(group: str, items: int) -> tuple[int, int]:
+    """Where a group stands: steps by their numbers, other groups by their size, the largest first."""
+    if group.startswith("up to "):
+        return 0, 0
+    first = group.removeprefix("over ").split(" to ")[0]
+    return (1, int(first)) if first.isdecimal() else (2, -items)
+
+
 def _few(groups: Mapping[str, str]) -> dict[str, str]:
     """The same with no more than ``MAX_GROUPS`` groups: the rarest are one."""
     counted = Counter(groups.values())

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from annotator.leaderboard.scoring.breakdowns import BREAKDOWNS, FEWEST_DOCUMENTS, FEWEST_ITEMS, UNKNOWN
+from annotator.leaderboard.scoring.breakdowns import BREAKDOWNS, FEWEST_DOCUMENTS, FEWEST_ITEMS, UNKNOWN, order_of
 from annotator.leaderboard.scoring.items import Gold
 from annotator.leaderboard.scoring.joining import KINDS, Joined
 from annotator.leaderboard.scoring.labels import NAMES, Labels
@@ -122,17 +122,17 @@ class Scorer:
             keys: dict[str, dict[str, Numbers]] = {}
             for key, group in by[name].items():
                 keys.setdefault(group, {})[key] = scored[key]
-            found[name] = [
-                part._group(group, rows) for group, rows in sorted(keys.items(), key=lambda each: -len(each[1]))
-            ]
+            ordered = sorted(keys.items(), key=lambda each: order_of(each[0], len(each[1])))
+            # Of items with one gold label only the share that is right says something.
+            names = ("accuracy",) if name == "label" else self.measure.names
+            found[name] = [part._group(group, rows, names) for group, rows in ordered]
         return found
 
-    def _group(self, name: str, rows: Mapping[str, Numbers]) -> dict[str, Any]:
+    def _group(self, name: str, rows: Mapping[str, Numbers], names: Sequence[str]) -> dict[str, Any]:
         documents = len({self.gold.items[key].document for key in rows})
         if len(rows) < FEWEST_ITEMS or documents < FEWEST_DOCUMENTS:
             return {"group": name, "items": len(rows), "documents": documents, "figures": None, "intervals": None}
         scores = self.scores(rows)
-        names = self.measure.names
         return {
             "group": name,
             "items": len(rows),

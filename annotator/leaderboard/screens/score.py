@@ -118,7 +118,11 @@ def _figures(evaluation: Evaluation, task: Task) -> dict[str, Any]:
         "by_stance": [(label_words(name), each["count"]) for name, each in report.get("by_stance", {}).items()],
         "respelled": report["rows"]["respelled"],
         "breakdowns": [
-            (BREAKDOWNS[name], [_group_row(each, figure) for each in groups])
+            (
+                BREAKDOWNS[name],
+                FIGURES["accuracy" if name == "label" else figure],
+                [_group_row(each, "accuracy" if name == "label" else figure) for each in groups],
+            )
             for name, groups in report.get("breakdowns", {}).items()
         ],
         "fewest": (FEWEST_ITEMS, FEWEST_DOCUMENTS),
@@ -133,7 +137,6 @@ def _group_row(group: Mapping[str, Any], figure: str) -> dict[str, Any]:
         "items": group["items"],
         "documents": group["documents"],
         "value": figure_words(figures[figure]) if figures else "too few",
-        "accuracy": figure_words(figures["accuracy"]) if figures and "accuracy" in figures else "",
         "whisker": whisker(figures[figure], intervals[figure]) if figures else None,
     }
 

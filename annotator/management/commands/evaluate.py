@@ -325,7 +325,11 @@ def _group_lines(groups: list[dict[str, Any]], names: list[str]) -> list[str]:
     lines = []
     for each in groups:
         figures = each["figures"]
-        cells = ["too few"] if figures is None else [_cell(figures[name], each["intervals"][name]) for name in names]
+        cells = (
+            ["too few"]
+            if figures is None
+            else [_cell(figures.get(name), each["intervals"].get(name)) for name in names]
+        )
         lines.append(
             f"  {each['group']:<24.24}" + "".join(f"{cell:>24}" for cell in cells) + f"  n = {each['items']:,}"
         )

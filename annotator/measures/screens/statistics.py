@@ -135,7 +135,7 @@ def _powers(benchmark: Benchmark, source: str) -> dict[str, Any]:
                 "correlation": "–" if power.items == power.documents else _or_too_few(power.correlation),
                 "accuracy": _or_too_few(power.accuracy),
                 "f1": _or_too_few(power.f1_macro),
-                "needed": [power.documents_for(difference) for difference in DIFFERENCES],
+                "needed": [(number(wanted), power.documents_for(wanted)) for wanted in DIFFERENCES],
             }
         )
     return {"rows": rows, "differences": [number(each) for each in DIFFERENCES], "assumed": number(ACCURACY)}
