@@ -37,11 +37,11 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         benchmark = benchmark_named(options["benchmark"])
         try:
-            self._handle(benchmark, **options)
+            self._import(benchmark, options)
         except (BadValueError, FileError, NotAllowedError, ProtocolError, OSError) as refusal:
             raise CommandError(str(refusal)) from None
 
-    def _handle(self, benchmark: Benchmark, **options: Any) -> None:
+    def _import(self, benchmark: Benchmark, options: dict[str, Any]) -> None:
         created = options["create"]
         study = self._created(benchmark, options) if created else self._found(benchmark, options["study"])
         with options["file"].open("rb") as stream:
