@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.files.base import ContentFile
-from whitenoise.storage import CompressedManifestStaticFilesStorage
+from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ignore[import-untyped]
 
 
 class BundledStaticFilesStorage(CompressedManifestStaticFilesStorage):

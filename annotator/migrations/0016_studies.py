@@ -129,7 +129,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('question', models.CharField(max_length=40)),
                 ('value', models.JSONField(blank=True, null=True)),
-                ('origin', models.CharField(blank=True, choices=[('accepted', 'suggestion, accepted'), ('edited', 'suggestion, edited'), ('human', 'by a person'), ('imported', 'imported'), ('consolidated', 'agreed')], default='', max_length=16)),
+                ('origin', models.CharField(blank=True, choices=[('accepted', 'suggestion, accepted'), ('edited', 'suggestion, edited'), ('human', 'by a person'), ('imported', 'imported'), ('consolidated', 'adjudicated')], default='', max_length=16)),
                 ('changed_at', models.DateTimeField(auto_now=True)),
                 ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='annotator.studyassignment')),
                 ('part', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='annotator.studypart')),

@@ -36,7 +36,7 @@ def picture(page: Page, name: str) -> None:
     for width in (1440, 390):
         for scheme in ("light", "dark"):
             page.set_viewport_size({"width": width, "height": 900})
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=scheme)
             page.screenshot(path=Path(folder) / f"{name}.{width}.{scheme}.png", full_page=True)
     page.set_viewport_size({"width": 1280, "height": 900})
     page.emulate_media(color_scheme="light")

@@ -277,4 +277,4 @@ def test_import_study_by_command(benchmark: Benchmark, owner: User, ada: User, t
     path.write_text('{"id": "1", "prats": []}\n')
     with pytest.raises(CommandError, match="line 1, prats: unknown field"):
         call_command("import_study", path, study="Others", **arguments)
-    assert not benchmark.studies.filter(name="Others").exists()  # type: ignore[attr-defined]
+    assert not benchmark.studies.filter(name="Others").exists()

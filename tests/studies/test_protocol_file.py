@@ -15,7 +15,7 @@ from annotator.core.models import Activity, Benchmark, User
 from annotator.core.rules import NotAllowedError
 from annotator.studies.actions.protocols import migrate_study, store_protocol
 from annotator.studies.models import ProtocolVersion
-from annotator.studies.protocol import Asked, Condition, Question, asked, holds
+from annotator.studies.protocol import Asked, Condition, Kind, Question, asked, holds
 from annotator.studies.protocol_file import ProtocolError, as_json, fingerprint, protocol_of, read_protocol, schema
 from tests.conftest import ROOT
 from tests.studies_robots import PROTOCOLS, fill, raters, shipped, started
@@ -135,7 +135,7 @@ def test_a_comparison_needs_candidates_and_nothing_else_has_them() -> None:
 def test_an_answer_kept_from_before_counts_for_nothing() -> None:
     when = [None, {"question": "a", "is": ["yes"]}, {"question": "b", "is": ["yes"]}]
     questions = [
-        Question(key=key, kind="yes_no", ask="?", when=Condition.model_validate(each) if each else None)
+        Question(key=key, kind=Kind.YES_NO, ask="?", when=Condition.model_validate(each) if each else None)
         for key, each in zip("abc", when, strict=True)
     ]
     keys = [each.key for each in asked(questions, Asked({"a": True, "b": True}))]
@@ -148,7 +148,7 @@ def test_conditions_see_the_item_the_records_below_and_where_a_record_came_from(
     def met(condition: dict[str, Any], record: Asked) -> bool:
         return holds(Condition.model_validate(condition), record)
 
-    below = {"passage": [{"stance": "supports"}, {"stance": None}]}
+    below: dict[str, list[dict[str, Any]]] = {"passage": [{"stance": "supports"}, {"stance": None}]}
     record = Asked({}, item={"verdict": "x"}, below=below, is_added=True, has_passages=False)
     assert met({"question": "verdict", "is": ["x"]}, record)
     assert met({"of": "passage", "question": "stance", "is": ["supports"]}, record)

@@ -161,7 +161,7 @@ def changed(content: dict[str, Any], form: QueryDict) -> dict[str, Any]:
         if f"ask-{number}" not in form or form.get(f"asked-{number}"):
             questions.append(_changed_question(question, form, number))
     if form.get("new-key"):
-        new = {
+        new: dict[str, Any] = {
             "key": str(form["new-key"]).strip(),
             "on": form.get("new-on", ITEM),
             "kind": form.get("new-kind", "label"),
