@@ -73,9 +73,9 @@ LEFT_OUT: dict[str, set[str]] = {
     "documents": {"order", "discard_reason", "batch", "twin_of", "practice_for"},  # order: that of the lines
     "runs": set(),
     "run_items": {"seen_at"},
-    "annotations": {"guidelines"},  # by its number
+    "annotations": {"guidelines", "note", "too_fast"},  # by its number; private; follows from the time it took
     **{
-        name: {"created_at"}
+        name: {"created_at", *({"in_view_at"} if name == "stances" else ())}  # what was on whose screen when
         for name in (
             *("sentences", "claims", "evidence", "stances", "verdicts"),
             *("claim_revisions", "sentence_revisions", "response_revisions"),

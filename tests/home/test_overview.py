@@ -192,12 +192,13 @@ def test_people_see_the_buttons_that_work_for_them(client: Client, benchmark: Be
         return [words(tab) for tab in get(client, member(benchmark, role), "/b/pilot/").select(".steps a")]
 
     assert tabs(Role.ADMIN) == [
-        "Overview", "Documents", "Import", "Export", "Releases", "Team", "Batches", "IAA", "Statistics", "Scores",
-        "Guidelines",
+        "Overview", "Documents", "Import", "Export", "Releases", "Studies", "Team", "Batches", "IAA", "Statistics",
+        "Scores", "Guidelines",
     ]  # fmt: skip
-    assert tabs(Role.ANNOTATOR) == ["Overview", "Documents", "Team", "Guidelines"]
+    assert tabs(Role.ANNOTATOR) == ["Overview", "Documents", "Studies", "Team", "Guidelines"]
     assert tabs(Role.RESEARCHER) == [
-        "Overview", "Documents", "Export", "Releases", "Team", "IAA", "Statistics", "Scores", "Guidelines",
+        "Overview", "Documents", "Export", "Releases", "Studies", "Team", "IAA", "Statistics", "Scores",
+        "Guidelines",
     ]  # fmt: skip
 
 

@@ -68,6 +68,6 @@ def test_the_page_has_a_table(gold: Benchmark, client: Client, django_assert_max
     address = reverse("statistics", args=["pilot"])
     page = BeautifulSoup(client.get(address).content, "html.parser")
     rows = page.select("section[aria-labelledby=power] tbody tr")
-    assert [row.th.text for row in rows][:1] == ["Checkworthiness of sentences"]  # type: ignore[union-attr]
+    assert [row.th.text for row in rows][:1] == ["Check-worthiness of sentences"]  # type: ignore[union-attr]
     assert len(rows) == 5 and "18" in rows[3].text
     assert "too few" in rows[4].text  # all responses are false: nothing can be told by them

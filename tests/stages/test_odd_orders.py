@@ -416,7 +416,7 @@ def told(document: Document, viewer: User) -> str:
 
 def test_what_was_settled_is_hidden_from_a_newcomer_who_labels_blind(benchmark, document, owner, ada, ben):
     mine, theirs = begun(document, ada), begun(document, ben)
-    save(claims_of(theirs)[0], "text", "Ada was a mathematician of note.", ben)
+    save(claims_of(theirs)[0], "text", "Ada Lovelace was an English mathematician of note.", ben)
     submit(mine, by=ada)
     submit(theirs, by=ben)
     document.refresh_from_db()
@@ -435,7 +435,7 @@ def test_what_was_settled_is_hidden_from_a_newcomer_who_labels_blind(benchmark, 
 
 def test_what_was_settled_in_a_discarded_document_stays_blind(benchmark, document, owner, ada, ben):
     mine, theirs = begun(document, ada), begun(document, ben)
-    save(claims_of(theirs)[0], "text", "Ada was a mathematician of note.", ben)
+    save(claims_of(theirs)[0], "text", "Ada Lovelace was an English mathematician of note.", ben)
     submit(mine, by=ada)
     submit(theirs, by=ben)
     document.refresh_from_db()

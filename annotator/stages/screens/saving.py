@@ -60,12 +60,17 @@ def save(request: HttpRequest, key: str) -> HttpResponse:
     """
     name, raw = request.POST.get("field", ""), request.POST.get("value", "")
     try:
+        version = whole_number(request, "version")
+    except BadValueError:
+        _own_record(request, key)  # whose work it is comes first
+        raise
+    try:
         saved = saving.save_named(
             key,
             name,
             raw,
             by=person(request),
-            version=whole_number(request, "version"),
+            version=version,
             active_seconds=seconds(request),
             with_repeated=True,
         )

@@ -157,7 +157,7 @@ def changed(content: dict[str, Any], form: QueryDict) -> dict[str, Any]:
     """The protocol as the form says; what the form doesn't show stays as it is."""
     found = content | {"title": form.get("title", ""), "description": form.get("description", "").strip()}
     questions = []
-    for number, question in enumerate(content.get("questions", [])):
+    for number, question in enumerate([*content.get("questions", []), *_added(content, form)]):
         if f"ask-{number}" not in form or form.get(f"asked-{number}"):
             questions.append(_changed_question(question, form, number))
     if form.get("new-key"):
@@ -171,6 +171,17 @@ def changed(content: dict[str, Any], form: QueryDict) -> dict[str, Any]:
             new["labels"] = _labels(str(form["new-labels"]), [])
         questions.append(new)
     return found | {"questions": questions}
+
+
+def _added(content: dict[str, Any], form: QueryDict) -> list[dict[str, Any]]:
+    """Questions that were added in the form and are not saved yet: they stand behind the stored ones."""
+    found: list[dict[str, Any]] = []
+    number = len(content.get("questions", []))
+    while f"key-{number}" in form:
+        question = {name: form.get(f"{name}-{number}", "") for name in ("key", "on", "kind")}
+        found.append(question | ({"labels": []} if f"labels-{number}" in form else {}))
+        number += 1
+    return found
 
 
 def _changed_question(question: dict[str, Any], form: QueryDict, number: int) -> dict[str, Any]:
