@@ -78,6 +78,21 @@ NO_PAGES = {
     "score-template",
     "score-download",
     "score-change",
+    "metrics",
+    "note",
+    "services-change",
+    # tests/browser/test_studies.py looks at the pages of a study: the demo has none.
+    "study",
+    "study-next",
+    "study-download",
+    "study-change",
+    "study-item",
+    "study-save",
+    "study-submit",
+    "study-item-change",
+    "protocol-import",
+    "protocol-copy",
+    "protocol-file",
     "agree",  # for those who settle it: test_two_people.py and test_consolidate.py look at it
     "agree-change",
     "practice",  # after practising
@@ -131,6 +146,8 @@ def addresses() -> list[str]:
         "score": ["demo", scored().public_id],
         "prompt": ["demo", "factcheck_gpt", "verdict"],
         "definitions": ["demo", "verify"],
+        "protocol": ["demo", "aggrefact"],
+        "protocol-edit": ["demo", "aggrefact"],
         **{stage: [document.public_id] for stage, document in stages.items()},
     }
     names = [str(pattern.name) for pattern in urlpatterns]
