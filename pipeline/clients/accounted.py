@@ -107,7 +107,11 @@ class Account:
                 await self._meter.count_cached(hold.step, hold.kind)
                 return kept, True
             if await self._meter.reserve(hold):
-                break
+                # The same call of another process may have ended between the look and the hold.
+                kept = await self._store.get(key)
+                if kept is None or (usable is not None and not usable(kept)):
+                    break
+                await _surely(self._meter.release(hold, 0.0))
         began = time.monotonic()
         try:
             made = await make()

@@ -6,7 +6,7 @@ the overlap, so that what two neighboring sentences say together is in one chunk
 
 from __future__ import annotations
 
-from pipeline.sentences.boundaries import split_sentences
+from pipeline.sentences.boundaries import sentences_of_page
 
 LENGTH = 200  # words, and OVERLAP too: as FastFact's released code calls its retriever
 OVERLAP = 30
@@ -17,8 +17,8 @@ def page_chunks(text: str, *, length: int = LENGTH, overlap: int = OVERLAP) -> l
     than ``length``) with the one before it. A sentence that is longer is cut between words."""
     sentences = [
         part
-        for span in split_sentences(text.replace("\x00", " "))
-        for part in _short_enough(span.text.split(), length, overlap)
+        for sentence in sentences_of_page(text.replace("\x00", " "))
+        for part in _short_enough(sentence.split(), length, overlap)
     ]
     found: list[str] = []
     current: list[list[str]] = []

@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.claims.lexicon import FUNCTION_WORDS
 from pipeline.metrics.text import words
-from pipeline.sentences.boundaries import split_sentences
+from pipeline.sentences.boundaries import sentences_of_page
 
 WINDOW = 5
 STRIDE = 2
@@ -44,7 +44,7 @@ def passages(
 ) -> list[str]:
     """The passages of one page in order, as text; a page shorter than a window is one passage. Sizes in sentences,
     ``longest`` in characters a sentence; longer ones are cut, or dropped if ``drops_long``."""
-    flat = (" ".join(span.text.replace("\x00", " ").split()) for span in split_sentences(text))
+    flat = (" ".join(sentence.replace("\x00", " ").split()) for sentence in sentences_of_page(text))
     sentences = [
         cut
         for sentence in flat

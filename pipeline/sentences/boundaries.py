@@ -80,6 +80,17 @@ def split_sentences(text: str) -> list[SentenceSpan]:
     return [span for span in spans if not _NUMBER.fullmatch(span.text)]
 
 
+def sentences_of_page(text: str) -> list[str]:
+    """The sentences of a page as text, each with the headings and markers that lead it: every word is in one."""
+    found: list[str] = []
+    position = 0
+    for span in split_sentences(text):
+        found.append(text[position : span.end])
+        position = span.end
+    rest = text[position:]
+    return [*found, rest] if rest.strip() else found
+
+
 def _is_one(text: str, before: SentenceSpan, start: int, piece: str) -> bool:
     """Whether a piece goes with the one before it: closing signs, "(1969).", or what a number within a line opens."""
     if text[before.end : start].strip(" \t"):

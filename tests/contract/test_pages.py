@@ -112,7 +112,7 @@ def test_redirects_are_followed_to_where_the_text_is(site: FakeSite) -> None:
         ("/gone", "410", True),
         ("/nowhere", "404", True),
         ("/broken", "500", False),
-        ("/picture", r"no text \(image/png\)", True),
+        ("/picture", r"not a text \(image/png\)", True),
         ("/empty", "no readable text", True),
         ("/loop", "circle", True),
         ("/secret/page", "robots", True),

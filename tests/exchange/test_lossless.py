@@ -30,7 +30,7 @@ from annotator.exchange.actions.imports import import_gold
 from annotator.exchange.formats.factcheck_bench import CLAIM_FIELDS
 from annotator.stages.actions import decompose, documents, revise, saving, verify
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.revise import confirm_sentence
+from annotator.stages.actions.revise import confirm_sentence, keep_response
 from annotator.stages.actions.submit import submit
 from tests.factories import UserFactory, save
 from tests.released import export_lines, released_claim, released_document, released_sentence
@@ -119,7 +119,10 @@ def test_work_taken_up_and_handed_in_again_changes_nothing(benchmark, owner, sta
 
 
 def _answer_what_the_release_leaves_open(annotation: Annotation, owner: User) -> None:
-    """Stances on evidence that people added stand nowhere in the release, but are asked for at submit."""
+    """Stances on evidence that people added stand nowhere in the release, but are asked for at submit; so is whether a
+    response stays that no longer fits its sentences."""
+    if annotation.stage == Stage.REVISE:
+        keep_response(annotation, by=owner)
     for stance in Stance.objects.filter(annotation=annotation, label="", evidence__annotation=annotation):
         save(stance, "label", "refute", owner)
 

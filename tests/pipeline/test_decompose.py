@@ -130,7 +130,6 @@ def test_opening_markers_go_and_only_a_full_name_is_a_person() -> None:
     [
         ("Is there anything else?", SentenceType.NOT_A_CLAIM),
         ("Here are some reasons:", SentenceType.NOT_A_CLAIM),
-        ("## Causes of the war", SentenceType.NOT_A_CLAIM),
         ("I think the film is beautiful.", SentenceType.OPINION),
         ("It is important to eat well.", SentenceType.OPINION),
         ("The fort was built in 1820.", SentenceType.CHECKWORTHY),

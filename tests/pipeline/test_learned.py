@@ -202,7 +202,7 @@ def test_another_format_is_refused(documents: list[ExampleDocument], monkeypatch
     suggester, _ = train(SuggesterKind.STANCE, documents)
     data = suggester.to_bytes()
     monkeypatch.setattr("pipeline.learned.suggester.FORMAT", FORMAT + 1)
-    with pytest.raises(OldFormatError, match="anew"):
+    with pytest.raises(OldFormatError, match="again"):
         Suggester.from_bytes(data)
 
 
