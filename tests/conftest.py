@@ -46,8 +46,8 @@ TESTS = Path(__file__).resolve().parent
 LOOPBACK = ["127.0.0.1", "::1"]
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m chooses by the markers
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before -m chooses by the markers, and around all that orders tests
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         folder = item.path.relative_to(TESTS).parts[0]
         if folder == "guards":
@@ -57,7 +57,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if folder == "browser":
             item.add_marker(pytest.mark.browser)
     database.mark(items)
-    # Playwright's event loop stays in the thread once a browser ran in it, and asyncio.run refuses a second one.
+    yield
+    # Playwright's event loop stays in the thread once a browser ran in it, and asyncio.run refuses a second one. Last of
+    # all, since pytest puts tests together that share a fixture such as the browser.
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
