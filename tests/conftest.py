@@ -58,8 +58,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
             item.add_marker(pytest.mark.browser)
     database.mark(items)
     yield
-    # Playwright's event loop stays in the thread once a browser ran in it, and asyncio.run refuses a second one. Last of
-    # all, since pytest puts tests together that share a fixture such as the browser.
+    # Playwright's event loop stays in the thread once a browser ran in it, and asyncio.run refuses a second one. Sorted
+    # after all others have, since pytest puts tests together that share a fixture such as the browser.
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
