@@ -292,8 +292,8 @@
     if (details.matches(".held")) details.scrollIntoView({ block: "nearest" }); // opened by its key, it may be out of view
     const field = details.querySelector("input:not([type=hidden], [type=radio], [type=checkbox]), textarea");
     if (!field) return;
-    if (details.matches(".fold")) details.scrollIntoView({ block: "nearest" });
-    field.focus({ preventScroll: details.matches(".fold") });
+    details.scrollIntoView({ block: "nearest" });
+    field.focus({ preventScroll: true });
   }
 
   /* --- a failed choice shows its old state again --- */
