@@ -260,6 +260,8 @@ def begin(robot: Robot, address: str) -> None:
     robot.press("n")
     page.wait_for_url(address, timeout=20_000)
     robot.rest()
+    while page.locator("[data-dismiss]:visible").count():  # the notes for newcomers, once on each screen
+        robot.click("[data-dismiss]:visible")
 
 
 STANCE_KEYS = {"completely-support": "1", "partially-support": "2", "refute": "3", "irrelevant": "4"}
