@@ -1,0 +1,112 @@
+"""Screen 2 in a real browser: a claim judged and corrected by keys alone, the rest by one key, and nothing that was out
+of view answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotator.core.models import Annotation, Evidence, User
+from annotator.core.vocabulary import Stage
+from annotator.stages.actions.annotate import open_annotation
+from annotator.stages.queries.verification import ClaimWork, claims_to_verify
+from tests.browser.conftest import check_axe, wait_until_saved
+from tests.factories import RESPONSE, BenchmarkFactory, DocumentFactory, decomposed, member, prefill
+
+LONG = "Words that say nothing about it. " * 12
+
+
+@pytest.fixture
+def person(transactional_db: None) -> User:
+    return member(BenchmarkFactory())
+
+
+@pytest.fixture
+def annotation(person: User) -> Annotation:
+    """Each claim with four passages, of which the last says the same as the first."""
+    document = prefill(DocumentFactory(benchmark=person.memberships.get().benchmark, response=RESPONSE))
+    decomposed(document, person)
+    document.refresh_from_db()
+    opened = open_annotation(document, Stage.VERIFY, by=person)
+    for work in claims_to_verify(opened):
+        for order, passage in enumerate(("It is so.", f"Second. {LONG}", f"Third. {LONG}", "It is so."), start=1):
+            Evidence.objects.create(
+                claim=work.claim, order=order, url=f"https://{order}.example", title=f"Page {order}", passage=passage
+            )
+    return opened
+
+
+@pytest.fixture
+def page(annotation: Annotation, person: User, sign_in: Callable[[User], Page], live_server: LiveServer) -> Page:
+    page = sign_in(person)
+    page.goto(f"{live_server.url}/d/{annotation.document.public_id}/verify/")
+    return page
+
+
+def works(annotation: Annotation) -> list[ClaimWork]:
+    return claims_to_verify(Annotation.objects.get(pk=annotation.pk))
+
+
+def test_a_claim_is_judged_and_corrected_by_keys_alone(page: Page, annotation: Annotation) -> None:
+    first, second, *_ = works(annotation)
+    title = page.locator("#claim-title")
+    expect(title).to_have_text(f"Claim {first.number}")
+    page.keyboard.press("3")
+    page.keyboard.press("0")
+    expect(page.locator("article.ev [data-undecided][data-advance]")).to_have_count(0)
+    wait_until_saved(page)
+    assert [card.stance.label for card in works(annotation)[0].cards] == [
+        "refute",
+        "irrelevant",
+        "irrelevant",
+        "refute",
+    ]
+    assert all(card.stance.in_view_at for card in works(annotation)[0].cards if not card.folded)
+    page.keyboard.press("f")
+    text = page.locator("#rewrite-text")
+    expect(text).to_be_focused()
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text(f"{first.claim.text[:-1]} of note.")
+    expect(page.locator(".edits .op")).to_contain_text("from what you typed")
+    check_axe(page)
+    page.keyboard.press("Enter")
+    expect(title).to_have_text(f"Claim {second.number}")
+    verdict = works(annotation)[0].verdict
+    assert (verdict.factuality, verdict.revised_claim()) == ("false", f"{first.claim.text[:-1]} of note.")
+    page.keyboard.press("k")
+    expect(title).to_have_text(f"Claim {first.number}")
+    page.keyboard.press("j")
+    expect(title).to_have_text(f"Claim {second.number}")
+
+
+def test_the_rest_is_only_what_has_been_in_view_and_comes_back_with_one_undo(
+    page: Page, annotation: Annotation
+) -> None:
+    page.set_viewport_size({"width": 1280, "height": 560})
+    page.reload()
+    page.locator("article.ev").first.wait_for()
+    page.keyboard.press("0")
+    wait_until_saved(page)
+    page.wait_for_timeout(300)
+    labels = [card.stance.label for card in works(annotation)[0].cards if not card.folded]
+    assert labels[0] == "irrelevant"
+    assert labels[-1] == "", "the last passage is below the window"
+    expect(page.locator("article.ev[data-current]")).to_be_in_viewport()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("article.ev:not([data-follows]) [data-undecided][data-advance]")).to_have_count(3)
+    assert {card.stance.label for card in works(annotation)[0].cards} == {""}
+
+
+def test_a_passage_is_read_whole_and_words_are_found_in_it(page: Page) -> None:
+    page.keyboard.press("ArrowDown")
+    second = page.locator("article.ev").nth(1)
+    second.locator("[data-whole]").click()
+    expect(second.locator(".passage.whole")).to_be_visible()
+    expect(second.locator(".passage.excerpt")).to_be_hidden()
+    page.keyboard.press("/")
+    expect(page.locator("#find")).to_be_focused()
+    page.keyboard.insert_text("third.")
+    expect(page.locator("#found")).to_have_text("1 found")
