@@ -81,14 +81,13 @@ def split_sentences(text: str) -> list[SentenceSpan]:
 
 
 def sentences_of_page(text: str) -> list[str]:
-    """The sentences of a page as text, each with the headings and markers that lead it: every word is in one."""
+    """The sentences of a page as text, and between them its headings and other layout: every word is in one piece."""
     found: list[str] = []
     position = 0
     for span in split_sentences(text):
-        found.append(text[position : span.end])
+        found += [text[position : span.start], span.text]
         position = span.end
-    rest = text[position:]
-    return [*found, rest] if rest.strip() else found
+    return [piece for piece in (*found, text[position:]) if piece.strip()]
 
 
 def _is_one(text: str, before: SentenceSpan, start: int, piece: str) -> bool:
