@@ -241,7 +241,7 @@ def decompose(robot: Robot, address: str, line: dict[str, Any]) -> None:
     page = robot.page
     begin(robot, address)
     for _ in line["sentences"]:
-        if page.locator("[data-key='a']").count() == 0:
+        if page.locator("[data-key='a']:visible").count() == 0:
             break
         robot.press("a")
         robot.rest()

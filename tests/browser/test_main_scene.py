@@ -77,7 +77,7 @@ def decompose(page: Page) -> None:
     """Take over what is suggested, mend one claim by hand, submit by keyboard."""
     page.wait_for_url("**/decompose/**")
     check_axe(page)
-    while page.locator("[data-key='a']").count():
+    while page.locator("[data-key='a']:visible").count():
         page.keyboard.press("a")
         wait_until_saved(page)
     claim = page.locator("article.claim textarea").last

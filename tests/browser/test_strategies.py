@@ -138,7 +138,7 @@ def decompose(page: Page, live_server: LiveServer) -> Document:
     page.goto(f"{live_server.url}/d/{document.public_id}/decompose/")
     page.get_by_role("button", name="Start").click()
     expect(page.locator("article.claim").first).to_be_visible()
-    while page.locator("[data-key='a']").count():
+    while page.locator("[data-key='a']:visible").count():
         page.keyboard.press("a")
         wait_until_saved(page)
     expect(page.locator("#missing")).to_contain_text("Nothing missing")

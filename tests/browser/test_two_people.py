@@ -71,7 +71,7 @@ def door(browser: Browser, live_server: LiveServer) -> Iterator[Callable[[User],
 
 
 def take_all_over(page: Page) -> None:
-    while page.locator("[data-key='a']").count():
+    while page.locator("[data-key='a']:visible").count():
         page.keyboard.press("a")
         wait_until_saved(page)
 

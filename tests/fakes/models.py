@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.fakes.server import Call, FakeServer, Reply, as_json
 _TOKEN = re.compile(r"\s*\S{1,6}")
 
 
-class FakeModel(FakeServer):
+class FakeModel(FakeServer, ABC):
     """A model that says what ``script`` says of the body of a request. ``refuses``: names of parameters, at any depth,
     that it answers 400 to. ``key``: asked of every call."""
 
@@ -45,14 +46,17 @@ class FakeModel(FakeServer):
             return self.fault(said.status, str(said.error["message"]))
         return self.said(said, request)
 
+    @abstractmethod
     def given_key(self, call: Call) -> str:
-        raise NotImplementedError
+        """The key of a call."""
 
+    @abstractmethod
     def fault(self, status: int, message: str) -> Reply:
-        raise NotImplementedError
+        """A refusal as this protocol words it."""
 
+    @abstractmethod
     def said(self, said: object, request: Mapping[str, Any]) -> Reply:
-        raise NotImplementedError
+        """An answer as this protocol words it."""
 
 
 class FakeResponses(FakeModel):
