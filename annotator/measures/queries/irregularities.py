@@ -108,17 +108,18 @@ def _of_verdicts(scope: GoldScope) -> dict[str, int]:
 
 def _of_claims_to_keep(scope: GoldScope) -> tuple[int, int]:
     """Of the claims that nothing had to be done about: how many were released as blank, how many as another text."""
-    mended = Verdict.objects.filter(
+    judged_false_or_open = Verdict.objects.filter(
         agreed(Stage.VERIFY, "annotation__"),
         checked("claim__"),
-        claim=OuterRef("pk"),
+        claim__in=scope.claims(),
         factuality__in=[Factuality.FALSE, Factuality.NOT_ENOUGH_EVIDENCE],
     )
-    spelled = scope.claims().filter(~Exists(mended), released__contains='"revised_claims"')
+    mended = set(judged_false_or_open.values_list("claim", flat=True))
+    spelled = scope.claims().filter(released__contains='"revised_claims"').values_list("pk", "text", "released")
     blank = changed = 0
-    for text, released in spelled.values_list("text", "released").iterator():
+    for claim, text, released in spelled.iterator():
         spelling = load(released).get("revised_claims", {})
-        if spelling.get("stands_for") == text and "spelling" in spelling:
+        if claim not in mended and spelling.get("stands_for") == text and "spelling" in spelling:
             if str(spelling["spelling"] or "").strip():
                 changed += 1
             else:
