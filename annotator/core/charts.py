@@ -1,9 +1,9 @@
 """Charts that the server draws as SVG. Screens pass rows, templates draw these classes. Pure.
 
-Places are in percent of the drawing from the top left, so that a chart is as wide as the page while its words keep
-their size; dots and trends, whose words stand inside, are in units of their drawing. Every chart says in words what
-it shows, and shapes tell what colors tell. By hand, since the arithmetic is short: a chart library would draw in the
-browser or bring styles of its own.
+Positions are percentages of the drawing, measured from the top left, so that a chart can be as wide as the page while
+its text keeps its size. Dots and trends have their text inside the drawing and use its own units. Every chart also says
+in words what it shows, and shapes repeat what colors say. Written by hand because the arithmetic is short; a chart
+library would draw in the browser or bring its own styles.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from itertools import accumulate, groupby, pairwise
 from pipeline.metrics.agreement import Estimate
 
 DAY = dt.timedelta(days=1)
-# Dots: a column of names, the axis, a column of values.
+# Dots: a column for names, the axis, a column for values.
 NAMES, AXIS, ROW = 92, 250, 24
 # Trends: the plot inside its margins.
 LEFT, RIGHT, TOP, BOTTOM = 30, 310, 10, 96
-# More columns than this are gathered into steps of equal width; more than that many have no number on top.
+# Above this number of columns, values are grouped into bins of equal width; above the second number, columns have no
+# number on top.
 MAX_COLUMNS, NUMBERED_COLUMNS = 24, 14
 HEATS = 5
 
@@ -32,7 +33,7 @@ Part = dict[str, str | float]
 
 
 def rounded(number: float) -> float:
-    """Two digits are finer than any screen, and keep the page short."""
+    """Two digits are finer than any screen and keep the page short."""
     return round(number, 2)
 
 
@@ -42,7 +43,7 @@ def number(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    """A whole percentage; 100% and 0% only where nothing is missing."""
+    """A whole percentage. 100% and 0% appear only where they are exact."""
     whole = round(100 * value)
     if whole == 100 and value < 1:
         return "over 99%"
@@ -60,16 +61,16 @@ def interval(estimate: Estimate | None, words: str = "") -> str:
 
 
 def day_words(day: dt.date) -> str:
-    """A day on an axis: "3 Nov"."""
-    return f"{day.day} {day:%b}"
+    """A day on an axis: "Nov 3"."""
+    return f"{day:%b} {day.day}"
 
 
 # --- bars -----------------------------------------------------------------------------------------
 
 
 def parts(numbers: Iterable[tuple[str, int]], whole: int) -> list[Part]:
-    """A bar of several parts, for components/stacked.html and phases.html: each with its kind, where it begins and how
-    wide it is. Empty parts are not drawn."""
+    """A bar of several parts, for components/stacked.html and phases.html: each with its kind, its start and its width.
+    Empty parts are left out."""
     drawn = list(numbers)
     starts = accumulate((number for _, number in drawn), initial=0)
     return [
@@ -80,13 +81,13 @@ def parts(numbers: Iterable[tuple[str, int]], whole: int) -> list[Part]:
 
 
 def in_words(numbers: Iterable[tuple[int, str]], otherwise: str) -> str:
-    """ "38 train, 5 dev": what is there, as it stands beside its bar."""
+    """ "38 train, 5 dev": the parts in words, shown next to the bar."""
     return ", ".join(f"{number:,} {word}" for number, word in numbers if number) or otherwise
 
 
 @dataclass(frozen=True, slots=True)
 class StackLook:
-    """How a label is shown: its words, the tone of its bar, and the glyph that says the same as the tone."""
+    """How a label is shown: its words, the tone of its bar, and a glyph that repeats the tone."""
 
     words: str
     tone: str = "work"
@@ -95,7 +96,7 @@ class StackLook:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One label with its number, of ``whole``."""
+    """One label with its count, out of ``whole``."""
 
     look: StackLook
     number: int
@@ -111,14 +112,14 @@ class Bar:
 
 
 def bars(counted: Sequence[tuple[StackLook, int]]) -> tuple[Bar, ...]:
-    """A bar for each label; none where nothing is counted."""
+    """A bar for each label; empty if nothing is counted."""
     whole = sum(number for _, number in counted)
     return tuple(Bar(look, number, whole) for look, number in counted if whole)
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Parts of a whole in one bar; ``bars`` are the same parts in words and numbers."""
+    """Parts of a whole in one bar; ``bars`` holds the same parts as words and numbers."""
 
     title: str
     bars: tuple[Bar, ...]
@@ -142,7 +143,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class ChartColumn:
-    """One column of a histogram: what it counts, how many, and where it stands."""
+    """One column of a histogram: what it counts, how many, and its position."""
 
     label: str
     value: int
@@ -158,7 +159,7 @@ class ChartColumn:
 
 
 def columns(values: Sequence[tuple[str, int]], *, gap: float = 0.15) -> list[ChartColumn]:
-    """Columns of equal width, the highest as high as the drawing; ``gap`` is the share of a place that stays free."""
+    """Columns of equal width; the highest fills the drawing. ``gap`` is the share of each slot that stays empty."""
     highest = max((value for _, value in values), default=0) or 1
     place = 100 / max(len(values), 1)
     return [
@@ -175,7 +176,8 @@ def columns(values: Sequence[tuple[str, int]], *, gap: float = 0.15) -> list[Cha
 
 
 def binned(values: Iterable[float], *, width: int, up_to: int, unit: str) -> list[tuple[str, int]]:
-    """How many values fall into each step of ``width``: from 0 to ``up_to``, then one for all above, with words."""
+    """How many values fall into each bin of ``width``: from 0 to ``up_to``, then one bin for everything above. In
+    words, too."""
     counted = [0] * (up_to // width + 1)
     for value in values:
         counted[min(int(value // width), up_to // width)] += 1
@@ -185,7 +187,8 @@ def binned(values: Iterable[float], *, width: int, up_to: int, unit: str) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Columns with their numbers on top and labels below; of many, every ``step``-th is labeled and none numbered."""
+    """Columns with their numbers on top and labels below. If there are many, only every ``step``-th is labeled and none
+    has a number."""
 
     columns: list[ChartColumn]
     words: str
@@ -200,7 +203,7 @@ class Histogram:
 
 
 def histogram(counted: Sequence[tuple[int, int]], thing: str) -> Histogram | None:
-    """Columns in the order of their numbers; where there are many, in steps of several numbers. None without any."""
+    """Columns in numeric order, grouped into bins if there are many. Empty without any numbers."""
     if not counted:
         return None
     width = math.ceil(len(counted) / MAX_COLUMNS)
@@ -218,7 +221,7 @@ def histogram(counted: Sequence[tuple[int, int]], thing: str) -> Histogram | Non
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A place on an axis with its words."""
+    """A tick on an axis with its label."""
 
     at: float
     label: str
@@ -226,7 +229,8 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class ChartLine:
-    """One line of a chart over time. ``points`` is what an SVG polyline takes; ``last`` is its newest value."""
+    """One line of a chart over time. ``points`` is in the form that an SVG polyline takes; ``last`` is the newest
+    value."""
 
     name: str
     kind: str
@@ -249,20 +253,20 @@ def ticks(highest: float, most: int = 5) -> list[int]:
     while step * (most - 1) < highest:
         digit += 1
         step = (1, 2, 5)[digit % 3] * 10 ** (digit // 3)
-    number = max(math.ceil(highest / step), 1)  # never an axis of 0 alone
+    number = max(math.ceil(highest / step), 1)  # the axis needs a length
     return [step * each for each in range(number + 1)]
 
 
 def day_ticks(first: dt.date, last: dt.date, most: int = 5) -> list[dt.date]:
-    """Days from the first to the last in equal steps, at most so many."""
+    """At most ``most`` days from the first to the last, at equal distances."""
     step = math.ceil(((last - first).days + 1) / most)
     return [first + DAY * number for number in range(0, (last - first).days + 1, step)]
 
 
 def over_time(days: Sequence[dt.date], series: Iterable[tuple[str, str, Sequence[int]]], highest: int) -> OverTime:
-    """Lines of values per day: each of ``series`` is (name, kind, one value for each of ``days``).
+    """Values per day as lines. Each of ``series`` is (name, kind, one value for each of ``days``).
 
-    A line keeps its value until the day on which it changes, since documents are agreed one by one, not in a slope.
+    A line stays flat until the day on which its value changes, because documents are adjudicated one at a time.
     """
     first, last = days[0], days[-1]
     up = ticks(highest)
@@ -294,7 +298,7 @@ def over_time(days: Sequence[dt.date], series: Iterable[tuple[str, str, Sequence
 
 @dataclass(frozen=True, slots=True)
 class ChartSpan:
-    """A figure on an axis with its interval; the bounds are None where it has none."""
+    """A figure on an axis with its interval; the bounds are None if it has none."""
 
     x: float
     low: float | None
@@ -303,7 +307,7 @@ class ChartSpan:
 
 
 def span(estimate: Estimate, words: str, lowest: float = 0.0) -> ChartSpan:
-    """A figure on an axis from ``lowest`` to 1; what is outside stands at the end."""
+    """A figure on an axis from ``lowest`` to 1. Values outside are drawn at the end of the axis."""
 
     def place(value: float | None) -> float | None:
         return None if value is None else rounded(100 * _share(value, lowest))
@@ -317,8 +321,7 @@ def _share(value: float, lowest: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class DotFigure:
-    """What is drawn as a dot: a name, how it is marked (dot, diamond, ring or square), the figure, and other people's
-    figures in its row."""
+    """One row of dots: its name, its marker (dot, diamond, ring or square), its figure, and other people's figures."""
 
     name: str
     mark: str
@@ -329,7 +332,7 @@ class DotFigure:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One figure, placed."""
+    """One figure with its position."""
 
     name: str
     mark: str
@@ -343,7 +346,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Dots:
-    """Figures on one axis that ends at 1. ``words``: what the drawing shows."""
+    """Figures on one axis that ends at 1. ``words`` describes the drawing."""
 
     dots: tuple[Dot, ...]
     ticks: tuple[Tick, ...]
@@ -360,7 +363,7 @@ class Dots:
 
 
 def dots(figures: Sequence[DotFigure], words: str) -> Dots | None:
-    """The drawing; None where no figure is defined."""
+    """The drawing, or None if no figure is defined."""
     defined = [(figure, figure.estimate) for figure in figures if figure.estimate is not None]
     if not defined:
         return None
@@ -393,7 +396,7 @@ def dots(figures: Sequence[DotFigure], words: str) -> Dots | None:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A point of a trend: a day, a share, a coefficient where defined, and both as text."""
+    """One day of a trend: its share, its coefficient if defined, and both as text."""
 
     day: dt.date
     percent: float
@@ -412,7 +415,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """One field over time: the share of equal labels (solid, dots) and alpha (dashed, diamonds)."""
+    """One field over time: the percentage of equal labels (solid line, dots) and alpha (dashed line, diamonds)."""
 
     label: str
     points: tuple[Point, ...]
@@ -433,13 +436,13 @@ class Trend:
 
     @property
     def alpha_lines(self) -> list[str]:
-        """The dashed line, in pieces where alpha is not defined in between."""
+        """The dashed line, broken where alpha is undefined."""
         pieces = groupby(self.points, key=lambda point: point.alpha is not None)
         return [" ".join(f"{point.x},{point.alpha}" for point in piece) for defined, piece in pieces if defined]
 
 
 def trend(label: str, periods: Sequence[Period]) -> Trend | None:
-    """The drawing; None for less than two points."""
+    """The drawing, or None with fewer than two points."""
     if len(periods) < 2:
         return None
     start, end = periods[0].day, periods[-1].day
@@ -456,12 +459,12 @@ def trend(label: str, periods: Sequence[Period]) -> Trend | None:
 
 
 def _height(value: float) -> float:
-    """The place of a share or an alpha; an alpha below 0 stands on the ground line."""
+    """The height of a share or an alpha; an alpha below 0 is drawn on the base line."""
     return round(BOTTOM - (BOTTOM - TOP) * max(value, 0.0), 1)
 
 
 def _date(day: dt.date) -> str:
-    return f"{day.day} {day:%b %Y}"
+    return f"{day:%b} {day.day}, {day:%Y}"
 
 
 # --- who said what --------------------------------------------------------------------------------
@@ -476,8 +479,8 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """A confusion table: columns, then rows of a label with its cells. ``of_two``: rows are one person's labels,
-    columns the other's; else pairs of labels, and what differs stands in two places."""
+    """A confusion table: columns, then rows, each a label with its cells. With ``of_two``, rows are one annotator's
+    labels and columns the other's. Otherwise it counts pairs of labels, so each disagreement appears in two cells."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
@@ -485,9 +488,9 @@ class Heat:
 
 
 def heat(confusion: Mapping[str, Mapping[str, int]], words: Mapping[str, str], *, of_two: bool) -> Heat:
-    """The table with a shade for each count of a pair of labels; ``words``: how a label reads.
+    """The table with a shade for each pair of labels; ``words`` gives a label's display text.
 
-    Shades go from 0 for none to 4 for the most by the square root, as the agreeing cells outnumber all others.
+    Shades run from 0 (none) to 4 (the most) by square root, because the cells of agreement far outnumber all others.
     """
     most = max((times for row in confusion.values() for times in row.values()), default=0)
     rows = tuple(

@@ -1,10 +1,10 @@
-"""What each question and label means, for the definitions sheet: from the benchmark's guidelines if they have a heading
-for it, otherwise from Touchstone's short definitions.
+"""What each question and label means, for the definitions sheet: taken from the benchmark's guidelines if they have a
+matching heading, otherwise from Touchstone's short definitions.
 
-The convention for guidelines, in Markdown with "#" headings: a question is defined below a heading with its name
-("## Stance"), a label below a heading with both names ("### Stance: refute") or with its own name alone ("### Refute"),
-best below the heading of its question. Capitals, hyphens and underscores make no difference. docs/guidelines.md lists
-the names.
+The convention for guidelines, which are Markdown with "#" headings: a question is defined under a heading with its name
+("## Stance"). A label is defined under a heading with both names ("### Stance: refute") or under its own name alone
+("### Refute"), preferably below its question's heading. Case, hyphens and underscores are ignored. docs/guidelines.md
+lists the names.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from annotator.core.fields import FieldQuestion, questions_of
 from annotator.core.texts.markdown_diff import FENCE, HEADING
 from annotator.core.vocabulary import Labelled, Stage, StanceLabel
 
-_FORMER_LABELS: dict[Labelled, str] = {StanceLabel.PARTIALLY_SUPPORT: "Partly"}  # older guidelines have these headings
+_FORMER_LABELS: dict[Labelled, str] = {StanceLabel.PARTIALLY_SUPPORT: "Partly"}  # headings used by older guidelines
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A question or label with the Markdown that defines it. ``is_ours``: the guidelines say nothing about it."""
+    """A question or label with the Markdown that defines it. ``is_ours``: the guidelines don't define it."""
 
     title: str
     text: str
@@ -41,7 +41,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading of a text with what stands below it, up to the next heading of whatever level."""
+    """A heading of a text with everything below it, up to the next heading of any level."""
 
     level: int
     title: str
@@ -49,7 +49,7 @@ class Section:
 
 
 def topics(stage: Stage, guidelines: str) -> list[Topic]:
-    """The questions of a stage with their definitions, in the order in which they are asked."""
+    """The questions of a stage with their definitions, in the order they are asked."""
     sections = sections_of(guidelines)
     questions = list(questions_of(stage))
     every_name = _plain(name for question, _ in questions for name in question.names)
@@ -93,8 +93,8 @@ def _topic(question: FieldQuestion, keys: tuple[str, ...], sections: list[Sectio
 
 
 def _place(label: Labelled, names: set[str], sections: list[Section], every_name: set[str]) -> int | None:
-    """Where a label is defined: "Stance: refute", else "Refute" below "Stance", else "Refute" anywhere. Outside its own
-    question, a heading with the name of a question defines that question and not the label."""
+    """Where a label is defined: "Stance: refute", else "Refute" below "Stance", else "Refute" anywhere. Elsewhere, a
+    heading that is also a question's name defines the question, not the label."""
     wanted = _plain([label.value, label.label, *filter(None, [_FORMER_LABELS.get(label)])])
     alone: list[int] = []
     for i, section in enumerate(sections):
@@ -109,7 +109,7 @@ def _place(label: Labelled, names: set[str], sections: list[Section], every_name
 
 
 def _above(sections: list[Section], at: int) -> list[str]:
-    """The titles of the headings above a heading."""
+    """The titles of the headings that enclose a heading."""
     level, titles = sections[at].level, []
     for section in reversed(sections[:at]):
         if section.level < level:
@@ -119,7 +119,7 @@ def _above(sections: list[Section], at: int) -> list[str]:
 
 
 def _below(sections: list[Section], at: int) -> list[int]:
-    """A section and those of deeper level that belong to it."""
+    """A section and its subsections."""
     end = at + 1
     while end < len(sections) and sections[end].level > sections[at].level:
         end += 1
@@ -127,11 +127,11 @@ def _below(sections: list[Section], at: int) -> list[int]:
 
 
 def _words(sections: list[Section], places: list[int]) -> str:
-    """The text of a section and of those below it; the first without its heading, which the sheet shows itself."""
+    """The text of a section and its subsections. The sheet shows the first heading itself, so it is left out."""
     first, *rest = [sections[i] for i in places]
     return "\n\n".join([first.body, *(f"**{section.title}**\n\n{section.body}" for section in rest)]).strip()
 
 
 def _plain(names: Iterable[str]) -> set[str]:
-    """Names without capitals and signs, to compare: "Not_a_claim" and "not a claim" are one."""
+    """Names reduced for comparison: "Not_a_claim" and "not a claim" are equal."""
     return {re.sub(r"[\W_]+", " ", name.casefold()).strip() for name in names}

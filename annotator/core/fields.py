@@ -1,7 +1,8 @@
-"""Every field that people decide, declared once.
+"""Every field that people label, declared once.
 
 Saving, copies, the API, adjudication, agreement, the native format, tables, provenance, history and screens read these
-declarations; the models hold the columns. Nothing here knows Django. How to add a label: docs/how-to/add-a-label.md.
+declarations; the models hold the columns. This module doesn't depend on Django. How to add a label:
+docs/how-to/add-a-label.md.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ class Kind(StrEnum):
     """What a field holds."""
 
     TEXT = "text"
-    LABEL = "label"  # a word of ``words``; blank: not decided
-    YES_NO = "yes-no"  # null: not answered
-    FLAG = "flag"  # true or false, never open
-    EDIT = "edit"  # typed operations, which are rows of their own
+    LABEL = "label"  # one of ``words``; blank means not decided
+    YES_NO = "yes-no"  # null means not answered
+    FLAG = "flag"  # true or false, never undecided
+    EDIT = "edit"  # typed operations, stored as rows of their own
 
 
 @dataclass(frozen=True, slots=True)
 class FieldQuestion:
-    """What one or more fields ask of people. ``names``: the headings that define it in guidelines, the first one is
-    shown. ``ours``: the definition where guidelines have none. ``labels``: the answers, with our words for each."""
+    """What one or more fields ask. ``names``: the headings that define it in guidelines; the first is displayed.
+    ``ours``: the definition if the guidelines have none. ``labels``: the choices with our definitions."""
 
     key: str
     names: tuple[str, ...]
@@ -52,8 +53,7 @@ class FieldQuestion:
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """A kind of record that has fields. ``item``: what adjudication calls it; ``things``: what is counted, in the
-    plural."""
+    """A kind of record that has fields. ``item``: its name in adjudication; ``things``: its plural when counted."""
 
     name: str
     stage: Stage
@@ -65,16 +65,14 @@ class RecordKind:
 class Field:
     """One field of a record.
 
-    Words: ``label`` stands beside the record, ``title`` where the record is out of sight, ``noun`` in a sentence,
-    ``legend`` above the choices on the screen.
-    ``has_origin``: the column ``<name>_origin`` says how the value came about. ``is_suggested``: the pipeline's
-    suggestion has a column of this name. ``is_required``: submitting asks for it.
-    ``asked_when``: (field, value) without which the question does not come up. ``reason_of``: the yes/no question
-    whose "no" this label explains; the two are compared and settled as one.
-    ``is_compared``: adjudication shows a row for it; ``row``: the row's name, where it is another one.
-    ``is_measured``: it has a figure of inter-annotator agreement.
-    ``column``: its name in the exported tables; blank: it is not exported. ``meaning`` describes that column.
-    ``is_numbered``: keys 1 to 9 choose. ``is_legend_hidden``: the choices speak for themselves.
+    Words: ``label`` stands next to the record, ``title`` where the record isn't visible, ``noun`` within a sentence,
+    ``legend`` above the choices on the screen. ``has_origin``: the column ``<name>_origin`` says where the value came
+    from. ``is_suggested``: the pipeline's suggestion has a column of this name. ``is_required``: needed before
+    submitting. ``asked_when``: (field, value) that must hold for the question to be asked. ``reason_of``: the yes/no
+    question whose "no" this label explains; the two are compared and adjudicated as one. ``is_compared``: adjudication
+    shows a row for it; ``row``: that row's name if it differs. ``is_measured``: it has an inter-annotator agreement
+    figure. ``column``: its name in the exported tables; blank means not exported. ``meaning`` describes that column.
+    ``is_numbered``: keys 1 to 9 choose. ``is_legend_hidden``: the choices need no legend.
     """
 
     record: str
@@ -106,12 +104,12 @@ class Field:
 
     @property
     def key(self) -> str:
-        """The field's name among those of all records: ``claim:type``."""
+        """The field's full name, unique across records: ``claim:type``."""
         return f"{self.record}:{self.name}"
 
     @property
     def is_choice(self) -> bool:
-        """Is it answered by choosing, not by writing?"""
+        """Is it answered by choosing rather than writing?"""
         return self.kind in (Kind.LABEL, Kind.YES_NO)
 
     @property
@@ -123,7 +121,7 @@ class Field:
 
     @property
     def open_value(self) -> Any:
-        """The value of a field that nobody has decided."""
+        """The value of a field that hasn't been decided."""
         return {
             Kind.TEXT: "",
             Kind.LABEL: "",
@@ -138,7 +136,7 @@ class Field:
         return self.noun or self.label.lower()
 
     def is_asked(self, record: Any) -> bool:
-        """Does the question come up for this record?"""
+        """Is the question asked for this record?"""
         return self.asked_when is None or getattr(record, self.asked_when[0]) == self.asked_when[1]
 
 
@@ -253,7 +251,7 @@ _CLAIM = (
         question=_IMPORTANCE,
     ),
 )
-# Where a passage comes from. The tables place it among columns that nobody decides.
+# Where a passage comes from. Nobody labels these columns, but the tables place them among the labels.
 _EVIDENCE = (
     Field(record="evidence", name="passage", kind=Kind.TEXT, label="Passage"),
     Field(record="evidence", name="url", kind=Kind.TEXT, label="Url"),
@@ -391,7 +389,7 @@ _declared: dict[str, dict[str, Field]] = {record: {} for record in RECORDS}
 
 
 def declare(*fields: Field) -> None:
-    """Add fields to their records, behind those declared before. To be called before the models are loaded."""
+    """Add fields to their records, after those already declared. Call it before the models are loaded."""
     for each in fields:
         assert each.name not in _declared[each.record], f"{each.key} is declared twice"
         _declared[each.record][each.name] = each
@@ -410,7 +408,7 @@ declare(
 
 
 def fields_of(record: str) -> tuple[Field, ...]:
-    """The fields of a kind of record, in their order."""
+    """The fields of a kind of record, in order."""
     return tuple(_declared[record].values())
 
 
@@ -420,7 +418,7 @@ def all_fields() -> tuple[Field, ...]:
 
 
 def find(record: str, name: str) -> Field | None:
-    """The field of that name; None where the record has none, or is none that people decide on."""
+    """The field of that name, or None if the record has no such field or nobody labels it."""
     return _declared.get(record, {}).get(name)
 
 
@@ -430,12 +428,12 @@ def field_of(record: str, name: str) -> Field:
 
 
 def reason_for(question: Field) -> Field | None:
-    """The label that explains why the answer to this question is no."""
+    """The label that explains a "no" to this question."""
     return next((each for each in fields_of(question.record) if each.reason_of == question.name), None)
 
 
 def questions_of(stage: Stage) -> list[tuple[FieldQuestion, tuple[str, ...]]]:
-    """What a stage asks, in the order in which it is asked last, with the keys of the fields that it asks for."""
+    """What a stage asks, in order, with the keys of the fields concerned."""
     found: dict[str, tuple[FieldQuestion, tuple[str, ...]]] = {}
     for each in all_fields():
         if each.question is not None and RECORDS[each.record].stage == stage:
@@ -445,7 +443,7 @@ def questions_of(stage: Stage) -> list[tuple[FieldQuestion, tuple[str, ...]]]:
 
 
 def answers_of(question: Field) -> dict[Any, str]:
-    """What can be chosen, as people read it. A "no" that asks for a reason is one answer with each of them."""
+    """The choices as people read them. A "no" that needs a reason becomes one choice for each reason."""
     if question.words is not None:
         return {word.value: word.label for word in question.words}
     reason = reason_for(question)
@@ -465,15 +463,15 @@ def suggested_fields(record: str) -> tuple[Field, ...]:
 
 
 def exported_fields(record: str) -> tuple[Field, ...]:
-    """The fields of a record that the exported tables have a column for."""
+    """The fields of a record that have a column in the exported tables."""
     return tuple(each for each in fields_of(record) if each.column)
 
 
 def columns_of(record: str) -> tuple[str, ...]:
-    """The columns of all fields, each with that of its origin."""
+    """The columns of all fields, each with its origin's column."""
     return columns(fields_of(record))
 
 
 def columns(fields: Iterable[Field]) -> tuple[str, ...]:
-    """The columns of some fields, each with that of its origin."""
+    """The columns of some fields, each with its origin's column."""
     return tuple(column for each in fields for column in each.columns)

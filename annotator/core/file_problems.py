@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong. ``line`` counts from 1 (0: the whole file); ``field`` is "" for the whole row."""
+    """One problem. ``line`` counts from 1 (0: the whole file); ``field`` is "" if it concerns the whole row."""
 
     line: int
     field: str
@@ -19,7 +19,7 @@ class Problem:
         return f"{where}, {self.field}: {self.reason}" if self.field else f"{where}: {self.reason}"
 
     def as_dict(self) -> dict[str, str | int]:
-        """The shape that ``ImportJob.problems`` keeps."""
+        """The form stored in ``ImportJob.problems``."""
         return {"line": self.line, "field": self.field, "reason": self.reason}
 
 
@@ -36,7 +36,8 @@ class FileError(ValueError):
 
 
 class RowError(ValueError):
-    """A row can't be imported: pairs of field and reason. The reader that knows the line makes a ``BadRow``."""
+    """A row can't be imported: pairs of field and reason. The reader knows the line number and turns this into a
+    ``BadRow``."""
 
     def __init__(self, *complaints: tuple[str, str]) -> None:
         super().__init__("; ".join(f"{field}: {reason}" for field, reason in complaints))
@@ -51,7 +52,7 @@ def bad_row(line: int, reason: str, field: str = "") -> BadRow:
 
 
 def complain(complaints: Iterable[tuple[str, str]]) -> None:
-    """Raises ``RowError`` when there is anything to complain about."""
+    """Raises ``RowError`` if there are any problems."""
     found = tuple(complaints)
     if found:
         raise RowError(*found)

@@ -1,8 +1,8 @@
-"""Rules of twins: copies of gold documents that measure people (``Document.twin_of``).
+"""Rules for gold copies: copies of gold documents that measure annotators (``Document.twin_of``).
 
-A newcomer practices on copies of their own, announced. Other copies are mixed in unannounced: for annotators such a
-copy stands in the place of its gold document, under its name, and the gold itself is not there, since whoever finds it
-reads the answers. Who has worked on the gold knows it, keeps it, and is never measured by its copy.
+New annotators practice on copies of their own, openly. Hidden copies are not announced: to annotators, the copy
+replaces its gold document and carries its name, and the gold itself is invisible, because it would reveal the labels.
+People who worked on the gold know the labels, so they see the gold and are never measured by its copy.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ IS_OVER = IS_GOLD | Q(phase=Phase.DISCARDED)
 
 
 def known_gold(user: User, golds: Collection[int]) -> set[int]:
-    """Those of these gold documents (primary keys) whose answers the person knows: they have labeled or signed them,
-    or practiced on a copy. Three queries; none without documents."""
+    """The primary keys of those gold documents whose labels the person knows, because they labeled or signed off on
+    them or practiced on a copy. Three queries; none without documents."""
     if not golds:
         return set()
     labelled = Annotation.objects.filter(person=user, document__in=golds).values_list("document", flat=True)
@@ -35,9 +35,9 @@ def known_gold(user: User, golds: Collection[int]) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """What twins mean for one person, in primary keys: the copies mixed in that stand for their gold, those that are
-    not for them because they know the gold, the gold that they must not find, and the benchmarks in which practice
-    that they have begun comes before real work."""
+    """What gold copies mean for one person, as primary keys: the hidden copies they see instead of gold, the copies
+    that are not for them because they know the gold, the gold that must stay hidden from them, and the benchmarks in
+    which unfinished practice comes before real work."""
 
     given: set[int]
     not_given: set[int]
@@ -46,8 +46,8 @@ class Copies:
 
 
 def copies_for(user: User, benchmarks: Collection[int]) -> Copies:
-    """What twins mean for a person who labels in these benchmarks (primary keys). One query where nothing is
-    mixed in, else four."""
+    """What gold copies mean for a person who labels in these benchmarks (primary keys). One query if there are none,
+    else four."""
     rows = Document.objects.filter(benchmark__in=benchmarks, twin_of__isnull=False)
     rows = rows.filter(Q(practice_for__isnull=True) | Q(practice_for=user)).exclude(phase=Phase.DISCARDED)
     mixed_in: dict[int, int] = {}
@@ -66,7 +66,7 @@ def copies_for(user: User, benchmarks: Collection[int]) -> Copies:
 
 
 def unfinished_practice(user: User) -> QuerySet[Document]:
-    """The practice documents of a person that are neither gold yet nor excused."""
+    """A person's practice documents that are neither finished nor excused."""
     return Document.objects.filter(practice_for=user).exclude(IS_OVER)
 
 
@@ -74,8 +74,8 @@ def unfinished_practice(user: User) -> QuerySet[Document]:
 
 
 def check_see_document(user: User, document: Document) -> None:
-    """Members see the documents of their benchmark; gold is hidden from those who are measured by a copy of it, and
-    practice from everyone but the newcomer and those who manage the benchmark."""
+    """Members see the documents of their benchmark. Gold is hidden from people who are measured by a copy of it;
+    practice is visible only to the new annotator and to managers."""
     role = role_of(user, document.benchmark)
     if role is None:
         raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
@@ -103,8 +103,8 @@ def practice_gold(benchmark: Benchmark) -> QuerySet[Document]:
 
 
 def due_to_practise(user: User) -> QuerySet[Benchmark]:
-    """The benchmarks in which this person is a new annotator without practice documents: they have submitted nothing
-    there, the protocol asks for practice, and there is gold to practice on."""
+    """The benchmarks in which this person is a new annotator who still needs practice documents: they have submitted
+    nothing, the protocol requires practice, and there is gold to practice on."""
     here = {"benchmark": OuterRef("pk")}
     gold = Document.objects.filter(IS_GOLD, twin_of__isnull=True, **here)
     submitted = Annotation.objects.filter(
@@ -124,15 +124,16 @@ def due_to_practise(user: User) -> QuerySet[Benchmark]:
 
 
 def must_practise(user: User, benchmark: Benchmark) -> bool:
-    """Does the person's practice come before real work in this benchmark? One query; two where it wants practice."""
+    """Does practice come before real work for this person in this benchmark? One query; two if the protocol requires
+    practice."""
     if unfinished_practice(user).filter(benchmark=benchmark).exists():
         return True
     return benchmark.practice_documents > 0 and due_to_practise(user).filter(pk=benchmark.pk).exists()
 
 
 def check_may_begin(user: User, document: Document) -> None:
-    """Further reasons, besides ``rules.check_take_place``, why the person can't start this document: unfinished
-    practice, or knowing the gold that it is a copy of."""
+    """Reasons beyond ``rules.check_take_place`` why the person can't start this document: unfinished practice, or
+    knowing the gold that it copies."""
     if document.practice_for_id is not None:
         return
     if must_practise(user, document.benchmark):

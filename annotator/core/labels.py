@@ -1,8 +1,8 @@
-"""Labels that follow from the factuality of claims; never stored, always derived.
+"""Labels derived from the factuality of claims. They are never stored.
 
-Two rules for a document stand side by side, since the release and the paper disagree:
-the released field ``response_factuality`` goes by its sentences, the paper's own count (61 false, 31 true, 2 without
-a label; Factcheck-Bench section 3.3) by its claims.
+There are two rules for a document because the release and the paper disagree. The released field
+``response_factuality`` is based on sentences. The paper's own count (61 false, 31 true, 2 without a label;
+Factcheck-Bench section 3.3) is based on claims.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from annotator.core.vocabulary import ClaimType, Factuality, SentenceType
 
 
 def claim_is_checked(claim_type: str, worth_checking: bool | None) -> bool:
-    """Does a claim go to the verify stage? It does if it is factual and not marked as not check-worthy."""
+    """Does a claim go to the verify stage? Yes, if it is factual and not marked as not check-worthy."""
     return claim_type == ClaimType.FACTUAL and worth_checking is not False
 
 
 def claim_is_true(factuality: str) -> bool | None:
-    """True, False, or None where nothing or "not enough evidence" was decided."""
+    """True or False; None if undecided or "not enough evidence"."""
     if factuality == Factuality.TRUE:
         return True
     return False if factuality == Factuality.FALSE else None
 
 
 def sentence_is_true(sentence_type: str, claims: Iterable[bool | None]) -> bool | None:
-    """None unless the sentence is checkworthy and has claims; then True only if every claim is true.
+    """None unless the sentence is check-worthy and has claims; then True only if every claim is true.
 
-    ``claims`` holds one ``claim_is_true`` for each of its claims, opinions included: an undecided claim makes the
-    sentence false, as in the release.
+    ``claims`` holds one ``claim_is_true`` per claim, opinions included. An undecided claim makes the sentence false, as
+    in the release.
     """
     labels = list(claims)
     if sentence_type != SentenceType.CHECKWORTHY or not labels:

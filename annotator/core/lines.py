@@ -1,4 +1,4 @@
-"""Files read line by line: never more than one line in memory, and each bad line named."""
+"""Reading files line by line: at most one line in memory, and each bad line reported by its number."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from annotator.core.file_problems import BadRow, FileError, RowError, bad_row
 
-# The longest line that is taken in, in bytes: a hundred times the longest answer of the field's benchmarks.
-# A longer one is skipped in pieces, so that it never lies in memory as a whole.
+# The longest line accepted, in bytes: a hundred times the longest response in the field's benchmarks. Longer lines are
+# skipped in pieces, so they are never in memory as a whole.
 MAX_LINE_BYTES = 16 * 1024 * 1024
 _SKIP_BYTES = 1024 * 1024
-# How deep lists and objects may be nested. Later code recurses once per level.
+# The maximum nesting of lists and objects. Later code recurses once per level.
 MAX_DEPTH = 100
 _PIECE_BYTES = 64 * 1024
 
@@ -26,14 +26,14 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
-    """One line; ``offset`` is the byte at which it starts in the file."""
+    """One line; ``offset`` is the position in bytes at which it starts."""
 
     number: int
     offset: int
     raw: bytes
 
     def text(self) -> str:
-        """Raises ``RowError`` that names the first byte that is not UTF-8."""
+        """Raises ``RowError`` naming the first byte that isn't UTF-8."""
         try:
             return self.raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -48,7 +48,7 @@ class FileLine:
 
 
 def check_encoding(stream: BinaryIO) -> None:
-    """Raises ``FileError`` for an empty file and for one in UTF-16 or UTF-32; leaves the stream at its start."""
+    """Raises ``FileError`` for an empty file and for UTF-16 or UTF-32. Rewinds the stream."""
     stream.seek(0)
     head = stream.read(4)
     stream.seek(0)
@@ -59,9 +59,9 @@ def check_encoding(stream: BinaryIO) -> None:
 
 
 def read_lines(stream: BinaryIO, *, whole: bool = False) -> Iterator[FileLine | BadRow]:
-    """The lines from the start of the stream; one longer than ``MAX_LINE_BYTES`` becomes a ``BadRow``.
+    """The lines of the stream. Lines longer than ``MAX_LINE_BYTES`` become a ``BadRow``.
 
-    Blank lines and line breaks are left out, unless ``whole``. Raises ``FileError`` as ``check_encoding``.
+    Blank lines and line breaks are dropped unless ``whole``. Raises ``FileError`` like ``check_encoding``.
     """
     check_encoding(stream)
     limit = MAX_LINE_BYTES
@@ -93,8 +93,8 @@ def _size(count: int) -> str:
 
 
 def json_value(text: str) -> Any:
-    """The value of a JSON text. Raises ``RowError`` with the place where it stops being JSON, or for a value that is
-    nested too deep."""
+    """Parse a JSON text. Raises ``RowError`` with the position of a syntax error, or if the value is nested too
+    deeply."""
     try:
         value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
@@ -109,7 +109,7 @@ def json_value(text: str) -> Any:
 
 
 class RepeatedKeys(dict[str, Any]):
-    """An object that has a key several times in the file: the last value counts, ``earlier`` has the others."""
+    """An object with repeated keys: the last value counts, and ``earlier`` holds the others."""
 
     earlier: list[tuple[str, Any]]
 
@@ -128,7 +128,7 @@ TOO_DEEP = f"lists and objects are nested more than {MAX_DEPTH} levels deep."
 
 
 def is_too_deep(value: Any) -> bool:
-    """Does a JSON value have more than ``MAX_DEPTH`` levels?"""
+    """Is a JSON value nested deeper than ``MAX_DEPTH``?"""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [
@@ -147,7 +147,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """As ``json_value``, for a line that must hold one object."""
+    """Like ``json_value``, for a line that must hold one object."""
     value = json_value(text)
     if isinstance(value, list):
         raise RowError(("", "a JSON list: write one object per line instead, for example with jq -c '.[]'."))
@@ -157,7 +157,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def read_objects(stream: BinaryIO, parse: Callable[[dict[str, Any], int], Row]) -> Iterator[Row | BadRow]:
-    """One object a line, through ``parse(object, line number)``, which may raise ``RowError``."""
+    """One object per line, passed to ``parse(object, line number)``, which may raise ``RowError``."""
     for line in read_lines(stream):
         if isinstance(line, BadRow):
             yield line
@@ -171,8 +171,8 @@ def read_objects(stream: BinaryIO, parse: Callable[[dict[str, Any], int], Row]) 
 def read_list(stream: BinaryIO) -> Iterator[Any]:
     """The items of a file that is one JSON list, one in memory at a time.
 
-    Raises ``FileError`` where the list breaks off, is no JSON, or an item is longer than ``MAX_LINE_BYTES``: what comes
-    after it cannot be told apart.
+    Raises ``FileError`` if the list ends early, isn't valid JSON, or has an item longer than ``MAX_LINE_BYTES``,
+    because the items after it can't be found.
     """
     check_encoding(stream)
     decoder = json.JSONDecoder(parse_constant=_no_constant)
@@ -184,7 +184,8 @@ def read_list(stream: BinaryIO) -> Iterator[Any]:
         return FileError(f"The file is a JSON list that ends too early or is broken {after}: {why}.")
 
     def more() -> str:
-        """The text with another piece; pieces grow with what is waiting, so that long items are not tried too often."""
+        """The text plus another piece. Pieces grow with the text that is waiting, so that a long item isn't parsed
+        again too often."""
         nonlocal at_end
         raw = stream.read(max(_PIECE_BYTES, len(text)))
         at_end = not raw
@@ -194,11 +195,11 @@ def read_list(stream: BinaryIO) -> Iterator[Any]:
             raise broken(f"it contains a byte that is not UTF-8. {_SAVE_AS_UTF8}".rstrip(".")) from None
 
     def is_all() -> bool:
-        """Whether an item has all the text that it may get."""
+        """Has this item reached the maximum length?"""
         return at_end or len(text) > MAX_LINE_BYTES
 
     def next_sign() -> str:
-        """The text from its next character on that is no space."""
+        """The text from its next non-space character on."""
         nonlocal text
         while not (text := text.lstrip()):
             text = more()
@@ -215,7 +216,7 @@ def read_list(stream: BinaryIO) -> Iterator[Any]:
         while True:
             try:
                 item, end = decoder.raw_decode(text)
-                # A number that is not ended could go on in the next piece.
+                # An unfinished number could continue in the next piece.
                 if is_all() or text[end : end + 1] in (",", "]", " ", "\t", "\r", "\n"):
                     break
             except json.JSONDecodeError as error:
@@ -238,7 +239,7 @@ def read_list(stream: BinaryIO) -> Iterator[Any]:
 
 
 def kind_of(value: Any) -> str:
-    """What a JSON value is, in a word or two for an error message."""
+    """The type of a JSON value in a word or two, for error messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """One answer that is missing: in words, and where it is asked (``row`` is the sentence or claim to open)."""
+    """One missing answer: its description and where it is asked (``row`` is the sentence or claim to open)."""
 
     text: str
     row: str
@@ -16,7 +16,7 @@ class Missing:
 
 
 class IncompleteError(Exception):
-    """Something is still missing; ``missing`` lists it with links for the person."""
+    """Something is still missing. ``missing`` lists it with links."""
 
     def __init__(self, missing: Sequence[Missing]) -> None:
         super().__init__(f"{len(missing)} answers are missing." if len(missing) > 1 else "One answer is missing.")

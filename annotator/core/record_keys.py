@@ -38,7 +38,7 @@ KINDS: dict[type[Record], str] = {model: kind for kind, model in RECORDS.items()
 
 
 def register(kind: str, model: type[Record]) -> None:
-    """Adds a kind of record whose model lives in a higher area, so that history and undo find it."""
+    """Register a kind of record whose model lives in a higher area, so that history and undo can find it."""
     RECORDS[kind] = model
     KINDS[model] = kind
 
@@ -53,7 +53,7 @@ def key_of(record: Record) -> str:
 
 
 def find_record(key: str) -> Record:
-    """The record of a key. Raises RecordGoneError."""
+    """Load the record of a key. Raises RecordGoneError."""
     kind, _, public_id = key.partition(":")
     model = RECORDS.get(kind)
     record: Record | None = model.objects.filter(public_id=public_id).first() if model else None  # type: ignore[attr-defined]
@@ -63,7 +63,7 @@ def find_record(key: str) -> Record:
 
 
 def changes_of(activities: Iterable[Activity], key: str, name: str) -> Iterable[tuple[Activity, dict[str, Any]]]:
-    """The changes of one field of one record among activities, in their order."""
+    """The changes of one field of one record among these activities, in order."""
     for activity in activities:
         for change in activity.changes:
             if change["record"] == key and change["field"] == name:

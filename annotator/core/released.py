@@ -1,10 +1,10 @@
-"""How an import stays lossless: a record remembers how the released file spelled a field (ADR 0003).
+"""How an import stays lossless: each record remembers how the released file wrote a field (ADR 0003).
 
-Every record has a text column ``released``. It holds JSON, ``{field: {"spelling": …, "stands_for": …}}``, only for
-fields that the file spells differently from what the record would export by itself. ``stands_for`` is that own value
-at import. At export the spelling is used as long as the own value is still the one it stands for; so a change made in
-the app shows, and taking the change back brings the spelling back. The fields of one claim, those of the verify stage
-included, are remembered by the claim; a stage that is agreed anew thus loses no spelling.
+Every record has a text column ``released`` that holds JSON, ``{field: {"spelling": …, "stands_for": …}}``, only for
+fields that the file writes differently from what the record would export. ``stands_for`` is the record's own value at
+import. Export uses the spelling as long as the value is still equal to ``stands_for``: a change made in the app is
+exported, and undoing it restores the spelling. A claim remembers all its fields, including those of the verify stage,
+so adjudicating that stage again loses no spelling.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-# What no database takes in a text: NUL (PostgreSQL) and halves of surrogate pairs (not encodable as UTF-8).
+# Characters that no database accepts in text: NUL (PostgreSQL) and lone surrogates (not encodable as UTF-8).
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class _Absent:
-    """Stands for a field that the file does not have at all."""
+    """Marks a field that is absent from the file."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -32,12 +32,12 @@ Spellings = dict[str, dict[str, Any]]
 
 
 def storable(text: str) -> str:
-    """The text without the characters that a database cannot keep."""
+    """The text without characters that a database can't store."""
     return _UNSTORABLE.sub("", text) if "\x00" in text or not _is_encodable(text) else text
 
 
 def _is_encodable(text: str) -> bool:
-    """Ten times as quick as a search for what is not; and nearly all texts are."""
+    """Nearly all texts are fine, and this check is ten times as fast as searching for bad characters."""
     if text.isascii():
         return True
     try:
@@ -48,7 +48,7 @@ def _is_encodable(text: str) -> bool:
 
 
 def storable_json(value: Any) -> Any:
-    """A JSON value whose texts are storable; numbers beyond a double's range become text."""
+    """A JSON value whose texts can be stored. Numbers beyond a double's range become text."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, dict):
@@ -61,7 +61,7 @@ def storable_json(value: Any) -> Any:
 
 
 def storable_text(value: Any, *, indent: int | None = None) -> str:
-    """``storable_json`` of a value as JSON text. Only odd values are looked through, since nearly none is."""
+    """``storable_json`` of a value, as JSON text. Nearly all values are fine, so only unusual ones are walked."""
     try:
         text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
     except ValueError:  # a number beyond a double's range
@@ -70,7 +70,8 @@ def storable_text(value: Any, *, indent: int | None = None) -> str:
 
 
 def is_plain_json(text: str) -> bool:
-    """Whether a database could keep every text of a JSON text; what merely looks like an escaped NUL counts as one."""
+    """Could a database store every string in a JSON text? Text that merely looks like an escaped NUL is flagged,
+    too."""
     return "\\u0000" not in text and _is_encodable(text)
 
 
@@ -79,13 +80,13 @@ def same(one: Any, other: Any) -> bool:
     if type(one) is not type(other) or one != other:
         return False
     if isinstance(one, list):
-        # A text equals nothing but a text, so a list of texts is done; there are very many of them in an import.
+        # Text is equal only to text, so a list of texts needs no further check. Imports have very many of them.
         return set(map(type, one)) <= {str} or all(map(same, one, other))
     return not isinstance(one, dict) or all(same(one[key], other[key]) for key in one)
 
 
 def remember(spellings: Spellings, field: str, spelling: Any, own: Any) -> None:
-    """Notes how the file spells ``field`` (or that it has none: ``ABSENT``), if that differs from ``own``."""
+    """Record how the file writes ``field`` (or that it is ``ABSENT``), if that differs from ``own``."""
     if spelling is ABSENT:
         spellings[field] = {"absent": True, "stands_for": own}
     elif spelling is not own and not same(spelling, own):
@@ -101,12 +102,12 @@ def spelled(spellings: Mapping[str, Mapping[str, Any]], field: str, own: Any) ->
 
 
 def spelled_all(spellings: Mapping[str, Mapping[str, Any]], own: dict[str, Any]) -> dict[str, Any]:
-    """What to export for several fields. Most records remember nothing."""
+    """What to export for several fields. Most records have nothing to remember."""
     return {name: spelled(spellings, name, value) for name, value in own.items()} if spellings else own
 
 
 def dump(spellings: Spellings) -> str:
-    """For the column: "" when there is nothing. ASCII, so that NUL is kept as the six characters \\u0000."""
+    """The column's value, "" if there is nothing. ASCII, so that NUL is stored as the six characters \\u0000."""
     return json.dumps(spellings, ensure_ascii=True, separators=(",", ":")) if spellings else ""
 
 

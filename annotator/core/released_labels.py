@@ -37,7 +37,7 @@ NO_EVIDENCE_USED = "-1"
 SELF_RETRIEVED = "self-retrieved"
 
 
-# What people wrote instead of a passage: that they found none, or do not know.
+# What people wrote instead of a passage: that they found nothing or don't know.
 _REMARK = re.compile(
     r"(?:n\s*/?\s*a|none|nil|nothing|unknown|unsure|tbd|[-–—.?]*"
     r"|(?:general )?common (?:sense|knowledge)"
@@ -50,6 +50,6 @@ _REMARK = re.compile(
 
 
 def is_remark(passage: str, url: str) -> bool:
-    """Is what a person wrote as evidence a placeholder or a remark ("N/A", "Not sure.") instead of a passage? A text
-    with an address never is."""
+    """Is the evidence someone wrote a placeholder or a remark ("N/A", "Not sure.") instead of a passage? Text with a
+    URL never is."""
     return not url and _REMARK.fullmatch(passage.strip().replace("’", "'")) is not None

@@ -1,6 +1,6 @@
 """Permissions: ``check_x`` raises an error with the message for the person, ``can_x`` returns a boolean.
 
-Views never ask for roles themselves; guards walk every URL with owner, peer and stranger.
+Views never check roles themselves. Guard tests visit every URL as owner, peer and stranger.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class NotAllowedError(Exception):
 
 
 def allowed(check: Callable[..., object], *args: Any, **kwargs: Any) -> bool:
-    """The asking face of a rule."""
+    """Whether a rule allows something, as a boolean."""
     try:
         check(*args, **kwargs)
     except NotAllowedError:
@@ -47,7 +47,7 @@ def role_of(user: User, benchmark: Benchmark) -> Role | None:
 
 
 def check_create_benchmark(user: User) -> None:
-    """Who may make a benchmark: staff and superusers. They own what they make."""
+    """Who may create a benchmark: staff and superusers. They become its owners."""
     if not (user.is_staff or user.is_superuser):
         raise NotAllowedError("Only staff can create benchmarks. Ask your administrator.")
 
@@ -57,13 +57,13 @@ def can_create_benchmark(user: User) -> bool:
 
 
 def role_column(user: User, benchmark_pk: int) -> Subquery:
-    """The same as ``role_of`` inside another query, which is saved a query of its own. It knows no superusers: see
+    """Like ``role_of``, but as part of another query, which saves one. It doesn't cover superusers: see
     ``role_read``."""
     return Subquery(Membership.objects.filter(benchmark=benchmark_pk, user=user, active=True).values("role")[:1])
 
 
 def role_read(user: User, found: str | None) -> Role | None:
-    """The role that a ``role_column`` has found."""
+    """The role found by ``role_column``."""
     if user.is_superuser:
         return Role.OWNER
     return Role(found) if found else None
@@ -71,21 +71,21 @@ def role_read(user: User, found: str | None) -> Role | None:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What a person's role gives them in a benchmark, for pages that ask for all of it: whether they manage it
-    (``check_manage``), and whether they read its gold (``check_export``, ``check_see_agreement`` and their like)."""
+    """What a role allows in a benchmark, for pages that need all of it: whether the person may manage it
+    (``check_manage``) and read its gold (``check_export``, ``check_see_agreement`` and similar rules)."""
 
     manages: bool
     reads_gold: bool
 
 
 def rights_in(user: User, benchmark: Benchmark) -> Rights:
-    """Asks for the role once."""
+    """Looks up the role once."""
     role = role_of(user, benchmark)
     return Rights(role in ADMIN_ROLES, role in READ_GOLD_ROLES)
 
 
 def check_see_benchmark(user: User, benchmark: Benchmark) -> None:
-    """Members see their benchmark; for all others it does not exist."""
+    """Members see their benchmark. To everyone else it doesn't exist."""
     if role_of(user, benchmark) is None:
         raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
 
@@ -101,7 +101,7 @@ def can_manage(user: User, benchmark: Benchmark) -> bool:
 
 
 def check_change_services(user: User, benchmark: Benchmark) -> None:
-    """Models and searches with their keys are the owners' alone: others do not see that there are any."""
+    """Only owners manage models and searches and their keys. Others don't see that any exist."""
     if role_of(user, benchmark) != Role.OWNER:
         raise NotAllowedError("Only an owner can see and change the services of this benchmark.")
 
@@ -111,7 +111,7 @@ def can_change_services(user: User, benchmark: Benchmark) -> bool:
 
 
 def check_export(user: User, benchmark: Benchmark) -> None:
-    """Gold leaves through owners, admins and researchers."""
+    """Owners, admins and researchers may export gold."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:
         raise NotAllowedError("Only owners, admins and researchers can export gold. Ask the owner to change your role.")
 
@@ -121,7 +121,7 @@ def can_export(user: User, benchmark: Benchmark) -> bool:
 
 
 def check_export_people(user: User, benchmark: Benchmark) -> None:
-    """People's names, and what each did on documents that are not gold yet, leave through those who manage."""
+    """Only managers may export people's names and their work on documents that aren't gold yet."""
     if role_of(user, benchmark) not in ADMIN_ROLES:
         raise NotAllowedError(
             "Only owners and admins can see people’s names and their work on documents that aren’t gold yet."
@@ -133,7 +133,7 @@ def can_export_people(user: User, benchmark: Benchmark) -> bool:
 
 
 def check_see_agreement(user: User, benchmark: Benchmark) -> None:
-    """Figures per pair tell about people: owners, admins and researchers read them. Annotators see their own."""
+    """Figures per pair reveal individuals, so owners, admins and researchers read them. Annotators see their own."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:
         raise NotAllowedError(
             "Only owners, admins and researchers can see inter-annotator agreement. Your own is linked from “My work”."
@@ -141,7 +141,7 @@ def check_see_agreement(user: User, benchmark: Benchmark) -> None:
 
 
 def check_see_statistics(user: User, benchmark: Benchmark) -> None:
-    """Statistics of the gold are for those who may read gold: owners, admins and researchers."""
+    """Anyone who may read gold may see its statistics: owners, admins and researchers."""
     if role_of(user, benchmark) not in READ_GOLD_ROLES:
         raise NotAllowedError(
             "Only owners, admins and researchers can see the statistics. Ask the owner to change your role."
@@ -157,7 +157,7 @@ def check_score(user: User, benchmark: Benchmark) -> None:
 
 
 def check_see_agreement_of(user: User, benchmark: Benchmark, person: User) -> None:
-    """One person's own agreement: they themselves, owners and admins."""
+    """A person's own agreement is visible to them, to owners and to admins."""
     if role_of(user, benchmark) is None:
         raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
     if person.pk != user.pk and role_of(user, benchmark) not in ADMIN_ROLES:
@@ -165,7 +165,7 @@ def check_see_agreement_of(user: User, benchmark: Benchmark, person: User) -> No
 
 
 def seat_in_group(user: User, group_id: int) -> Seat | None:
-    """What the person does in the group now; None if they are not in it (any more)."""
+    """The person's current role in the group; None if they aren't in it."""
     member = GroupMember.objects.filter(group_id=group_id, user=user, active=True).first()
     return Seat(member.seat) if member else None
 
@@ -174,7 +174,7 @@ def seat_in_group(user: User, group_id: int) -> Seat | None:
 
 
 def check_change_protocol(user: User, benchmark: Benchmark) -> None:
-    """Overlap, the adjudicator's part and practice are the owner's decision."""
+    """Only owners decide on overlap, the adjudicator's part and practice."""
     if role_of(user, benchmark) != Role.OWNER:
         raise NotAllowedError("Only an owner can change the annotation protocol.")
 
@@ -184,7 +184,8 @@ def can_change_protocol(user: User, benchmark: Benchmark) -> bool:
 
 
 def check_change_overlap(benchmark: Benchmark) -> None:
-    """The number of people a document decides what submitting means, so it holds from the first begun document on."""
+    """The number of annotators per document determines what submitting means, so it can't change once a document has
+    been started."""
     begun = Annotation.objects.filter(
         document__benchmark=benchmark, document__practice_for__isnull=True, kind=AnnotationKind.INDIVIDUAL
     )

@@ -1,4 +1,4 @@
-"""Blindness: who sees whose work, as one pure function (design: Independence)."""
+"""Blindness: who sees whose work, as one pure function."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ def sees_annotation(
 ) -> bool:
     """May a viewer see an annotation?
 
-    One's own always. Another person's only when everyone assigned to that document and stage has submitted
-    (``everyone_submitted``), or the stage is agreed (``stage_is_over``); and never in a document that was discarded
-    before that. The same holds for the adjudicated version: while it is open it shows what
-    annotators said, and someone may still label again if one of them has left.
+    One's own, always. Another person's only after everyone assigned to that document and stage has submitted
+    (``everyone_submitted``) or the stage is adjudicated (``stage_is_over``), and never in a document that was discarded
+    before that. The same rule protects the adjudicated version: while open, it shows what annotators said, and someone
+    may still label again if an annotator has left.
     """
     if is_own:
         return True
@@ -25,9 +25,9 @@ def sees_annotation(
 
 
 def sees_flags(*, is_own: bool, manages: bool, phase: str) -> bool:
-    """May a viewer see who flagged a document, why, and with which note?
+    """May a viewer see who flagged a document, the reason, and the note?
 
-    One's own always, and whoever manages the benchmark. All others only when everyone has submitted: before that a flag
-    tells what a partner thinks of the document.
+    The author and managers, always. Everyone else only after all have submitted: until then, a flag reveals what a
+    partner thinks of the document.
     """
     return is_own or manages or phase in {Phase.CONSOLIDATING, Phase.AGREED}

@@ -20,10 +20,10 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the status follows from.
+    """The facts that determine the status.
 
-    ``agreed``: stages whose adjudicated version stands. ``submitted``: people who have submitted the first stage
-    that is not agreed. ``overlap``: people needed. ``prefilling``: suggestions for that stage are on the way.
+    ``agreed``: stages with a final adjudicated version. ``submitted``: people who have submitted the first stage
+    without one. ``overlap``: people needed. ``prefilling``: suggestions for that stage are being made.
     """
 
     agreed: frozenset[Stage]
@@ -33,7 +33,7 @@ class Facts:
     discarded: bool
 
 
-# From which phase to which, and what happened. Every pair that is not here is a bug.
+# From phase to phase, and what happened. Any pair not listed is a bug.
 MOVES: dict[tuple[Phase, Phase], str] = {
     (Phase.PREFILLING, Phase.INDEPENDENT): "suggestions are ready, or failed",
     (Phase.PREFILLING, Phase.CONSOLIDATING): "suggestions are ready, and everyone had submitted",
@@ -58,11 +58,11 @@ MOVES: dict[tuple[Phase, Phase], str] = {
 
 
 class IllegalMoveError(RuntimeError):
-    """The facts would move a document along a way that the table does not know."""
+    """The facts imply a move that isn't in the table."""
 
 
 def current_stage(agreed: frozenset[Stage]) -> Stage:
-    """The first stage that is not agreed; the last one when all are."""
+    """The first stage without an adjudicated version, or the last stage if all have one."""
     return next((stage for stage in STAGES if stage not in agreed), STAGES[-1])
 
 
@@ -81,10 +81,10 @@ def derive(facts: Facts) -> Status:
 
 
 def check_move(before: Status, after: Status) -> None:
-    """Raise IllegalMoveError where the table knows no way from one phase to the other.
+    """Raises IllegalMoveError if the table has no move from one phase to the other.
 
-    Staying in a phase is a way, also into the next stage: with one annotator and no suggestions a
-    submitted stage opens the next one at once.
+    Staying in a phase is a move, too, also into the next stage: with one annotator and no suggestions, submitting a
+    stage opens the next one at once.
     """
     if before.phase != after.phase and (before.phase, after.phase) not in MOVES:
         raise IllegalMoveError(

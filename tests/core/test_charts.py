@@ -40,7 +40,7 @@ def test_days_on_an_axis_begin_with_the_first_and_are_few() -> None:
     assert [day.day for day in found] == [2, 4, 6, 8, 10]
     assert charts.day_ticks(MONDAY, MONDAY) == [MONDAY]
     assert len(charts.day_ticks(MONDAY, MONDAY + dt.timedelta(days=900))) <= 5
-    assert charts.day_words(MONDAY) == "2 Nov"
+    assert charts.day_words(MONDAY) == "Nov 2"
 
 
 def test_a_line_keeps_its_value_until_the_day_on_which_it_changes() -> None:
@@ -50,7 +50,7 @@ def test_a_line_keeps_its_value_until_the_day_on_which_it_changes() -> None:
     assert line.points == "0.0,100.0 25.0,100.0 25.0,50.0 100.0,50.0 100.0,0.0"
     assert line.last == 4
     assert [(tick.at, tick.label) for tick in chart.up][-1] == (0.0, "4")
-    assert [tick.label for tick in chart.across] == ["2 Nov", "3 Nov", "4 Nov", "5 Nov", "6 Nov"]
+    assert [tick.label for tick in chart.across] == ["Nov 2", "Nov 3", "Nov 4", "Nov 5", "Nov 6"]
 
 
 def test_a_single_day_is_a_level_line() -> None:

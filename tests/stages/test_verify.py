@@ -205,7 +205,7 @@ def test_evidence_says_where_it_is_from(as_person: Client, document: Document, a
     card = page(as_person, document).select("article.ev")[0]
     assert card.select_one("a") is None, "only web addresses are links"
     assert "query “who was she”" in card.get_text()
-    assert "published after the reference date, 1 Jan 2023" in card.get_text()
+    assert "published after the reference date, Jan 1, 2023" in card.get_text()
     Evidence.objects.filter(pk=evidence.pk).update(url="https://www.example.org/a", site="")
     link = page(as_person, document).select_one("article.ev .src a")
     assert link is not None

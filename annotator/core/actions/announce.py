@@ -14,19 +14,19 @@ from annotator.core.vocabulary import WebhookEvent
 SEND = "pipeline.send_webhook"
 
 
-# Claimed by a worker or the queue for longer than an attempt takes; after that it is enqueued again.
+# A delivery held by a worker or the queue for longer than one attempt takes is enqueued again.
 IN_HAND = dt.timedelta(seconds=60)
 
 
 def announce(benchmark: Benchmark, event: WebhookEvent, data: Mapping[str, object]) -> None:
     """Record an event for the benchmark's webhooks, inside the caller's transaction.
 
-    ``data`` is plain JSON and holds ids, states and counts, never anything that a person has written or decided. One
-    query where nobody listens.
+    ``data`` is plain JSON with ids, states and counts, never anything a person wrote or decided. One query if no
+    webhook wants the event.
     """
     for webhook in Webhook.objects.filter(benchmark=benchmark, active=True):
         if event in webhook.events:
-            # While deliveries fail, the sweep tries one event at a time.
+            # While deliveries are failing, the sweep tries one event at a time.
             _write(webhook, benchmark, event, data, at_once=webhook.failing_since is None)
 
 

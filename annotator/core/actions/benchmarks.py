@@ -15,8 +15,8 @@ from annotator.core.models import Benchmark, Corpus, Guidelines, Membership, Use
 from annotator.core.vocabulary import Role
 
 DEFAULT_GUIDELINES = Path("fixtures") / "guidelines" / "default.md"
-MAX_PEOPLE = 9  # for each document
-MAX_PRACTICE = 50  # documents of a newcomer
+MAX_PEOPLE = 9  # per document
+MAX_PRACTICE = 50  # documents per new annotator
 
 
 def create_benchmark(
@@ -30,7 +30,7 @@ def create_benchmark(
 ) -> Benchmark:
     """A new benchmark with the default guidelines as their first version; ``by`` becomes its owner.
 
-    Raises IntegrityError when the slug is taken.
+    Raises IntegrityError if the slug is taken.
     """
     with transaction.atomic():
         benchmark = Benchmark.objects.create(slug=slug, name=name, strategy=strategy, corpus=corpus, overlap=overlap)
@@ -48,11 +48,11 @@ def create_benchmark(
 def change_protocol(
     benchmark: Benchmark, *, overlap: int, third_rater_at_verify: bool, practice_documents: int, by: User
 ) -> None:
-    """Change how the benchmark works: people per document (Factcheck-Bench section 3.2 asks two), whether the third
-    rater signs every verify stage, and on how many gold documents a newcomer practices.
+    """Change how the benchmark works: people per document (Factcheck-Bench section 3.2 asks for two), whether an
+    adjudicator signs off every verify stage, and how many gold documents a new annotator practices on.
 
-    Raises NotAllowedError for anyone but owners, and for a new overlap once someone has started a document;
-    BadValueError for numbers out of range.
+    Raises NotAllowedError for anyone but owners, and for a new overlap once a document has been started; BadValueError
+    for numbers out of range.
     """
     if not 1 <= overlap <= MAX_PEOPLE:
         raise BadValueError(f"A document can have between 1 and {MAX_PEOPLE} annotators.")

@@ -1,7 +1,7 @@
-"""Very many new rows at once, as plain tuples or columns: no model instance is made, and PostgreSQL copies them in.
+"""Inserts very many rows as plain tuples or columns. No model instances are created, and PostgreSQL uses COPY.
 
-For imports alone. What a row does not say takes the default of its model, public ids are drawn, and every constraint of
-the database holds as ever; ``save`` methods and signals are not called.
+For imports only. Missing columns get their model's default, public ids are generated, and every database constraint
+applies as usual. ``save`` methods and signals are not called.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _SPECIAL = (models.JSONField, models.DateField)  # a DateTimeField is a DateFiel
 
 
 def reserve(model: type[models.Model], count: int) -> list[int]:
-    """As many primary keys of new rows, in rising order; nobody else is ever given them. Inside a transaction."""
+    """Reserves primary keys for new rows, in ascending order. Nobody else ever gets them. Needs a transaction."""
     return reserve_all({model: count})[model]
 
 
 def reserve_all(counts: Mapping[type[models.Model], int]) -> dict[type[models.Model], list[int]]:
-    """The same for several tables; on PostgreSQL in one query."""
+    """The same for several tables, in one query on PostgreSQL."""
     with connection.cursor() as cursor:
         if connection.vendor != "postgresql":
             return {model: _reserve_in_sqlite(cursor, model._meta.db_table, count) for model, count in counts.items()}
@@ -38,7 +38,7 @@ def reserve_all(counts: Mapping[type[models.Model], int]) -> dict[type[models.Mo
 
 
 def _reserve_in_sqlite(cursor: CursorWrapper, table: str, count: int) -> list[int]:
-    # SQLite has one writer at a time, which this is from here on.
+    # SQLite has one writer at a time; from here on it is this transaction.
     cursor.execute("UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s RETURNING seq", [count, table])
     row = cursor.fetchone()
     last = row[0] if row else count
@@ -48,16 +48,17 @@ def _reserve_in_sqlite(cursor: CursorWrapper, table: str, count: int) -> list[in
 
 
 def insert(model: type[models.Model], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows that hold these columns ("text", "claim_id"), in one statement or one copy. Raises as
+    """Insert rows with these columns ("text", "claim_id"), in one statement or one COPY. Raises like
     ``insert_columns``."""
     if rows:
         insert_columns(model, dict(zip(columns, zip(*rows, strict=True), strict=True)))
 
 
 def insert_columns(model: type[models.Model], columns: Mapping[str, Sequence[Any]]) -> None:
-    """The same from columns: each holds its values of all rows, one after another.
+    """The same from columns: each holds the values of all rows.
 
-    Raises ``django.db.IntegrityError`` where a constraint is broken: a foreign key only when the transaction ends.
+    Raises ``django.db.IntegrityError`` for a violated constraint; foreign keys are checked only when the transaction
+    ends.
     """
     count = len(next(iter(columns.values()), ()))
     if not count:
@@ -78,8 +79,8 @@ def insert_columns(model: type[models.Model], columns: Mapping[str, Sequence[Any
 
 
 def analyze(*tables: type[models.Model]) -> None:
-    """Let PostgreSQL look at what is in these tables now. It does so by itself after a minute or more, and until then
-    takes them for nearly empty, so that whoever reads them waits many times as long."""
+    """Let PostgreSQL gather statistics on these tables now. By itself it does so after a minute or more, and until then
+    its plans assume nearly empty tables, which makes queries many times slower."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             for table in tables:
@@ -87,24 +88,25 @@ def analyze(*tables: type[models.Model]) -> None:
 
 
 def _default(field: models.Field[Any, Any]) -> Any:
-    """What a new row has in this field; None where it is null."""
+    """The default of this field for new rows; None if it is null."""
     if getattr(field, "auto_now_add", False):
-        # As text, which both databases take: otherwise it would be written out anew for every row.
+        # As text, which both databases accept. Otherwise it would be serialized again for every row.
         return str(connection.ops.adapt_datetimefield_value(timezone.now()))
     return field.get_db_prep_save(field.get_default(), connection)
 
 
 def _write(table: str, names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Write rows that hold the values of these columns as the database takes them."""
+    """Write rows whose values are already in the form the database expects."""
     columns = ", ".join(map(connection.ops.quote_name, names))
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            # As text: in binary psycopg cuts a number that is too large for its column instead of refusing it.
+            # As text: in binary mode, psycopg truncates a number that is too large for its column instead of rejecting
+            # it.
             with connection.wrap_database_errors, cursor.copy(f'COPY "{table}" ({columns}) FROM STDIN') as copy:
                 for row in rows:
                     copy.write_row(row)
         else:
             places = ", ".join(["%s"] * len(names))
-            # The names are those of a model.
+            # The names come from a model.
             statement = f'INSERT INTO "{table}" ({columns}) VALUES ({places})'  # noqa: S608
             cursor.executemany(statement, list(rows))

@@ -1,4 +1,4 @@
-"""Asking a worker for something once the transaction has committed."""
+"""Enqueues a worker's task once the transaction has committed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from django.db import transaction
 
 
 def after_commit(task: str, *arguments: int | str, countdown: int = 0) -> None:
-    """Enqueue a task by its name after the commit, to begin in ``countdown`` seconds: annotator never imports the
-    pipeline.
+    """Enqueue a task by name after the commit, to start in ``countdown`` seconds. By name, because annotator never
+    imports the pipeline.
 
-    A broker that is down does not undo what was committed: the rows wait, and a worker picks them up (``robust``).
-    As a signature, not by ``send_task``, which knows no eager mode (tests, ``--wait``).
+    If the broker is down, the commit still stands: the rows wait, and a worker picks them up later (``robust``). Uses a
+    signature because ``send_task`` has no eager mode (tests, ``--wait``).
     """
 
-    # Not a partial: Django names the function that failed in its log, and a partial has no name.
+    # Not a partial: Django logs the name of a failed function, and a partial has none.
     def enqueue() -> None:
         current_app.signature(task, args=list(arguments)).apply_async(countdown=countdown or None)
 

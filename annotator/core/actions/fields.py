@@ -16,7 +16,8 @@ class BadValueError(ValueError):
 
 
 def clean_text(raw: str, most: int = MAX_TEXT) -> str:
-    """A text as typed: line ends unified, NUL dropped (PostgreSQL cannot store it), outer space kept."""
+    """A text as typed, with unified line ends and without NUL, which PostgreSQL can't store. Leading and trailing space
+    is kept."""
     text = raw.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
     if len(text) > most:
         raise BadValueError(f"This text has {len(text):,} characters; the limit is {most:,}. Shorten it to save.")
@@ -43,12 +44,12 @@ def _word(field: Field, raw: str) -> str:
 
 
 def saved_fields(kind: str) -> dict[str, Field]:
-    """The fields of a kind of record that are saved one by one, by name."""
+    """The fields of a kind of record that are saved one at a time, by name."""
     return {each.name: each for each in fields.fields_of(kind) if each.kind != Kind.EDIT}
 
 
 def field_of(kind: str, name: str) -> Field:
-    """The field of that name. Raises BadValueError for a field that is not saved one by one."""
+    """The field of that name. Raises BadValueError if it isn't saved one at a time."""
     found = fields.find(kind, name)
     if found is None or found.kind == Kind.EDIT:
         raise BadValueError(f"A {kind} has no field “{name}” that can be saved.")
@@ -56,8 +57,8 @@ def field_of(kind: str, name: str) -> Field:
 
 
 def shown_suggestion(record: Record, name: str, value: Any = None) -> Any:
-    """What the pipeline proposed for this field on the screen; None where nothing was shown. Of an answer that began as
-    a proposal, which came in two versions, the one that ``value`` equals."""
+    """What the pipeline suggested for this field on the screen; None if nothing was shown. A suggested revision has two
+    versions; if ``value`` equals one of them, that one is returned."""
     if isinstance(record, ResponseRevision) and record.suggestion is not None:
         versions = (record.suggestion.with_prompt, record.suggestion.without_prompt)
         return value if value in versions else versions[0]
@@ -68,7 +69,8 @@ def shown_suggestion(record: Record, name: str, value: Any = None) -> Any:
 
 
 def origin_of(field: Field, value: Any, shown: Any) -> str:
-    """Same as shown: accepted. Text changed: edited. Label changed, or nothing shown: human. Nothing decided: ""."""
+    """Same as the suggestion: accepted. Text changed: edited. Label changed, or no suggestion: human. Not decided:
+    ""."""
     is_text = field.kind == Kind.TEXT
     if value is None or (value == "" and not is_text):
         return ""

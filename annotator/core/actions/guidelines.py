@@ -1,4 +1,4 @@
-"""Writing a new version of the guidelines, and noting that a person has read it."""
+"""Publishes a new version of the guidelines and records who has read it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotator.core.vocabulary import AnnotationKind, AnnotationState
 
 
 class StaleGuidelinesError(Exception):
-    """Someone published a version after the sender started writing. Nothing was saved; ``newest`` is that version."""
+    """Someone else published a version in the meantime. Nothing was saved; ``newest`` is that version."""
 
     def __init__(self, newest: Guidelines) -> None:
         super().__init__(
@@ -26,11 +26,12 @@ class StaleGuidelinesError(Exception):
 def publish_guidelines(
     *, benchmark: Benchmark, text: str, by: User, based_on: int | None = None, note: str = ""
 ) -> Guidelines:
-    """A new version of the guidelines, by an owner or admin. The same text again gives the version that is there.
+    """Publish a new version of the guidelines, by an owner or admin. If the text is unchanged, returns the current
+    version.
 
-    ``based_on`` is the number of the version that the text started from (0: there was none, None: not known);
-    ``note`` says what changed, for those who work by the guidelines. Raises NotAllowedError by the rules,
-    BadValueError for a blank text, StaleGuidelinesError when another version came between.
+    ``based_on`` is the number of the version that was edited (0: there was none, None: not known); ``note`` tells
+    annotators what changed. Raises NotAllowedError by the rules, BadValueError for a blank text, StaleGuidelinesError
+    if another version was published in between.
     """
     text = text.replace("\r\n", "\n").replace("\x00", "").strip() + "\n"
     note = " ".join(note.replace("\x00", "").split())
@@ -38,7 +39,7 @@ def publish_guidelines(
         raise BadValueError("The guidelines are empty. At a minimum, define what a claim is.")
     with transaction.atomic():
         rules.check_manage(by, benchmark)
-        Benchmark.objects.select_for_update().get(pk=benchmark.pk)  # one version after another
+        Benchmark.objects.select_for_update().get(pk=benchmark.pk)  # one version at a time
         newest = newest_of(benchmark)
         if newest is not None and newest.text.strip() == text.strip():
             return newest
@@ -48,15 +49,15 @@ def publish_guidelines(
         version = Guidelines.objects.create(benchmark=benchmark, number=number, text=text, created_by=by)
         reason = f"version {number}: {note}" if note else f"version {number}"
         Action(name="publish-guidelines", by=by, benchmark=benchmark, reason=reason).write()
-        mark_read(benchmark=benchmark, number=number, by=by)  # who wrote it knows it
+        mark_read(benchmark=benchmark, number=number, by=by)  # its author has read it
     return version
 
 
 def mark_read(*, benchmark: Benchmark, number: int, by: User) -> None:
-    """The person has read what is new in a version: the note about it is gone, on every device.
+    """Record that the person has read what is new in a version. The note about it disappears on all their devices.
 
-    Open work keeps the version it was begun with; the activity names the work that goes on with this one in mind.
-    Raises NotAllowedError for others than members, BadValueError for a version that does not exist.
+    Work in progress keeps the version it was started with; the activity lists the work that continues under this one.
+    Raises NotAllowedError for people who aren't members, BadValueError for a version that doesn't exist.
     """
     with transaction.atomic():
         rules.check_see_benchmark(by, benchmark)

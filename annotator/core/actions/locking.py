@@ -1,4 +1,4 @@
-"""The row locks under which a document's work and status change, and a benchmark's team and protocol."""
+"""The row locks that protect a document's work and status, and a benchmark's team and protocol."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from annotator.core.models import Benchmark, Document
 def lock_document(document_pk: int) -> Document:
     """The document, locked until the transaction ends (SQLite locks the whole database instead).
 
-    Its batch is not joined: PostgreSQL would give the one from before the wait for the lock. Asked for later, it is
-    the one that stands.
+    The batch isn't joined: after waiting for the lock, PostgreSQL would return the batch from before the wait. It is
+    loaded when needed, so it is current.
     """
     return Document.objects.select_for_update(of=("self",)).select_related("benchmark").get(pk=document_pk)
 
 
-# What a save asks of its document. Reading the response each time would cost more than all else of it.
+# The columns a save needs. Loading the response every time would cost more than the rest of the save.
 _STATUS = (
     "public_id", "stage", "phase", "blind_first",
     "benchmark__slug", "benchmark__asks_reliable", "benchmark__asks_sufficient",
@@ -24,16 +24,15 @@ _STATUS = (
 
 
 def lock_document_where(**facts: Any) -> Document | None:
-    """Lock the one document of which these facts hold (of what is never moved to another document: its annotations'
-    people and records), in one query; None if there is none. What goes beyond its status is read when it is asked
-    for."""
+    """Lock the one document for which these facts hold, in one query; None if there is none. Use only facts that never
+    move to another document: the people and records of its annotations. Other columns load on demand."""
     rows = Document.objects.select_for_update(of=("self",)).select_related("benchmark").only(*_STATUS)
     return rows.filter(**facts).order_by().first()
 
 
 def lock_benchmark(benchmark_pk: int) -> Benchmark:
-    """The benchmark, locked until the transaction ends. Take it before a document's lock.
+    """The benchmark, locked until the transaction ends. Take this lock before a document's.
 
-    Without the key: whoever holds a document and notes an activity of the benchmark does not wait for this.
+    Doesn't lock the key, so recording an activity of the benchmark while holding a document's lock doesn't wait.
     """
     return Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark_pk)

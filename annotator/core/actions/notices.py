@@ -1,7 +1,7 @@
 """Notices: in the application and, if configured, by email.
 
-A notice is a sentence and the place it leads to. It never says how much or how fast a partner works, nor what they
-decided (design: Independence). Whether someone has read a notice is theirs alone and leaves no activity row.
+A notice is a sentence and a link. It never reveals how much or how fast a partner works or what they decided. Whether
+someone has read a notice is private and leaves no activity row.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from annotator.core.queries.notices import (
 from annotator.core.vocabulary import NoticeKind
 
 MAIL_NOTICES = "annotator.mail_notices"
-WAIT = 120  # seconds between the first notice and its mail: what follows meanwhile goes into the same one
-LEFT_BEHIND = dt.timedelta(hours=1)  # longer than a mail is tried again by itself
+WAIT = 120  # seconds between the first notice and its mail; notices in between go into the same mail
+LEFT_BEHIND = dt.timedelta(hours=1)  # longer than the automatic retries of a mail
 MAX_IN_A_MAIL = 50
 
 
@@ -47,10 +47,10 @@ def tell(
     stage: str = "",
     by: User | None = None,
 ) -> None:
-    """One notice for each of these people but ``by``, who did it, and those who are not active (in the benchmark).
+    """Notify these people, except ``by``, who caused it, and people who aren't active (in the benchmark).
 
-    An unread notice of the same kind about the same document and stage is not doubled: it moves to the top of the list
-    with the new text, and is mailed again only if that differs. Inside the caller's transaction.
+    An unread notice of the same kind about the same document and stage isn't duplicated: it moves to the top with the
+    new text, and is mailed again only if the text differs. Runs inside the caller's transaction.
     """
     if benchmark is None and document is not None:
         benchmark = document.benchmark
@@ -61,7 +61,7 @@ def tell(
     if document is not None:
         same = Notice.objects.filter(to__in=told, kind=kind, document=document, stage=stage, read_at__isnull=True)
         old = {row.to_id: row for row in same.select_for_update().order_by("pk")}
-        # Made anew under the same public id, since the list stands in the order of the keys.
+        # Recreated with the same public id, because the list is sorted by primary key.
         Notice.objects.filter(pk__in=[row.pk for row in old.values()]).delete()
     rows = []
     for person in told:
@@ -82,7 +82,7 @@ def mark_read(notices: Iterable[Notice], *, by: User) -> None:
 
 
 def mark_all_read(*, by: User, up_to: Notice) -> None:
-    """The person has read all their notices up to the newest that they saw: what has come since stays unread."""
+    """Mark all notices as read up to the newest one the person saw. Later ones stay unread."""
     notices_of(by).filter(read_at__isnull=True, pk__lte=up_to.pk).update(read_at=timezone.now())
 
 
@@ -98,7 +98,7 @@ def choose_mail(*, wanted: bool, by: User) -> None:
 
 
 def _mail_soon(rows: Collection[Notice]) -> None:
-    """One mail for each person, after the commit; none for whom an earlier notice has ordered one already."""
+    """One mail per person, after the commit. People for whom a mail is already scheduled are skipped."""
     unmailed = [row for row in rows if row.mailed_at is None and wants_mail(row.to)]
     ordered = Notice.objects.filter(
         to__in=[row.to_id for row in unmailed],
@@ -113,9 +113,9 @@ def _mail_soon(rows: Collection[Notice]) -> None:
 
 
 def mail_notices(person_id: int) -> None:
-    """Mail a person what they have neither read nor been mailed, in one mail: the sentences and where they lead.
+    """Mail a person everything that is neither read nor mailed yet, in one mail.
 
-    Raises OSError when the mail server cannot be reached or refuses; then nothing counts as mailed.
+    Raises OSError if the mail server can't be reached or refuses; then nothing is marked as mailed.
     """
     person = User.objects.filter(pk=person_id, is_active=True).first()
     if person is None or not settings.MAIL_IS_ON or not wants_mail(person):
@@ -137,5 +137,5 @@ def mail_notices(person_id: int) -> None:
 
 
 def left_behind() -> list[int]:
-    """The people (primary keys) whose mail got lost: the queue forgot it, or the mail server was down for long."""
+    """The primary keys of people whose mail got lost: the queue dropped it, or the mail server was down for long."""
     return [person.pk for person in waiting_for_mail(since=LEFT_BEHIND)] if settings.MAIL_IS_ON else []

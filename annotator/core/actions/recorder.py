@@ -63,7 +63,7 @@ def write_operations(verdict: Verdict, value: list[dict[str, Any]]) -> None:
 
 
 def write_rests_on(verdict: Verdict, value: list[str]) -> None:
-    """Replace the evidence that a verdict rests on, by public ids in order."""
+    """Replace the evidence used for a verdict, by public ids in order."""
     verdict.rests.all().delete()
     rows = {row.public_id: row for row in Evidence.objects.filter(public_id__in=value)}
     RestsOn.objects.bulk_create(
@@ -103,7 +103,7 @@ def _put(record: Record, name: str, value: Any) -> None:
 
 @dataclass
 class Action:
-    """One thing that a person (or Touchstone itself, ``by=None``) does. Use inside ``transaction.atomic``."""
+    """One action of a person (or of Touchstone itself, ``by=None``). Use inside ``transaction.atomic``."""
 
     name: str
     by: User | None
@@ -113,13 +113,13 @@ class Action:
     reason: str = ""
     active_seconds: int = 0
     undoes: Activity | None = None
-    # Nothing was put into the records but by ``set``: only those columns are written.
+    # Records were changed only through ``set``, so only those columns are written.
     is_exact: bool = False
     changes: list[dict[str, Any]] = field(default_factory=list)
     _touched: dict[str, Record] = field(default_factory=dict)
 
     def set(self, record: Record, **fields: Any) -> bool:
-        """Change fields of a record; equal values are no change. Returns whether anything changed."""
+        """Change fields of a record. Equal values are ignored. Returns whether anything changed."""
         key = key_of(record)
         record = self._touched.get(key, record)
         changed = False
@@ -141,12 +141,12 @@ class Action:
         )
 
     def flush(self) -> None:
-        """Save what was changed so far, where something later in the same action reads it from the database."""
+        """Save the changes so far, because a later part of the same action reads them from the database."""
         for record in self._touched.values():
             record.save()
 
     def write(self) -> Activity | None:
-        """Save what changed and write the activity row. Nothing changed and no reason given: nothing written."""
+        """Save the changes and write the activity row. Writes nothing if nothing changed and no reason was given."""
         for record in self._touched.values():
             record.version += 1
             record.save(update_fields=self._columns_of(record) if self.is_exact else None)
@@ -191,11 +191,11 @@ def for_annotation(
 
 
 class NothingToUndoError(Exception):
-    """The person has no change left to undo, or it was changed again since."""
+    """The person has nothing left to undo, or it has been changed again since."""
 
 
 def annotation_of(record: Record) -> Annotation:
-    """The annotation that a record belongs to. Evidence without one is shared and cannot be changed."""
+    """The annotation that a record belongs to. Evidence without an annotation is shared and can't be changed."""
     if isinstance(record, Annotation):
         return record
     if isinstance(record, Claim):

@@ -1,7 +1,7 @@
-"""Long effects in small transactions: so many rows at a time that no lock is held for long.
+"""Runs large changes as many small transactions, so that no lock is held for long.
 
-SQLite has one writer, so whoever writes for long keeps everybody else from saving. Between two steps the writer pauses
-for as long as the last one took: half of the time belongs to the people.
+SQLite has one writer, so a long write keeps everyone else from saving. Between two steps, the writer pauses for as long
+as the last step took, which leaves half of the time to people.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-TARGET = 0.05  # seconds of one step
+TARGET = 0.05  # seconds per step
 MAX_PAUSE = 0.1  # seconds
 FIRST, MAX_ROWS = 5, 500  # rows of the first step, and of the largest: SQLite takes some hundred parameters everywhere
 
 
 def in_small_steps(rows: Sequence[T], step: Callable[[Sequence[T]], bool | None], *, rest: bool = True) -> None:
-    """Call ``step``, one transaction, with some rows after the other, more or fewer as its time allows. It may return
-    False: nothing further is to be done. Without ``rest`` there is no pause, for a caller whom somebody waits for."""
+    """Call ``step``, one transaction each, with batches of rows whose size adapts to the time they take. A step may
+    return False to stop. With ``rest=False`` there is no pause, for callers that someone is waiting for."""
     size, start = FIRST, 0
     while start < len(rows):
         some = rows[start : start + size]

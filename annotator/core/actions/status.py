@@ -10,7 +10,7 @@ from annotator.core.vocabulary import OPEN_STATES, STAGES, AnnotationKind, Annot
 
 
 def facts_of(document: Document, *, discarded: bool) -> workflow.Facts:
-    """The facts that the status follows from, read in two queries."""
+    """The facts that determine the status, read in two queries."""
     rows = list(document.annotations.filter(state=AnnotationState.SUBMITTED).values_list("stage", "kind", "person_id"))
     agreed = frozenset(Stage(stage) for stage, kind, _ in rows if kind == AnnotationKind.CONSOLIDATED)
     stage = workflow.current_stage(agreed)
@@ -43,12 +43,12 @@ def update_status(document: Document, action: Action | None = None, *, discarded
         document.stage, document.phase = after.stage.value, after.phase.value
         document.version += 1
         document.save(update_fields=["stage", "phase", "version"])
-    if document.twin_of_id is None:  # gold copies are not documents of the benchmark
+    if document.twin_of_id is None:  # gold copies don't count as documents of the benchmark
         _announce(document, before, after)
 
 
 def _announce(document: Document, before: workflow.Status, after: workflow.Status) -> None:
-    """Tell webhooks which stages were agreed by the change, and what became of the document."""
+    """Tell webhooks which stages were adjudicated and what the document's status is now."""
     about = {"document": document.public_id, "external_id": document.external_id}
     if after.phase == Phase.DISCARDED:
         announce(document.benchmark, WebhookEvent.DOCUMENT_DISCARDED, about)

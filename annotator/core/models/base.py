@@ -11,7 +11,7 @@ from django.db.models import Q
 from annotator.core.fields import Kind, field_of, fields_of
 from annotator.core.vocabulary import Labelled, Origin
 
-ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # 32 signs without look-alikes, so that a byte maps evenly
+ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # 32 characters without look-alikes, so that a byte maps evenly
 PUBLIC_ID_LENGTH = 12
 _SIGN_OF_BYTE = bytes(ord(ALPHABET[byte % len(ALPHABET)]) for byte in range(256))
 
@@ -22,8 +22,8 @@ def new_public_id() -> str:
 
 
 def new_public_ids(count: int) -> list[str]:
-    """As many public ids at once: the system is asked for random bytes once. In rising order, so that a database that
-    gets them together goes through its index page by page; that spares a tenth of an import."""
+    """Many public ids at once, with one request for random bytes. They are sorted, so that an index is filled page by
+    page, which saves a tenth of an import's time."""
     signs = os.urandom(PUBLIC_ID_LENGTH * count).translate(_SIGN_OF_BYTE).decode("ascii")
     return sorted(signs[start : start + PUBLIC_ID_LENGTH] for start in range(0, len(signs), PUBLIC_ID_LENGTH))
 
@@ -37,8 +37,8 @@ class Record(models.Model):
     """A row that people change: found by its public id, locked by its version. Each model names ``public_id_once()``
     among its constraints.
 
-    ``version`` counts the saves of this record; a save carries the version that it saw
-    (see ``annotator.core.actions.recorder``).
+    ``version`` counts the saves of this record. A save sends the version it is based on (see
+    ``annotator.core.actions.recorder``).
     """
 
     public_id = models.CharField(max_length=32, default=new_public_id, editable=False)
@@ -50,19 +50,20 @@ class Record(models.Model):
 
 
 def public_id_once() -> models.UniqueConstraint:
-    """No public id is given twice. ``unique=True`` would say so too, but for a text PostgreSQL then keeps a second
-    index, for searches with LIKE: nobody makes them for public ids, and it slows down every import."""
+    """Public ids are unique. ``unique=True`` would also do that, but for text PostgreSQL then adds a second index for
+    LIKE searches, which nobody needs here and which slows down every import."""
     return models.UniqueConstraint(fields=["public_id"], name="%(app_label)s_%(class)s_public_id_once")
 
 
 def where_given(field: str, *, name: str) -> models.Index:
-    """An index of a foreign key that is null in very many rows, without these: nobody looks for them by it, and each
-    would cost a write. The key itself has ``db_index=False``, as has one with which another index begins."""
+    """A partial index of a foreign key that is null in very many rows. Rows with null are left out: nobody looks them
+    up, and each would cost a write. The key itself has ``db_index=False``, like any key that is the first column of
+    another index."""
     return models.Index(fields=[field], condition=Q(**{f"{field}__isnull": False}), name=name)
 
 
 def choice_constraint(field: str, words: type[Labelled], *, may_be_blank: bool = False) -> models.CheckConstraint:
-    """The field holds a word of the vocabulary (or nothing, where that is allowed)."""
+    """The field holds a value of the vocabulary (or is blank, where allowed)."""
     values = [word.value for word in words] + ([""] if may_be_blank else [])
     return models.CheckConstraint(
         condition=Q(**{f"{field}__in": values}),
@@ -78,14 +79,14 @@ def label_with_origin(field: str) -> models.CheckConstraint:
 
 
 def answer_with_origin(field: str) -> models.CheckConstraint:
-    """The same for a yes/no answer, where null means: not answered."""
+    """The same for a yes/no answer, where null means not answered."""
     blank = Q(**{f"{field}__isnull": True, f"{field}_origin": ""})
     there = Q(**{f"{field}__isnull": False, f"{field}_origin__in": [origin.value for origin in Origin]})
     return models.CheckConstraint(condition=blank | there, name=f"%(app_label)s_%(class)s_{field}_origin")
 
 
 def text_with_origin(field: str) -> models.CheckConstraint:
-    """A text may lack an origin: then it is a suggestion that nobody has accepted yet."""
+    """A text may have no origin: then it is a suggestion that nobody has accepted yet."""
     return models.CheckConstraint(
         condition=Q(**{f"{field}_origin__in": ["", *[origin.value for origin in Origin]]}),
         name=f"%(app_label)s_%(class)s_{field}_origin",
@@ -93,7 +94,7 @@ def text_with_origin(field: str) -> models.CheckConstraint:
 
 
 class LabelField(models.CharField):
-    """A word of a vocabulary; blank means: not decided."""
+    """A value of a vocabulary; blank means not decided."""
 
     def __init__(self, words: type[Labelled] | None = None, **options: object) -> None:
         if words is not None:
@@ -110,7 +111,7 @@ def label_of(record: str, name: str) -> LabelField:
 
 
 def constraints_of(record: str) -> list[models.BaseConstraint]:
-    """What holds the columns of all declared fields of a record: words of their vocabularies, values with origins."""
+    """A mixin with the columns of all declared fields of a record."""
     with_origin = {
         Kind.TEXT: text_with_origin,
         Kind.LABEL: label_with_origin,
@@ -121,7 +122,7 @@ def constraints_of(record: str) -> list[models.BaseConstraint]:
 
 
 def words_of(record: str, *, suggested: bool = False) -> list[models.BaseConstraint]:
-    """The labels of a record hold words of their vocabularies. ``suggested``: those that its suggestion has."""
+    """The constraints of a record's labels. ``suggested``: only the labels that its suggestion has."""
     return [
         choice_constraint(each.name, each.words, may_be_blank=each.may_be_blank)
         for each in fields_of(record)
@@ -130,5 +131,5 @@ def words_of(record: str, *, suggested: bool = False) -> list[models.BaseConstra
 
 
 def origin_field() -> models.CharField[str, str]:
-    """How the accompanying field got its value; blank means that it isn't decided."""
+    """Where the field's value came from; blank means not decided."""
     return models.CharField(max_length=16, blank=True, default="", choices=choices(Origin))

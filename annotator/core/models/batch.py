@@ -11,10 +11,10 @@ from annotator.core.models.base import new_public_id
 
 
 class Batch(models.Model):
-    """Documents cut out of a benchmark and given to a group; without a group they are free for everyone.
+    """Documents of a benchmark assigned to a group. Without a group, everyone can label them.
 
-    ``cut`` says how they were chosen (number, source, seed, filter, shares), so that the cut can be told and
-    repeated. What the shares decided stands on each document: ``extra_people``, ``blind_first``.
+    ``cut`` records how the documents were chosen (number, source, seed, filter, shares), so that the choice can be
+    explained and repeated. The result of the shares is stored on each document: ``extra_people``, ``blind_first``.
     """
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)

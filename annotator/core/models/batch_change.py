@@ -1,4 +1,4 @@
-"""A change of a large batch that a worker makes in small steps; the row is gone when the change is complete."""
+"""A change to a large batch that a worker makes in small steps. The row is deleted when the change is complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotator.core.vocabulary import BatchStep
 
 
 class BatchChange(models.Model):
-    """What a worker does to a batch, and how far it is."""
+    """What a worker does to a batch, and its progress."""
 
     batch = models.OneToOneField("annotator.Batch", models.CASCADE, related_name="change")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
@@ -29,9 +29,9 @@ class BatchChange(models.Model):
 
 
 class BatchChangeRows(models.Model):
-    """What is changed. ``keys`` are primary keys: documents to add or to release, or open work to take back; those
-    before ``done`` are over. ``plan`` holds what the step needs beside them. Apart from the change, since SQLite writes
-    a whole row anew for each of its steps."""
+    """What is changed. ``keys`` are primary keys: documents to add or release, or open work to withdraw; the first
+    ``done`` are finished. ``plan`` holds whatever else the step needs. Separate from the progress, because SQLite
+    rewrites the whole row at every step."""
 
     change = models.OneToOneField(BatchChange, models.CASCADE, related_name="rows")
     keys = models.JSONField(default=list)

@@ -12,7 +12,7 @@ from annotator.core.models.base import new_public_id
 
 
 class Benchmark(models.Model):
-    """One campaign. The protocol settings are columns: each is a question that screens ask."""
+    """One campaign. Its protocol settings are columns, because the screens read each of them."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     slug = models.SlugField(max_length=80, unique=True)

@@ -1,8 +1,8 @@
-"""What partners do together on a stage that both have submitted: decisions, comments, questions, signatures.
+"""What annotators do together after both have submitted a stage: decisions, comments, questions, sign-offs.
 
-All of it hangs on the adjudicated version (``Annotation`` of kind consolidated), which is open until it is closed.
-``key`` names one row of the comparison (see ``annotator.stages.comparison``): it is made of the public ids of the rows
-compared, so it stays the same as long as both annotations stay as they were submitted.
+It all belongs to the adjudicated version (``Annotation`` of kind consolidated), which is open until it is closed.
+``key`` names one row of the comparison (see ``annotator.stages.comparison``). It consists of the public ids of the rows
+compared, so it is stable as long as both annotations stay as submitted.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from annotator.core.vocabulary import DisagreementReason
 
 
 class Decision(Record):
-    """How one difference was resolved. ``choice`` is the number of the annotation chosen, from 0 in the order of
-    seats; null means: the new ``value``. ``is_final``: an adjudicator decided it, so partners cannot change it."""
+    """How one difference was resolved. ``choice`` is the index of the chosen annotation, by seat; null means the new
+    ``value``. ``is_final``: an adjudicator decided, so annotators can't change it."""
 
     annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="decisions")
     key = models.CharField(max_length=120)
@@ -42,7 +42,7 @@ class Decision(Record):
 
 
 class Comment(models.Model):
-    """One line of the thread of a row; with a blank key, of the whole stage."""
+    """One comment on a row; with a blank key, on the whole stage."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="comments")
@@ -59,7 +59,7 @@ class Comment(models.Model):
 
 
 class Question(models.Model):
-    """The adjudicator was asked: about one row, or with a blank key about the whole stage."""
+    """A request to the adjudicator about one row; with a blank key, about the whole stage."""
 
     annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="questions")
     key = models.CharField(max_length=120, blank=True)

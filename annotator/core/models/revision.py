@@ -12,7 +12,7 @@ from annotator.core.vocabulary import Handling
 
 
 class ClaimRevision(Record):
-    """What one annotation does with a claim for which there is not enough evidence. No row means: kept."""
+    """What one annotation does with a claim without enough evidence. No row means it is kept."""
 
     annotation = models.ForeignKey(
         "annotator.Annotation", models.CASCADE, related_name="claim_revisions", db_index=False
@@ -34,7 +34,7 @@ class ClaimRevision(Record):
 
 
 class SentenceRevision(Record):
-    """The revised sentence of one annotation. A deleted sentence keeps its text, so that it can come back."""
+    """The revised sentence of one annotation. A deleted sentence keeps its text so that it can be restored."""
 
     annotation = models.ForeignKey(
         "annotator.Annotation", models.CASCADE, related_name="sentence_revisions", db_index=False
@@ -57,7 +57,7 @@ class SentenceRevision(Record):
 
 
 class ResponseRevision(Record):
-    """The revised response of one annotation. Until a person edits it, it follows the merged statements."""
+    """The revised response of one annotation. Until someone edits it, it follows the merged statements."""
 
     annotation = models.OneToOneField("annotator.Annotation", models.CASCADE, related_name="response_revision")
     text = models.TextField(blank=True)

@@ -1,4 +1,4 @@
-"""What the machines proposed: runs, their documents, and suggestions, which are shared and never changed."""
+"""What machines proposed: runs, their documents, and suggestions, which are shared and never change."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from annotator.core.vocabulary import Factuality, RunState, Stage, StanceLabel
 
 
 class PipelineRun(models.Model):
-    """One run of a strategy over documents at a stage. The plan is frozen when the run is made; the rows, not
-    the broker, are the truth (ADR 0005)."""
+    """One run of a strategy over documents at a stage. The plan is frozen when the run is created. The database rows
+    are authoritative, not the broker (ADR 0005)."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="runs")
@@ -25,8 +25,8 @@ class PipelineRun(models.Model):
     halted = models.TextField(blank=True, help_text="Why the run was paused automatically; blank if it was not.")
     budget_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     budget_money = models.FloatField(null=True, blank=True)
-    # Together with what calls under way may still cost (``PendingCall``): so one conditional update keeps several
-    # workers together within the budget. ``annotator.suggestions.queries.costs`` tells the two apart.
+    # Includes what pending calls may still cost (``PendingCall``), so one conditional update keeps several workers
+    # within the budget. ``annotator.suggestions.queries.costs`` separates the two.
     spent_tokens = models.PositiveBigIntegerField(default=0)
     spent_money = models.FloatField(default=0)
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
@@ -43,7 +43,7 @@ class PipelineRun(models.Model):
 
 
 class RunItem(models.Model):
-    """One document of a run: done once, whatever the broker delivers twice."""
+    """One document of a run. It is processed once, even if the broker delivers it twice."""
 
     run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="items")
     document = models.ForeignKey("annotator.Document", models.CASCADE, related_name="run_items")
@@ -69,8 +69,8 @@ class RunItem(models.Model):
 
 
 class StepUse(models.Model):
-    """What one step of one document of a run has used so far: written as each call ends, so that nothing spent is
-    forgotten when a worker is killed. ``cached`` calls were answered from the store and cost nothing."""
+    """What one step of one document of a run has used so far. Written as each call ends, so a killed worker loses no
+    costs. ``cached`` calls were answered from the store and cost nothing."""
 
     item = models.ForeignKey(RunItem, models.CASCADE, related_name="uses")
     step = models.CharField(max_length=40)
@@ -95,9 +95,9 @@ class StepUse(models.Model):
 
 
 class PendingCall(models.Model):
-    """A call under way: what it may cost at most is part of its run's ``spent_tokens`` and ``spent_money``. The row is
-    deleted when the call ends. One whose worker was lost stays: its cost is not known, and the service may have charged
-    it. One row a key: no other process makes the same call meanwhile."""
+    """A call in progress. Its maximum cost is included in the run's ``spent_tokens`` and ``spent_money``. The row is
+    deleted when the call ends. If its worker was lost, the row stays, because the service may have charged for the
+    call. One row per key: no other process makes the same call at the same time."""
 
     item = models.ForeignKey(RunItem, models.CASCADE, related_name="pending_calls")
     key = models.CharField(max_length=64, blank=True, help_text="SHA-256 of the request; blank: anybody may repeat it.")
@@ -123,8 +123,8 @@ class PendingCall(models.Model):
 
 
 class CachedAnswer(models.Model):
-    """What an outside service answered to a request, by the request's content: a repeated run costs nothing and gives
-    the same result."""
+    """A service's response, stored under the request's content: a repeated run costs nothing and gives the same
+    result."""
 
     key = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the request.")
     kind = models.CharField(max_length=16)
@@ -136,8 +136,8 @@ class CachedAnswer(models.Model):
 
 
 class PromptVersion(models.Model):
-    """A benchmark's own wording of one of the pipeline's prompts. The newest counts; a blank text goes back to the one
-    that Touchstone ships."""
+    """A benchmark's own version of one of the pipeline's prompts. The newest counts; a blank text restores
+    Touchstone's."""
 
     benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="prompts")
     name = models.CharField(max_length=80)
@@ -203,7 +203,7 @@ class ClaimSuggestion(ClaimLabelFields):
 
 
 class StanceSuggestion(models.Model):
-    """A stance as a strategy judged it; a person confirms each one alone."""
+    """A stance judged by a strategy. People confirm each one individually."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="stances")
@@ -224,8 +224,7 @@ class StanceSuggestion(models.Model):
 
 
 class VerdictSuggestion(models.Model):
-    """A strategy's verdict on a claim: shown as a hint, never as a choice already made (design: factuality is never
-    suggested as a choice)."""
+    """A strategy's verdict on a claim. It is shown as a hint and never preselected."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="verdicts")
@@ -252,7 +251,7 @@ class VerdictSuggestion(models.Model):
 
 
 class RevisionSuggestion(models.Model):
-    """A response as a strategy revised it, with and without knowing the prompt (Factcheck-Bench section 4.4)."""
+    """A response revised by a strategy, with and without knowing the prompt (Factcheck-Bench section 4.4)."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="revisions")

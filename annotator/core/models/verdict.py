@@ -23,8 +23,8 @@ from annotator.core.vocabulary import EditKind, Origin
 
 
 class Verdict(Record):
-    """What one annotation decides on one agreed claim. ``evidence_sufficient``: can the evidence that was
-    found automatically decide it? The operations mend the claim's text; the revised claim is derived."""
+    """One annotation's decision on one claim of the adjudicated decomposition. ``evidence_sufficient``: can the
+    retrieved evidence decide the claim? The operations correct the claim's text; the revised claim is derived."""
 
     annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="verdicts", db_index=False)
     claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="verdicts")
@@ -70,7 +70,8 @@ class Verdict(Record):
 
     @property
     def correction_origin(self) -> str:
-        """How an edit came from a strategy's correction: accepted as it was, edited since; "" for one's own edit."""
+        """How an edit came from a strategy's correction: accepted unchanged, edited afterwards, or "" for the person's
+        own edit."""
         if self.suggestion is None or not self.operations.all():
             return ""
         same = self.revised_claim() == self.suggestion.correction
@@ -78,7 +79,7 @@ class Verdict(Record):
 
 
 class RestsOn(models.Model):
-    """The evidence used for a verdict and its edit, in the order in which a person chose it."""
+    """The evidence used for a verdict and its edit, in the order the person chose it."""
 
     verdict = models.ForeignKey(Verdict, models.CASCADE, related_name="rests", db_index=False)
     evidence = models.ForeignKey("annotator.Evidence", models.CASCADE, related_name="rests")
@@ -95,7 +96,7 @@ class RestsOn(models.Model):
 
 
 class EditOperation(models.Model):
-    """One typed operation on the claim's text, by code point offsets, since X may occur twice."""
+    """One typed operation on the claim's text, by code point offsets, because X may occur twice."""
 
     public_id = models.CharField(max_length=32, default=new_public_id, editable=False)
     verdict = models.ForeignKey(Verdict, models.CASCADE, related_name="operations", db_index=False)

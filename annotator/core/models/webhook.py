@@ -1,4 +1,4 @@
-"""Webhooks of a benchmark, and what is to be delivered to them."""
+"""A benchmark's webhooks and their deliveries."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from annotator.core.vocabulary import DeliveryState, WebhookEvent
 
 
 def new_secret() -> str:
-    """A secret that nobody can guess (256 bits)."""
+    """A random secret (256 bits)."""
     return f"whsec_{secrets.token_urlsafe(32)}"
 
 
 class Webhook(models.Model):
-    """An address that is told what happens in a benchmark. ``secret`` signs each delivery, so it is kept as it is.
+    """A URL that is told about events in a benchmark. ``secret`` signs each delivery, so it is stored in plain text.
 
-    ``events`` holds words of ``vocabulary.WebhookEvent``. ``failing_since``: no delivery has come through since then;
-    ``told_at``: when the managers were told of that. ``disabled_reason`` says why a webhook was disabled.
+    ``events`` holds values of ``vocabulary.WebhookEvent``. ``failing_since``: no delivery has succeeded since then;
+    ``told_at``: when managers were notified. ``disabled_reason`` says why a webhook was disabled.
     """
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -50,11 +50,11 @@ class Webhook(models.Model):
 
 
 class WebhookDelivery(models.Model):
-    """One event for one webhook: the truth about what is still to be sent (ADR 0005).
+    """One event for one webhook. This row decides what is still to be sent (ADR 0005).
 
-    ``public_id`` is the event's id, the same at every attempt. ``attempts`` counts those begun. A waiting delivery is
-    tried from ``next_attempt_at`` on; while a worker has it in hand that lies as far ahead as an attempt may take, so
-    what a killed worker had in hand comes again by itself.
+    ``public_id`` is the event's id, the same at every attempt. ``attempts`` counts the attempts started. A waiting
+    delivery is tried from ``next_attempt_at`` on. While a worker handles it, that time is one attempt's duration ahead,
+    so deliveries of a killed worker are retried by themselves.
     """
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)

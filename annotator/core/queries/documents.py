@@ -1,4 +1,4 @@
-"""Documents to find and to read: lists, counted by one grouped query and paged by key, and what is agreed of one."""
+"""Finding and reading documents: lists with counts and keyset pages, and a document's adjudicated results."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ class DocumentFilter:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The documents that a person finds in a list, and the column that orders them (a key of pages)."""
+    """The documents that a list shows a person, and its sort column (a key for pages)."""
 
     documents: QuerySet[Document]
     key: str = "pk"
 
 
 def shelf_for(user: User, benchmark: Benchmark, *, twins: bool = False) -> Shelf:
-    """What a person finds in a benchmark (at most five queries). Owners and admins: the documents, or with ``twins``
-    the copies that measure people. Annotators: a copy that is mixed in stands in the place of its gold, unmarked."""
+    """What a person can find in a benchmark (at most five queries). Owners and admins see the documents, or with
+    ``twins`` the gold copies. Annotators see hidden copies in place of their gold, unmarked."""
     role = role_of(user, benchmark)
     if role in ADMIN_ROLES or role == Role.RESEARCHER:
         is_real = not (twins and role in ADMIN_ROLES)
@@ -71,7 +71,7 @@ def shelf_for(user: User, benchmark: Benchmark, *, twins: bool = False) -> Shelf
 
 @dataclass(slots=True)
 class DocumentPage:
-    """One page of a list: rows in order, and the keys that lead to the pages before and after (0: there is none)."""
+    """One page of a list: its rows and the keys of the previous and next pages (0: there is none)."""
 
     rows: Sequence[Document] = ()
     before: int = 0
@@ -80,7 +80,7 @@ class DocumentPage:
 
 @dataclass(slots=True)
 class DocumentCounts:
-    """How many documents stand where: ``grouped`` by stage and phase, the rest summed from it."""
+    """Counts of documents: ``grouped`` by stage and phase; everything else is summed from it."""
 
     grouped: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -89,7 +89,7 @@ class DocumentCounts:
         return sum(self.grouped.values())
 
     def at_stage(self, stage: str) -> int:
-        """Documents that stand at a stage, the discarded ones left aside."""
+        """Documents at a stage, without discarded ones."""
         return sum(n for (each, phase), n in self.grouped.items() if each == stage and phase != Phase.DISCARDED)
 
     def in_phase(self, phase: str) -> int:
@@ -108,7 +108,7 @@ class DocumentCounts:
 
 
 def counts_of(benchmark: Benchmark, shelf: Shelf | None = None) -> DocumentCounts:
-    """Documents by stage and phase: of the benchmark, or those that a person finds in it (one query)."""
+    """Documents by stage and phase: all of the benchmark's, or those that a person can find (one query)."""
     documents = shelf.documents if shelf else benchmark.documents.filter(twin_of__isnull=True)
     rows = documents.order_by().values_list("stage", "phase").annotate(number=Count("*"))
     return DocumentCounts({(stage, phase): number for stage, phase, number in rows})
@@ -119,15 +119,15 @@ def _flagged() -> Exists:
 
 
 def _begun() -> Exists:
-    """Has anyone started the document's current stage? That may be visible; what they do may not."""
+    """Has anyone started the document's current stage? That may be shown; their work may not."""
     return Exists(
         Annotation.objects.filter(document=OuterRef("pk"), stage=OuterRef("stage"), kind=AnnotationKind.INDIVIDUAL)
     )
 
 
 def matching(benchmark: Benchmark, narrowed: DocumentFilter, shelf: Shelf | None = None) -> QuerySet[Document]:
-    """The documents that a filter leaves: of the benchmark, or of those that a person finds in it. The search reads
-    prompt, response and id, never anyone's work."""
+    """The documents that match a filter, of the benchmark or of those a person can find. Search covers prompt, response
+    and id, never anyone's work."""
     documents = shelf.documents if shelf else Document.objects.filter(benchmark=benchmark, twin_of__isnull=True)
     if narrowed.stage:
         documents = documents.filter(stage=narrowed.stage).exclude(phase=Phase.DISCARDED)
@@ -158,9 +158,9 @@ def page_of(
     before: int = 0,
     size: int = PAGE,
 ) -> DocumentPage:
-    """One page of documents, in the order of their import. ``after`` and ``before`` are keys from another page.
+    """One page of documents, in import order. ``after`` and ``before`` are keys from another page.
 
-    By key, not by number: page 2,000 of 100,000 documents costs what page 1 costs (one query).
+    Keyset pagination: page 2,000 of 100,000 documents is as fast as page 1 (one query).
     """
     key = shelf.key if shelf else "pk"
     rows = (
@@ -191,7 +191,7 @@ def page_of(
 
 @dataclass(frozen=True, slots=True)
 class ShownClaim:
-    """An agreed claim and, once verify is agreed, its verdict."""
+    """A claim of the adjudicated decomposition and, once verify is adjudicated, its verdict."""
 
     number: str
     claim: Claim
@@ -199,7 +199,7 @@ class ShownClaim:
 
     @property
     def factuality(self) -> str:
-        """The verdict's label; "" while there is none."""
+        """The verdict's label; "" if there is none yet."""
         return self.verdict.factuality if self.verdict else ""
 
     @property
@@ -272,7 +272,7 @@ def agreed_of(annotations: Iterable[Annotation]) -> Agreed:
 
 @dataclass(frozen=True, slots=True)
 class Prefilling:
-    """How far the run is that a document waits for. ``problem``: why the last one failed for this document."""
+    """The progress of the run a document is waiting for. ``problem``: why the last run failed for this document."""
 
     done: int = 0
     total: int = 0

@@ -1,4 +1,4 @@
-"""The agreed rows of gold documents as query sets: what statistics read, and nothing that is still in work."""
+"""The adjudicated rows of gold documents as query sets, for statistics. Nothing in progress is included."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _all(path: str, **conditions: Any) -> Q:
 
 @dataclass(frozen=True, slots=True)
 class GoldScope:
-    """The gold of a benchmark, or that from one source."""
+    """The gold of a benchmark, or of one source."""
 
     benchmark: Benchmark
     source: str = ""
@@ -59,23 +59,23 @@ class GoldScope:
         return Verdict.objects.filter(self._of(Stage.VERIFY)).order_by()
 
     def checked_verdicts(self) -> QuerySet[Verdict]:
-        """Those on claims that are checked."""
+        """Verdicts on checked claims."""
         there = agreed(Stage.DECOMPOSE, "claim__sentence__annotation__")
         return self.verdicts().filter(there, checked("claim__"), claim__removed="", claim__sentence__removed="")
 
     def retrieved(self) -> QuerySet[Evidence]:
-        """Passages that were found automatically, of all claims."""
+        """Retrieved passages of all claims."""
         there = self._of(Stage.DECOMPOSE, "claim__sentence__annotation__")
         return Evidence.objects.filter(
             there, annotation__isnull=True, removed="", claim__removed="", claim__sentence__removed=""
         ).order_by()
 
     def added(self) -> QuerySet[Evidence]:
-        """Passages that people added and agreed on."""
+        """Passages that people added and adjudicated."""
         return Evidence.objects.filter(self._of(Stage.VERIFY), removed="").order_by()
 
     def stances(self) -> QuerySet[Stance]:
-        """What was agreed of passages that were found automatically."""
+        """The adjudicated stances on retrieved passages."""
         there = self._of(Stage.VERIFY)
         return (
             Stance.objects.filter(there, evidence__annotation__isnull=True, evidence__removed="")

@@ -1,4 +1,4 @@
-"""The versions of a benchmark's guidelines, and who has not read the newest yet."""
+"""The versions of a benchmark's guidelines, and who hasn't read the newest yet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from annotator.core.models import Activity, Annotation, Benchmark, Guidelines, U
 from annotator.core.queries.membership import benchmarks_of
 from annotator.core.vocabulary import AnnotationKind, AnnotationState
 
-# In User.preferences: the newest version that a person has read, by public id of the benchmark.
+# In User.preferences: the newest version a person has read, by the benchmark's public id.
 READ = "guidelines_read"
 
 
@@ -29,7 +29,7 @@ class GuidelinesVersion:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """A version that a person has not read, and the one that they know: they have worked by it, or read it."""
+    """A version that a person hasn't read, and the version they know from working or reading."""
 
     benchmark: Benchmark
     number: int
@@ -54,8 +54,8 @@ def versions_of(benchmark: Benchmark) -> list[GuidelinesVersion]:
 
 
 def news_for(user: User, benchmark: Benchmark | None = None) -> list[News]:
-    """Where guidelines changed since the person worked by them and the change is not read yet: one entry a benchmark,
-    by name; with ``benchmark`` of that one alone. One query."""
+    """Benchmarks whose guidelines changed since the person worked by them, if the change is still unread: one entry per
+    benchmark, by name; with ``benchmark``, only that one. One query."""
     begun_with = (
         Annotation.objects.filter(person=user, kind=AnnotationKind.INDIVIDUAL, guidelines__benchmark=OuterRef("pk"))
         .exclude(state=AnnotationState.TAKEN_BACK)
@@ -70,7 +70,7 @@ def news_for(user: User, benchmark: Benchmark | None = None) -> list[News]:
         rows = rows.filter(pk=benchmark.pk)
     read: dict[str, int] = user.preferences.get(READ, {})
     found = []
-    # The first version is no change. Where there is no second one, nobody's work needs to be looked through.
+    # The first version is no change, so without a second one nobody's work needs to be checked.
     for row in rows.filter(newest__gt=1).order_by("name", "pk"):
         since = max(row.begun_with or row.newest, read.get(row.public_id, 0))
         if since < row.newest:

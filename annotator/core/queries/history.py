@@ -20,7 +20,7 @@ from annotator.core.vocabulary import AnnotationKind, AnnotationState, Disagreem
 
 @dataclass(frozen=True, slots=True)
 class FieldVersion:
-    """One state of a field: the value after an activity. ``first``: what stood there before any change."""
+    """One state of a field: its value after an activity. ``first``: the value before any change."""
 
     activity: Activity
     value: Any
@@ -37,7 +37,8 @@ def versions_of(record: Record, annotation: Annotation, field: str) -> list[Fiel
 
 
 def activities_of(document: Document) -> QuerySet[Activity]:
-    """All activities of a document, newest first. Blindness is the caller's: pass through ``visibility``."""
+    """All activities of a document, newest first. The caller is responsible for blindness: filter through
+    ``visibility``."""
     rows = document.activities.select_related("by", "annotation__guidelines")
     return rows.defer("annotation__guidelines__text").order_by("-id")
 
@@ -68,10 +69,11 @@ def visible_annotations(document: Document, user: User, annotations: Iterable[An
 
 
 def visible_activities(document: Document, user: User, annotations: Iterable[Annotation]) -> QuerySet[Activity]:
-    """The activities of a document that a member may see, newest first: what happened to the document as a whole, one's
-    own work, and the work of others once they may be seen.
+    """The activities of a document that a member may see, newest first: events of the document as a whole, the member's
+    own work, and others' work once visible.
 
-    An activity whose annotation is gone (a place given back) was someone's work too: only they see it.
+    If an activity's annotation no longer exists (a returned assignment), it was one person's work, and only they see
+    it.
     """
     seen = [row.pk for row in visible_annotations(document, user, annotations)]
     of_document = Q(annotation__isnull=True) & ~Q(action="open")
@@ -153,9 +155,9 @@ DONE: dict[str, str] = {
     "prefill-failed": "failed to generate suggestions",
     "import": "imported the document",
 }
-# Fields that follow from what people decide.
+# Fields derived from what people decide.
 OTHER_FIELDS = {"rests_on": "evidence used", "follows_statements": "follows the sentences"}
-# Said by the line itself, or of no use to a reader.
+# Already said by the line itself, or of no use to readers.
 UNTOLD = {
     "removed_note",
     "order",
@@ -171,12 +173,12 @@ UNTOLD = {
     "discard_reason",
     "suggestion_id",
 }
-LONGEST_VALUE = 90  # characters of a text that a line of the history shows
+LONGEST_VALUE = 90  # characters of a text in a history line
 
 
 @dataclass(slots=True)
 class HistoryLine:
-    """One line of a document's history; neighboring changes of one person are folded into one line."""
+    """One line of a document's history. Consecutive changes by one person are folded into one line."""
 
     at: dt.datetime
     who: str
@@ -187,7 +189,7 @@ class HistoryLine:
 
 
 def lines_of(activities: Iterable[Activity]) -> list[HistoryLine]:
-    """A page of activities in words. Two queries for the texts that the changes are about, however many there are."""
+    """A page of activities in words. Always two queries for the texts that the changes concern."""
     rows = list(activities)
     subjects = _subjects(rows)
     lines: list[HistoryLine] = []
@@ -218,7 +220,7 @@ def lines_of(activities: Iterable[Activity]) -> list[HistoryLine]:
 
 
 def _says_why(row: Activity) -> bool:
-    """Is the reason a person's own words, for others to read?"""
+    """Is the reason a person's own text, meant for others?"""
     if row.annotation_id:
         return row.action in ("take-back", "reopen-annotation")
     return row.action not in ("open", "bring-back")
@@ -234,7 +236,7 @@ def _what(row: Activity, stage: str) -> str:
 
 
 def _subjects(rows: Iterable[Activity]) -> dict[str, str]:
-    """The first words of the sentences and claims that changes name, by record key."""
+    """The first words of the sentences and claims named by changes, by record key."""
     wanted: dict[str, set[str]] = {"sentence": set(), "claim": set()}
     for row in rows:
         for change in row.changes:
@@ -271,7 +273,7 @@ def _details(row: Activity, subjects: dict[str, str]) -> list[str]:
 
 
 def _settled(name: str, value: Any, label: str) -> list[str]:
-    """What a difference was settled as, and why it had come up; whose version was taken as a whole has no words."""
+    """How a difference was resolved and why it came up. Choosing a whole version has no words."""
     if name == "reason" and value:
         return [f"because: {DisagreementReason(value).label.lower()}"]
     if name != "value" or (isinstance(value, int) and not isinstance(value, bool)):
@@ -285,7 +287,7 @@ def _name(kind: str, name: str) -> str:
 
 
 def _value(kind: str, name: str, value: Any) -> str:
-    """A stored value as a person reads it."""
+    """A stored value as people read it."""
     if value is None or value == "":
         return "cleared"
     if isinstance(value, bool):

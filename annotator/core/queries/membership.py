@@ -13,7 +13,7 @@ from annotator.core.vocabulary import Role
 
 
 def benchmarks_of(user: User, roles: Collection[str] | None = None) -> QuerySet[Benchmark]:
-    """The benchmarks that a person belongs to, with one of these roles if any are given. Superusers own all."""
+    """The benchmarks of a person, optionally only with these roles. Superusers see all."""
     if user.is_superuser:
         return Benchmark.objects.all()
     memberships = Membership.objects.filter(user=user, active=True)
@@ -30,9 +30,8 @@ def managers_of(benchmark: Benchmark) -> list[User]:
 
 @dataclass(frozen=True, slots=True)
 class Memberships:
-    """Where a person is, in primary keys: the role in each benchmark of which they are a member and the seat in each
-    group, the benchmarks that they see and those in which they may label (a superuser all), and whether one of those
-    in which they are annotator wants newcomers to practice."""
+    """A person's memberships, as primary keys: the role in each benchmark, the seat in each group, the benchmarks they
+    see and those they may label (all, for a superuser), and whether a benchmark they annotate requires practice."""
 
     roles: dict[int, str]
     seats: dict[int, str]
@@ -42,7 +41,7 @@ class Memberships:
 
 
 def memberships_of(user: User) -> Memberships:
-    """All of it, read once where several questions follow from it (two queries; three for a superuser)."""
+    """All memberships, read once for several questions (two queries; three for a superuser)."""
     rows = list(
         Membership.objects.filter(user=user, active=True)
         .order_by("benchmark")

@@ -1,4 +1,4 @@
-"""A person's notices: the list, how many are unread, where each leads, and whom an event concerns."""
+"""A person's notices: the list, the number unread, where each leads, and who is notified of an event."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from annotator.core.models import Annotation, Benchmark, Document, Membership, N
 from annotator.core.models.document import LONG_TEXTS
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, NoticeKind, Phase, Stage
 
-SHOWN = 30  # notices on a page
-MAX_COUNTED = 100  # beyond it the figure in the bar says 99+
-MAIL = "mail"  # in User.preferences: false for who wants no mail
-MAILED_WITHIN = dt.timedelta(days=1)  # what is older is read in the application, if at all
+SHOWN = 30  # notices per page
+MAX_COUNTED = 100  # above this, the bar shows 99+
+MAIL = "mail"  # in User.preferences: false if the person wants no mail
+MAILED_WITHIN = dt.timedelta(days=1)  # older notices are not mailed
 
 
 # --- one person's list ----------------------------------------------------------------------------
 
 
 def notices_of(user: User) -> QuerySet[Notice]:
-    """A person's notices, the newest first. A benchmark that they have left does not exist for them."""
+    """A person's notices, newest first, without those of benchmarks they have left."""
     rows = Notice.objects.filter(to=user)
     if user.is_superuser:
         return rows
@@ -39,7 +39,7 @@ def unread_count(user: User) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NoticePage:
-    """Some notices of a person; ``older`` is the public id after which the next page begins, "" at the end."""
+    """A page of a person's notices. ``older`` is the public id after which the next page starts, "" at the end."""
 
     rows: list[Notice]
     older: str
@@ -61,7 +61,7 @@ def with_places(rows: QuerySet[Notice]) -> QuerySet[Notice]:
 
 
 def place_of(notice: Notice) -> str:
-    """The address at which a notice is dealt with, as the document stands now."""
+    """The URL where a notice is handled, given the document's current status."""
     document = notice.document
     if notice.kind == NoticeKind.WEBHOOK and notice.benchmark is not None:
         return reverse("webhooks", args=[notice.benchmark.slug])
@@ -82,7 +82,7 @@ def place_of(notice: Notice) -> str:
 
 
 def reached(people: Collection[int], benchmark: Benchmark | None) -> list[User]:
-    """Those of these people (primary keys) who can be told: active, and members of the benchmark if it is about one.
+    """Those of these people (primary keys) who can be notified: active, and members of the benchmark if there is one.
     One query."""
     found = User.objects.filter(pk__in=people, is_active=True)
     if benchmark is not None:
@@ -92,7 +92,7 @@ def reached(people: Collection[int], benchmark: Benchmark | None) -> list[User]:
 
 
 def workers_on(document: Document, stages: Iterable[Stage]) -> list[User]:
-    """Whose work on the document these stages are; work that was taken back is nobody's. One query."""
+    """The people with work on these stages of the document, without withdrawn work. One query."""
     rows = Annotation.objects.filter(document=document, stage__in=list(stages), kind=AnnotationKind.INDIVIDUAL)
     at_work = rows.exclude(state=AnnotationState.TAKEN_BACK)
     return list(User.objects.filter(pk__in=at_work.values("person")).order_by("pk"))
@@ -107,14 +107,14 @@ def wants_mail(user: User) -> bool:
 
 
 def to_mail(user: User) -> QuerySet[Notice]:
-    """What the person has neither read nor been mailed, the newest first."""
+    """What the person has neither read nor been mailed, newest first."""
     return notices_of(user).filter(
         read_at__isnull=True, mailed_at__isnull=True, created_at__gte=timezone.now() - MAILED_WITHIN
     )
 
 
 def waiting_for_mail(*, since: dt.timedelta) -> list[User]:
-    """The people with notices that should have been mailed so long ago. Two queries."""
+    """People whose notices should have been mailed that long ago. Two queries."""
     now = timezone.now()
     waiting = Notice.objects.filter(
         read_at__isnull=True, mailed_at__isnull=True, created_at__range=(now - MAILED_WITHIN, now - since)

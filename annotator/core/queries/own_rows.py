@@ -1,5 +1,5 @@
-"""A person's own annotation of a document, and whether it wants rows for what has come since: one query, so that
-opening a screen again needs no lock."""
+"""A person's own annotation of a document, and whether rows are missing in it. One query, so that reopening a screen
+needs no lock."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from annotator.core.vocabulary import AnnotationKind, AnnotationState, Factualit
 
 
 def own_annotation_of(document: Document, stage: Stage, user: User) -> tuple[Annotation | None, bool]:
-    """The annotation of someone who has a place, None where they have none; and whether rows are missing that
-    ``actions.annotate.open_annotation`` would make now."""
+    """The person's annotation, None if they aren't assigned, and whether ``actions.annotate.open_annotation`` would now
+    add rows to it."""
     annotation = (
         document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL, person=user)
         .exclude(state=AnnotationState.TAKEN_BACK)

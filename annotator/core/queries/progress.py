@@ -1,4 +1,4 @@
-"""Long work in words: how fast it goes and how long it will take. Shown by the pages of imports and runs."""
+"""The progress of long jobs in words: speed and remaining time, for the pages of imports and runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 def rate_in_words(per_second: float, noun: str) -> str:
-    """ "12 rows a second" for the noun "row", below one a second "30 documents a minute"; "" while nothing is known."""
+    """ "12 rows a second" for the noun "row"; below one a second, "30 documents a minute"; "" while unknown."""
     if per_second <= 0:
         return ""
     if per_second >= 1:
@@ -38,7 +38,7 @@ class Pace:
 
     @property
     def percent(self) -> int:
-        """For a progress bar: 100 only when all is done."""
+        """For a progress bar: 100 only when everything is done."""
         return math.floor(self.share * 100)
 
     @property

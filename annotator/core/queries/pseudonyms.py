@@ -1,4 +1,4 @@
-"""What people are called in files that leave: a pseudonym of their benchmark, or by choice their user name."""
+"""How people are named in exported files: by a pseudonym per benchmark or, if chosen, by user name."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from django.utils.crypto import salted_hmac
 from annotator.core.models import Benchmark, Membership, User
 from annotator.core.models.base import ALPHABET
 
-# In the preferences of a person whom an import brought: what they were called in its file.
+# In the preferences of a person created by an import: their name in the imported file.
 IMPORTED_AS = "imported_as"
 PSEUDONYM = re.compile(rf"person-[{ALPHABET}]{{10}}")
 
 
 def pseudonym(benchmark: Benchmark, person_pk: int) -> str:
-    """The same for a person throughout one benchmark, another in every other, and not to be traced back without the
+    """The same for a person throughout one benchmark, different in every other, and untraceable without the
     installation's SECRET_KEY: a keyed hash of 50 bits."""
     digest = salted_hmac("annotator.pseudonym", f"{benchmark.public_id}:{person_pk}", algorithm="sha256").digest()
     return "person-" + "".join(ALPHABET[byte % len(ALPHABET)] for byte in digest[:10])
 
 
 class Keys:
-    """The keys of people in one file. Whoever came in with an import keeps the key that they had in its file, so that
-    an export of the imported benchmark equals the file."""
+    """The names of people in one file. People created by an import keep their name from that file, so that an export of
+    the imported benchmark equals the file."""
 
     def __init__(self, benchmark: Benchmark, *, named: bool) -> None:
         self.benchmark = benchmark
@@ -35,7 +35,7 @@ class Keys:
             self._learn(person)
 
     def key(self, person_pk: int | None) -> str:
-        """The key of a person; "" for nobody. One query for someone who never was a member (a superuser)."""
+        """A person's name in the file; "" for nobody. One query for someone who was never a member (a superuser)."""
         if person_pk is None:
             return ""
         if person_pk not in self._keys:
@@ -43,7 +43,7 @@ class Keys:
         return self._keys[person_pk]
 
     def without_names(self, text: str) -> str:
-        """A sentence of Touchstone's own with the members' names replaced by their keys."""
+        """One of Touchstone's sentences with members' names replaced by their pseudonyms."""
         if self.named:
             return text
         for name in sorted(self._names, key=len, reverse=True):

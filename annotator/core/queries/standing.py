@@ -12,21 +12,21 @@ from annotator.core.vocabulary import AnnotationKind, Phase, Stage
 
 @dataclass(slots=True)
 class Standing:
-    """How many documents stand where. ``grouped``: by batch, stage and phase; ``begun``: by batch and stage, those in
-    the independent phase on which someone has a place."""
+    """Counts of documents. ``grouped``: by batch, stage and phase; ``begun``: by batch and stage, documents in the
+    independent phase that someone has started."""
 
     grouped: dict[tuple[int | None, str, str], int] = field(default_factory=dict)
     begun: dict[tuple[int | None, str], int] = field(default_factory=dict)
 
     def of_batch(self, batch: int) -> Standing:
-        """The same of one batch."""
+        """The counts of one batch."""
         return Standing(
             {key: number for key, number in self.grouped.items() if key[0] == batch},
             {key: number for key, number in self.begun.items() if key[0] == batch},
         )
 
     def at(self, stage: str = "", phase: str = "") -> int:
-        """Documents at a stage and in a phase, at any where it is left blank."""
+        """Documents at a stage and phase; blank means any."""
         return sum(n for (_, s, p), n in self.grouped.items() if stage in ("", s) and phase in ("", p))
 
     def begun_at(self, stage: str) -> int:
@@ -54,7 +54,7 @@ class Standing:
 
 
 def standing_of(benchmark: Benchmark) -> Standing:
-    """Where the documents stand (two queries)."""
+    """Where the documents are (two queries)."""
     documents = benchmark.documents.filter(twin_of__isnull=True).order_by()
     counted = documents.values_list("batch", "stage", "phase").annotate(number=Count("*"))
     at_work = Annotation.objects.filter(

@@ -42,7 +42,7 @@ def managed_benchmark(request: HttpRequest, slug: str) -> Benchmark:
 
 
 def document_for(request: HttpRequest, public_id: str) -> Document:
-    """The document, for members of its benchmark who may see it; for all others it does not exist."""
+    """The document, for members of its benchmark who may see it. For everyone else it doesn't exist."""
     document = get_object_or_404(Document.objects.select_related("benchmark"), public_id=public_id)
     try:
         check_see_document(person(request), document)
@@ -59,7 +59,7 @@ def _members_only(request: HttpRequest, benchmark: Benchmark) -> None:
 
 
 def own_annotation(request: HttpRequest, document: Document, stage: Stage) -> Annotation:
-    """The person's own annotation of a stage, or 404: what others do is never reached by this way."""
+    """The person's own annotation of a stage, or 404. Other people's work is never reachable this way."""
     return get_object_or_404(
         Annotation.objects.select_related("document__benchmark", "person"),
         document=document,
@@ -70,7 +70,7 @@ def own_annotation(request: HttpRequest, document: Document, stage: Stage) -> An
 
 
 def is_htmx(request: HttpRequest) -> bool:
-    """Does htmx ask (for a fragment), rather than the browser (for a page)?"""
+    """Is this an htmx request (for a fragment) rather than a browser's (for a page)?"""
     return bool(getattr(request, "htmx", False))
 
 
@@ -91,8 +91,8 @@ def whole_number(request: HttpRequest, name: str) -> int:
 def render_domain_errors(
     view: Callable[Concatenate[HttpRequest, P], HttpResponse],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
-    """Answer refusals of the layers below with their sentence: 403 by the rules, 422 for bad values, 410 for
-    records that are gone, 409 where there is nothing to undo."""
+    """Answers domain errors with their message: 403 for rules, 422 for bad values, 410 for records that are gone, 409
+    if there is nothing to undo."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -109,22 +109,22 @@ def render_domain_errors(
 
 
 def problem(request: HttpRequest, message: str, *, status: int) -> HttpResponse:
-    """A refusal: a page for a browser, a header and a line for a fragment."""
+    """An error: a page for a browser, a header and a line for a fragment."""
     if is_htmx(request):
         response = HttpResponse(
             render_to_string("components/problem.html", {"message": message}, request=request), status=status
         )
-        # Header values are Latin-1; the script reads the sentence from the answer's [data-problem] first.
+        # Header values are Latin-1, so the script prefers the message in the response's [data-problem].
         response["X-Problem"] = message.encode("ascii", "replace").decode("ascii")
         return response
     return render(request, "components/refused.html", {"message": message}, status=status)
 
 
 def stage_links(document: Document, here: Stage, *, agreeing: bool = False) -> list[dict[str, object]]:
-    """The three stages for the bar: where one is, what is agreed, what can be opened.
+    """The three stages for the bar: the current one, the adjudicated ones, and the ones that can be opened.
 
-    ``agree``: where the stage is settled together, or how it was can be seen. ``agreeing``: one is there already, so
-    the bar leads from one agreement to the next.
+    ``agree``: where a stage is adjudicated or its adjudication can be seen. ``agreeing``: the current page is an
+    adjudication, so the bar links to other adjudications.
     """
     reached = STAGES.index(Stage(document.stage))
     links: list[dict[str, object]] = []

@@ -1,4 +1,4 @@
-"""A table of a page as a CSV file to take away."""
+"""Downloads a page's table as CSV."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.http import HttpResponse
 
 
 def csv_of(rows: Iterable[Sequence[Any]], name: str) -> HttpResponse:
-    """The rows, the heads first, as a download with this name (without the ending)."""
+    """The rows, header first, as a download with this name (without extension)."""
     written = io.StringIO()
     csv.writer(written).writerows([_safe(cell) for cell in row] for row in rows)
     answer = HttpResponse(written.getvalue(), content_type="text/csv; charset=utf-8")
@@ -20,7 +20,7 @@ def csv_of(rows: Iterable[Sequence[Any]], name: str) -> HttpResponse:
 
 
 def csv_lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """The same line by line, for a table that is too large for memory."""
+    """The same, streamed for a table too large for memory."""
     for row in rows:
         written = io.StringIO()
         csv.writer(written).writerow([_safe(cell) for cell in row])
@@ -28,5 +28,5 @@ def csv_lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
 
 
 def _safe(cell: Any) -> Any:
-    """A name that begins like a formula would be run by spreadsheets; an apostrophe makes it a text."""
+    """Spreadsheets would run a name that starts like a formula, so an apostrophe marks it as text."""
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

@@ -1,9 +1,10 @@
 """The typed edits that correct a false claim, as operations on its text (Factcheck-Bench section 2, step 7).
 
-An operation covers ``text[start:end]``; offsets count Unicode code points, as Python does. A browser counts UTF-16
-units: convert there before sending. The revised claim is always derived by ``apply``, never stored beside.
+An operation covers ``text[start:end]``. Offsets count Unicode code points, as Python does; browsers count UTF-16 units
+and must convert before sending. The revised claim is always derived by ``apply`` and never stored.
 
-By hand around difflib, since the guidelines know no insertion: what a diff inserts has to become a replacement.
+Written by hand on top of difflib because the guidelines have no insertion: whatever a diff inserts must become a
+replacement.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from itertools import pairwise
 
 from annotator.core.vocabulary import EditKind
 
-# A run of space, a word (with inner points, hyphens and apostrophes: 1,234.5, co-op, Brown's), or one other character.
+# A run of spaces, a word (with inner periods, hyphens and apostrophes: 1,234.5, co-op, Brown's), or one other
+# character.
 _TOKEN = re.compile(r"\s+|\w+(?:[.,'’\-]\w+)*|[^\w\s]")
 
 
 class EditError(ValueError):
-    """The operations do not fit the text; the message is for the person who made them."""
+    """The operations don't fit the text. The message is for the person who made them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +38,14 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class EditPiece:
-    """A stretch of an edited text: "same", "del" or "ins"."""
+    """A segment of an edited text: "same", "del" or "ins"."""
 
     kind: str
     text: str
 
 
 def pieces(text: str, operations: Sequence[Operation]) -> list[EditPiece]:
-    """What an edit makes of a text: exactly its operations, not a difference computed from two texts."""
+    """The result of an edit as segments: exactly its operations, not a diff of two texts."""
     found: list[EditPiece] = []
     position = 0
     for operation in sorted(operations, key=lambda each: each.start):
@@ -65,7 +67,7 @@ def apply(text: str, operations: Sequence[Operation]) -> str:
 
 
 def check(text: str, operations: Sequence[Operation]) -> None:
-    """Raises ``EditError`` with a sentence for a person when the operations do not fit ``text`` or one another."""
+    """Raises ``EditError`` with a message for people if the operations don't fit ``text`` or each other."""
     if any(operation.kind == EditKind.DELETE_CLAIM for operation in operations):
         if len(operations) > 1:
             raise EditError("The whole claim is deleted. Remove the other edits, or keep the claim.")
@@ -94,7 +96,7 @@ def _check_one(text: str, operation: Operation) -> None:
             f"An edit covers the characters {start} to {end}, but the claim has {len(text)}: "
             "the claim has changed. Select the words again."
         )
-    # Nothing can be selected in an empty text, so there alone an empty selection may be replaced.
+    # Only an empty text can have an empty selection replaced, since nothing in it can be selected.
     if start == end and text:
         raise EditError("No words are selected. Select words in the claim first.")
     chosen = text[start:end]
@@ -108,7 +110,7 @@ def _check_one(text: str, operation: Operation) -> None:
 
 
 def delete_words(text: str, start: int, end: int) -> Operation:
-    """A deletion of ``text[start:end]`` that takes one adjoining space along, so that no double space is left."""
+    """A deletion of ``text[start:end]`` that also removes one adjacent space, so that no double space is left."""
     space_before = start == 0 or text[start - 1 : start].isspace()
     if space_before and end < len(text) and text[end].isspace():
         end += 1
@@ -118,10 +120,10 @@ def delete_words(text: str, start: int, end: int) -> Operation:
 
 
 def from_texts(original: str, revised: str) -> list[Operation]:
-    """Few word-level operations with ``apply(original, operations) == revised``, exactly.
+    """A few word-level operations such that ``apply(original, operations) == revised``, exactly.
 
-    Equal texts give none, an empty ``revised`` one ``delete_claim``. As there is no insertion among the edits, new
-    words are put beside a neighbor (X becomes X Y). A text without words on either side is replaced as a whole.
+    Equal texts give no operations; an empty ``revised`` gives one ``delete_claim``. Because there is no insertion, new
+    words are attached to a neighbor (X becomes X Y). A text without words on either side is replaced as a whole.
     """
     if original == revised:
         return []
@@ -135,7 +137,7 @@ def from_texts(original: str, revised: str) -> list[Operation]:
         floor = chunks[-1][1] if chunks else 0
         if start < end:
             chunks.append(change)
-        elif chunks and not original[floor:start].strip():  # the word before was needed by the edit before
+        elif chunks and not original[floor:start].strip():  # the previous edit already used the word before
             chunks.append(_joined(original, chunks.pop(), change))
         else:
             chunks.append(_beside_a_word(original, floor, start, new))
@@ -151,7 +153,7 @@ def _changes(original: str, revised: str) -> list[tuple[int, int, str]]:
     offsets = [0]
     for token in old:
         offsets.append(offsets[-1] + len(token))
-    # Space alone is never what two texts have in common; it only widens a match of words.
+    # Space alone is never what two texts have in common; it only extends a match of words.
     matcher = SequenceMatcher(str.isspace, old, new, autojunk=False)
     return [
         (offsets[i1], offsets[i2], "".join(new[j1:j2]))
@@ -161,7 +163,7 @@ def _changes(original: str, revised: str) -> list[tuple[int, int, str]]:
 
 
 def _merged(original: str, changes: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Changes that only space parts become one, unless both only delete: then each is an edit of its own."""
+    """Changes separated only by space become one, unless both are deletions: those stay separate edits."""
     merged: list[tuple[int, int, str]] = []
     for change in changes:
         both_delete = bool(merged) and merged[-1][2] == "" and change[2] == ""
@@ -173,12 +175,12 @@ def _merged(original: str, changes: list[tuple[int, int, str]]) -> list[tuple[in
 
 
 def _joined(original: str, before: tuple[int, int, str], after: tuple[int, int, str]) -> tuple[int, int, str]:
-    """Two changes and the text between them as one."""
+    """Two changes and the text between them, as one."""
     return before[0], after[1], before[2] + original[before[1] : after[0]] + after[2]
 
 
 def _beside_a_word(original: str, floor: int, position: int, new: str) -> tuple[int, int, str]:
-    """An insertion as the replacement of the token before it, or of the one after it at the start of the text."""
+    """An insertion as a replacement of the token before it, or of the token after it at the start of the text."""
     before = [match for match in _TOKEN.finditer(original[floor:position]) if not match[0].isspace()]
     if before:
         start = floor + before[-1].start()
@@ -188,7 +190,7 @@ def _beside_a_word(original: str, floor: int, position: int, new: str) -> tuple[
 
 
 def _without_shared_space(original: str, start: int, end: int, new: str) -> tuple[int, int, str]:
-    """A replacement whose outer space is the same on both sides, narrowed to its words."""
+    """A replacement without the outer space that both sides share."""
     if not new.strip() or not original[start:end].strip():
         return start, end, new
     while new[0].isspace() and new[0] == original[start]:

@@ -1,7 +1,7 @@
-"""Which words of a passage speak about a claim: for the eye, never for a judgment.
+"""Which words of a passage relate to a claim. This guides the eye and never influences a judgment.
 
-Words match by a light stem (case, plural, -ed and -ing aside); function words never do. What is returned always joins
-to the passage exactly. Scripts without spaces between words are not cut into words and stay unmarked.
+Words match by a light stem (ignoring case, plurals, -ed and -ing); function words never match. The pieces always add up
+to the exact passage. Scripts without spaces between words are not split and stay unmarked.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 _WORD = re.compile(r"\w+(?:[.,]\d+)*")
 _SENTENCE_END = re.compile(r"[.!?…]['\"’”)\]]*\s+")
-_BETWEEN = re.compile(r"[\s\-–’']*")  # marked words with only this between them are one mark
+_BETWEEN = re.compile(r"[\s\-–’']*")  # marked words separated only by this become one mark
 
-# English words that are in nearly every passage.
+# English words that appear in nearly every passage.
 _STOPWORDS = frozenset(
     """a about after all also am an and any are as at be been before being both but by can could did do does during each
     for from had has have he her hers him his how i if in into is it its may might more most must no nor not of on one
@@ -23,19 +23,19 @@ _STOPWORDS = frozenset(
     without would you your""".split()
 )
 
-EXCERPT = 180  # characters: of a longer passage, the stretch that says most about the claim is shown
-SENTENCE_REACH = 50  # characters that an excerpt may grow by to begin or end with a sentence
+EXCERPT = 180  # characters: for longer passages, show the part with the most matches
+SENTENCE_REACH = 50  # characters by which an excerpt may grow to start or end at a sentence
 
 
 class HighlightPiece(NamedTuple):
-    """A stretch of a passage; ``marked`` when its words stand in the claim too."""
+    """A piece of a passage; ``marked`` if its words also appear in the claim."""
 
     text: str
     marked: bool
 
 
 def mark(claim: str, passage: str) -> list[HighlightPiece]:
-    """The passage in pieces, alternately marked and not; an empty passage has none."""
+    """The passage in pieces, marked and unmarked in turn. An empty passage has no pieces."""
     wanted = {_stem(word) for word in _WORD.findall(claim) if _counts(word)}
     spans: list[tuple[int, int]] = []
     for match in _WORD.finditer(passage):
@@ -58,9 +58,9 @@ def mark(claim: str, passage: str) -> list[HighlightPiece]:
 
 
 def excerpt(pieces: Sequence[HighlightPiece]) -> list[HighlightPiece] | None:
-    """The stretch of a long passage with the most different marked words, in whole sentences where they are near.
+    """The part of a long passage with the most distinct marked words, in whole sentences where possible.
 
-    "…" stands where something is left out. None where the passage is short enough to be shown as it is.
+    "…" marks omitted text. None if the passage is short enough to be shown in full.
     """
     text = "".join(piece.text for piece in pieces)
     if len(text) <= EXCERPT + SENTENCE_REACH:
@@ -79,7 +79,7 @@ def excerpt(pieces: Sequence[HighlightPiece]) -> list[HighlightPiece] | None:
 
 
 def _marks(pieces: Sequence[HighlightPiece]) -> list[tuple[int, int, frozenset[str]]]:
-    """Start, end and stems of each marked stretch."""
+    """Start, end and stems of each marked piece."""
     marks: list[tuple[int, int, frozenset[str]]] = []
     position = 0
     for piece in pieces:
@@ -91,7 +91,7 @@ def _marks(pieces: Sequence[HighlightPiece]) -> list[tuple[int, int, frozenset[s
 
 
 def _best_window(marks: Sequence[tuple[int, int, frozenset[str]]], length: int) -> tuple[int, int]:
-    """Where the most different marked words stand together; the earliest such place, with room on either side."""
+    """Where the most distinct marked words are close together: the earliest such place, with room on both sides."""
     if not marks:
         return 0, EXCERPT
     best: tuple[int, int, int] = (0, 0, 0)
@@ -137,7 +137,7 @@ def _counts(word: str) -> bool:
 
 
 def _stem(word: str) -> str:
-    """A light stem: what a plural, a past form and an -ing form of one word have in common. Numbers stay whole."""
+    """A light stem shared by the plural, past and -ing forms of a word. Numbers stay as they are."""
     stem = word.casefold()
     if any(character.isdigit() for character in stem) or len(stem) < 4:
         return stem

@@ -1,6 +1,6 @@
-"""What is new in a longer text, pure: first by paragraphs, then by words within those that were changed.
+"""What is new in a longer text: compared by paragraphs, then by words within paragraphs that changed. Pure.
 
-By hand around difflib: diff libraries compare lines or characters, and know no paragraphs of Markdown.
+Written by hand on top of difflib: diff libraries compare lines or characters and don't know Markdown's paragraphs.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from annotator.core.texts.edits import EditPiece
 
 HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
-# Lines that stand alone although no blank line parts them: items of lists, quotations, rows of tables.
+# Lines that stand on their own without a blank line between them: list items, quotations, table rows.
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)]|>|\|)")
 _TOKEN = re.compile(r"\s+|\w+(?:['’.,-]\w+)*|[^\w\s]")
 _WORD = re.compile(r"\w+")
 
-ALIKE = 0.5  # share of words in common from which two paragraphs are one, changed
-# Beyond these, texts are shown as taken out and put in whole, rather than compared for minutes: paragraphs of which
-# each could have become each, equal paragraphs, and equal words (difflib looks at each pair of equals, many times).
+ALIKE = 0.5  # above this share of common words, two paragraphs count as one that changed
+# Above these limits, texts are shown as removed and added as a whole, because comparing them would take minutes:
+# candidate pairs of paragraphs, equal paragraphs, and equal words (difflib visits each pair of equals many times).
 MAX_PAIRS = 10_000
 MAX_EQUAL_PARAGRAPHS = 1_000_000
 MAX_EQUAL_WORDS = 40_000
@@ -30,7 +30,7 @@ MAX_EQUAL_WORDS = 40_000
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph, an item of a list or a heading (``level`` 1 to 6, else 0); its lines joined."""
+    """A paragraph, list item or heading (``level`` 1 to 6, else 0) with its lines joined."""
 
     text: str
     level: int = 0
@@ -38,7 +38,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph of the comparison. ``kind``: same, changed, ins (new) or del (gone)."""
+    """A paragraph of the comparison. ``kind``: same, changed, ins (added) or del (removed)."""
 
     kind: str
     level: int
@@ -47,14 +47,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Blocks in a row that are all the same (to be folded away) or all touched."""
+    """Consecutive blocks that are all unchanged (to be folded) or all touched."""
 
     is_same: bool
     blocks: tuple[Block, ...]
 
 
 def paragraphs(text: str) -> list[Paragraph]:
-    """The paragraphs of a Markdown text. How its lines are wrapped makes no difference; code keeps its lines."""
+    """The paragraphs of a Markdown text. Line wrapping makes no difference; code keeps its lines."""
     found: list[Paragraph] = []
     lines: list[str] = []
     in_code = False
@@ -81,8 +81,8 @@ def paragraphs(text: str) -> list[Paragraph]:
 
 
 def compare(old: str, new: str) -> list[Block]:
-    """Both texts as one list of blocks, in order. Texts that differ in spaces and line breaks alone have no block that
-    is not "same"."""
+    """Both texts as one list of blocks, in order. If texts differ only in spaces and line breaks, every block is
+    "same"."""
     before, after = paragraphs(old), paragraphs(new)
     if before == after:
         return [_whole("same", paragraph) for paragraph in after]
@@ -98,7 +98,8 @@ def compare(old: str, new: str) -> list[Block]:
 
 
 def stretches(blocks: Iterable[Block]) -> list[Stretch]:
-    """Neighbors of one sort together. The last heading before a change is not folded away with what is above it."""
+    """Groups consecutive blocks of the same kind. The last heading before a change stays visible when the blocks above
+    it are folded."""
     found: list[Stretch] = []
     run: list[Block] = []
 
@@ -106,7 +107,7 @@ def stretches(blocks: Iterable[Block]) -> list[Stretch]:
         nonlocal run
         last = next((i for i in range(len(run) - 1, -1, -1) if run[i].level), None)
         if is_same and before_a_change and last is not None:
-            # The heading says where the change is; what lies between the two is folded as well.
+            # The heading shows where the change is. Blocks between the heading and the change are folded, too.
             parts = [(True, run[:last]), (False, run[last : last + 1]), (True, run[last + 1 :])]
         else:
             parts = [(is_same, run)]
@@ -128,7 +129,7 @@ def _whole(kind: str, paragraph: Paragraph) -> Block:
 
 
 def _changed(before: Sequence[Paragraph], after: Sequence[Paragraph]) -> list[Block]:
-    """A stretch that differs: paragraphs that are much alike are compared by words, the others come and go whole."""
+    """A segment that differs: similar paragraphs are compared by words, all others are removed or added as a whole."""
     blocks: list[Block] = []
     i = j = 0
     for old, new in [*_pairs(before, after), (len(before), len(after))]:
@@ -141,7 +142,7 @@ def _changed(before: Sequence[Paragraph], after: Sequence[Paragraph]) -> list[Bl
 
 
 def _pairs(before: Sequence[Paragraph], after: Sequence[Paragraph]) -> list[tuple[int, int]]:
-    """Which paragraph became which: the pairs in order with the highest likeness in all."""
+    """Matches paragraphs: the pairs, in order, with the highest total similarity."""
     if not before or not after or len(before) * len(after) > MAX_PAIRS:
         return []
     bags = [set(_WORD.findall(paragraph.text.lower())) for paragraph in before]
@@ -171,20 +172,20 @@ def _pairs(before: Sequence[Paragraph], after: Sequence[Paragraph]) -> list[tupl
 
 
 def _equal_pairs(before: Iterable[Hashable], after: Iterable[Hashable]) -> int:
-    """How often something of the one side meets its equal on the other."""
+    """How many times an item on one side meets its equal on the other."""
     ours, theirs = Counter(before), Counter(after)
     return sum(number * theirs[each] for each, number in ours.items() if not (isinstance(each, str) and each.isspace()))
 
 
 def words(old: str, new: str) -> tuple[EditPiece, ...]:
-    """What was taken out and put in, by words. A space between two changes belongs to them, so that phrases stay
-    whole."""
+    """What was removed and added, by words. A space between two changes belongs to them, so that phrases stay
+    together."""
     a, b = _TOKEN.findall(old), _TOKEN.findall(new)
     if _equal_pairs(a, b) > MAX_EQUAL_WORDS:
         return (EditPiece("del", old), EditPiece("ins", new))
     pieces: list[EditPiece] = []
     gone = come = ""
-    # Space alone is never what two texts have in common; it only widens a match of words.
+    # Space alone is never what two texts have in common; it only extends a match of words.
     for tag, i1, i2, j1, j2 in SequenceMatcher(str.isspace, a, b, autojunk=False).get_opcodes():
         out, into = "".join(a[i1:i2]), "".join(b[j1:j2])
         if tag == "equal" and (out.strip() or not (gone or come) or i2 == len(a)):

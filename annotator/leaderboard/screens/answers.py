@@ -64,7 +64,9 @@ class AnswersForm(forms.Form):
 
     def __init__(self, data: Any, runs: Sequence[PipelineRun]) -> None:
         super().__init__(data)
-        words = [(f"run:{run.public_id}", f"{strategy_label(run.strategy)}, {run.created_at:%d %b %Y}") for run in runs]
+        words = [
+            (f"run:{run.public_id}", f"{strategy_label(run.strategy)}, {run.created_at:%b %-d, %Y}") for run in runs
+        ]
         self.fields["labels"].choices = [(GOLD, "Gold: adjudicated labels"), *words]  # type: ignore[attr-defined]
 
 

@@ -61,7 +61,7 @@ class BurnUp:
         """The chart for those who do not see it."""
         first = self.days[0]
         ends = ", ".join(f"{NAMES[stage].lower()} {self.agreed[stage][-1]:,}" for stage in STAGES)
-        return f"Documents adjudicated since {charts.day_words(first)} {first.year}, of {self.total:,}: {ends}."
+        return f"Documents adjudicated since {charts.day_words(first)}, {first.year}, of {self.total:,}: {ends}."
 
 
 NAMES = {Stage.DECOMPOSE: "Decompose adjudicated", Stage.VERIFY: "Verify adjudicated", Stage.REVISE: "Gold"}

@@ -115,7 +115,7 @@ def _names(columns: Sequence[StrategyColumn], runs: Sequence[PipelineRun]) -> di
         maker = each.maker
         words = [strategy_label(maker.strategy), maker.model] if maker.strategy else [maker.by]
         if maker.run in by_id:
-            words.append(f"{by_id[maker.run].created_at:%-d %b %Y, %H:%M}")
+            words.append(f"{by_id[maker.run].created_at:%b %-d, %Y, %H:%M}")
         found[id(each)] = ", ".join(filter(None, words))
     return found
 
