@@ -1,9 +1,9 @@
-"""Tokens for the API: made by the person in whose name they act, shown once, revoked for good.
+"""API tokens: created by the person they act for, shown once, revoked for good.
 
-A token is ``ts_PREFIX_SECRET``. The prefix finds the row and may be shown; the secret (256 bits) leaves this module
-once, in what ``create_token`` returns, and is kept as its SHA-256 alone. A plain hash is enough for a secret that is
-random: there is nothing to guess. By hand: REST framework's tokens are kept in the clear, one a person, without
-scope or end.
+A token is ``ts_PREFIX_SECRET``. The prefix identifies the row and may be shown. The secret (256 bits) leaves this
+module once, in the result of ``create_token``; only its SHA-256 is stored. A plain hash is enough for a random secret,
+because there is nothing to guess. Not REST framework's tokens: those are stored in plain text, one per person, without
+scope or expiry.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from annotator.core.vocabulary import Scope
 from annotator.integrations.models import ApiToken
 
 MARK = "ts"
-DAYS = 90  # for which a token holds
+DAYS = 90  # how long a token is valid
 MAX_DAYS = 365
-MAX_TOKENS = 50  # that one person may have in use
+MAX_TOKENS = 50  # valid tokens per person
 USE_NOTED_EVERY = dt.timedelta(minutes=1)
 
-# What a wrong prefix is compared with, so that it takes as long as a wrong secret.
+# A wrong prefix is compared with this digest, so that it takes as long as a wrong secret.
 _NO_DIGEST = hashlib.sha256(b"").hexdigest()
 
 
 class TokenRefusedError(Exception):
-    """A token that opens nothing; the sentence says why and what to do, never the token."""
+    """The token was refused. The message says why and what to do and never contains the token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class NewToken:
         return f"NewToken({self.token.prefix})"
 
 
-@sensitive_variables("secret")  # left out of error reports
+@sensitive_variables("secret")  # kept out of error reports
 def create_token(
     *,
     by: User,
@@ -63,9 +63,9 @@ def create_token(
     days: int = DAYS,
     benchmark: Benchmark | None = None,
 ) -> NewToken:
-    """A token that acts as ``by``, at most within ``scopes`` and, if one is named, one benchmark.
+    """Create a token that acts as ``by``, limited to ``scopes`` and, if given, one benchmark.
 
-    Raises BadValueError for a value that cannot be, NotAllowedError for a benchmark that the person is not in.
+    Raises BadValueError for an invalid value, NotAllowedError for a benchmark the person isn't a member of.
     """
     name = clean_text(name, 100).strip()
     if not name:
@@ -99,9 +99,9 @@ def create_token(
 
 
 def revoke_token(token: ApiToken, *, by: User) -> None:
-    """The token opens nothing any more, from the next request on. Revoking twice changes nothing.
+    """Revoke the token; the next request is refused. Revoking twice has no effect.
 
-    Raises NotAllowedError for a token of someone else.
+    Raises NotAllowedError for someone else's token.
     """
     with transaction.atomic():
         if token.user_id != by.pk:
@@ -121,7 +121,8 @@ def _on_record(token: ApiToken) -> str:
 def token_for(whole: str) -> ApiToken:
     """The token that a request carries, with its person and benchmark. Raises TokenRefusedError.
 
-    Whether a token is expired or revoked is told only to who has its secret. One query, and once a minute a write.
+    Only the holder of the secret learns whether a token has expired or was revoked. One query, and at most one write
+    per minute.
     """
     mark, _, rest = whole.partition("_")
     prefix, _, secret = rest.partition("_")
@@ -147,7 +148,7 @@ def _day(moment: dt.datetime) -> str:
 
 
 def _note_use(token: ApiToken, now: dt.datetime) -> None:
-    """When it was used last, exact to a minute: a busy program does not write at every request."""
+    """Record the last use, to the minute, so that a busy program doesn't write at every request."""
     stale = now - USE_NOTED_EVERY
     if token.last_used_at is None or token.last_used_at <= stale:
         unnoted = Q(last_used_at__isnull=True) | Q(last_used_at__lte=stale)

@@ -1,9 +1,9 @@
-"""Telling programs what happens in a benchmark: webhooks, and the outbox of what is to be delivered to them.
+"""Webhooks tell programs about events in a benchmark. Deliveries wait in an outbox.
 
-``announce`` writes one delivery a webhook inside the transaction of what happened, so that nothing is told that was
-rolled back and nothing is forgotten that was committed (ADR 0005). ``pipeline.runs.webhooks`` sends them: it takes a
-delivery by one conditional update, and notes how it went. What a killed worker had in hand is sent again, so a
-receiver may get an event twice, with the same id. No event carries anything of anyone's work (design: Independence).
+``announce`` writes one delivery per webhook inside the transaction of the event: nothing that was rolled back is sent,
+and nothing that was committed is lost (ADR 0005). ``pipeline.runs.webhooks`` sends deliveries: it claims each with one
+conditional update and records the outcome. What a killed worker had claimed is sent again, so a receiver may get an
+event twice with the same id. Events never carry anyone's annotations.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from annotator.core.queries.membership import managers_of
 from annotator.core.vocabulary import DeliveryState, NoticeKind, WebhookEvent
 
 CHOOSABLE = tuple(event for event in WebhookEvent if event is not WebhookEvent.TEST)
-MAX_WEBHOOKS = 20  # of one benchmark
+MAX_WEBHOOKS = 20  # per benchmark
 MAX_URL = 500
 
 MAX_ATTEMPTS = 8
-FIRST_PAUSE = 10.0  # seconds; each next pause is four times as long: the eighth attempt comes after 15 hours
+FIRST_PAUSE = 10.0  # seconds; each pause is four times as long as the last: attempt 8 comes after 15 hours
 PAUSE_GROWS = 4.0
-OFF_AFTER = dt.timedelta(days=3)  # of failures without one success
-KEPT_FOR = dt.timedelta(days=30)  # what is over
-MAX_AT_ONCE = 200  # deliveries ordered in one sweep
+OFF_AFTER = dt.timedelta(days=3)  # of failures without a success
+KEPT_FOR = dt.timedelta(days=30)  # finished deliveries
+MAX_AT_ONCE = 200  # deliveries enqueued in one sweep
 
 
 # --- webhooks -------------------------------------------------------------------------------------
 
 
 def add_webhook(benchmark: Benchmark, *, by: User, url: str, events: Collection[str]) -> Webhook:
-    """An address that is told of these events from now on. Raises NotAllowedError, BadValueError."""
+    """Add a webhook for these events. Raises NotAllowedError, BadValueError."""
     url = checked_url(url)
     unknown = sorted(set(events) - set(CHOOSABLE))
     if unknown:
@@ -66,7 +66,7 @@ def add_webhook(benchmark: Benchmark, *, by: User, url: str, events: Collection[
 
 
 def checked_url(url: str) -> str:
-    """An address that can be sent to. Whether it is public is checked when connecting. Raises BadValueError."""
+    """Check a URL. Whether it is public is checked when connecting. Raises BadValueError."""
     url = clean_text(url, MAX_URL).strip()
     try:
         parts = urlsplit(url)
@@ -85,7 +85,7 @@ def checked_url(url: str) -> str:
 
 
 def rotate_secret(webhook: Webhook, *, by: User) -> Webhook:
-    """A new secret, with which everything is signed from now on. Returns the webhook with it."""
+    """Generate a new secret, which signs everything from now on. Returns the webhook with it."""
     with transaction.atomic():
         rules.check_manage(by, webhook.benchmark)
         webhook = _locked(webhook)
@@ -96,7 +96,7 @@ def rotate_secret(webhook: Webhook, *, by: User) -> Webhook:
 
 
 def switch_off(webhook: Webhook, *, by: User) -> None:
-    """Nothing is sent there any more; what waited is given up."""
+    """Disable the webhook. Waiting deliveries are given up."""
     with transaction.atomic():
         rules.check_manage(by, webhook.benchmark)
         webhook = _locked(webhook)
@@ -106,7 +106,7 @@ def switch_off(webhook: Webhook, *, by: User) -> None:
 
 
 def switch_on(webhook: Webhook, *, by: User) -> None:
-    """It is told again of what happens from now on."""
+    """Enable the webhook for future events."""
     with transaction.atomic():
         rules.check_manage(by, webhook.benchmark)
         webhook = _locked(webhook)
@@ -118,7 +118,7 @@ def switch_on(webhook: Webhook, *, by: User) -> None:
 
 
 def remove_webhook(webhook: Webhook, *, by: User) -> None:
-    """Delete a webhook with the list of what was delivered."""
+    """Delete a webhook with its delivery history."""
     with transaction.atomic():
         rules.check_manage(by, webhook.benchmark)
         _note("remove-webhook", webhook, by, _place(webhook.url))
@@ -142,7 +142,7 @@ def _note(action: str, webhook: Webhook, by: User | None, reason: str) -> None:
 
 
 def _place(url: str) -> str:
-    """The address for the record, without its query: some receivers keep a key there."""
+    """The URL for the record, without its query, where some receivers keep a key."""
     return url.partition("?")[0]
 
 
@@ -150,7 +150,7 @@ def _place(url: str) -> str:
 
 
 def send_test(webhook: Webhook, *, by: User) -> WebhookDelivery:
-    """Send an event that says nothing, to see whether it arrives. Raises BadValueError while it is switched off."""
+    """Send a test event without content. Raises BadValueError while the webhook is disabled."""
     with transaction.atomic():
         rules.check_manage(by, webhook.benchmark)
         webhook = _locked(webhook)
@@ -159,8 +159,8 @@ def send_test(webhook: Webhook, *, by: User) -> WebhookDelivery:
 
 
 def redeliver(delivery: WebhookDelivery, *, by: User) -> None:
-    """Send an event once more, under the same id, with all attempts before it. Raises BadValueError while its webhook
-    is switched off."""
+    """Send an event once more under the same id, with a fresh set of attempts. Raises BadValueError while its webhook
+    is disabled."""
     with transaction.atomic():
         rules.check_manage(by, delivery.webhook.benchmark)
         _check_on(_locked(delivery.webhook))
@@ -179,12 +179,12 @@ def _check_on(webhook: Webhook) -> None:
 
 
 def take(delivery_id: int, attempts: int) -> WebhookDelivery | None:
-    """Take a delivery for its next attempt; None if it is over, or another worker has begun this attempt.
+    """Claim a delivery for its next attempt; None if it is finished or another worker has claimed this attempt.
 
-    ``attempts``: how many had been begun when it was ordered. Of two orders for the same attempt one wins.
+    ``attempts``: how many had been started when this one was enqueued. If the same attempt is enqueued twice, one wins.
     """
-    # The webhooks as a subquery, not joined: Django would look the row up by its key in a subquery of its own, and who
-    # has waited for another worker's change of the row would still find it there as it was before, and take it, too.
+    # The webhook is a subquery, not a join. With a join, Django would look the row up in a subquery of its own, and a
+    # worker that waited for another's update would still see the old row there and claim it, too.
     taken = WebhookDelivery.objects.filter(
         pk=delivery_id,
         state=DeliveryState.WAITING,
@@ -197,7 +197,7 @@ def take(delivery_id: int, attempts: int) -> WebhookDelivery | None:
 
 
 def note_delivered(delivery: WebhookDelivery, *, status: int, excerpt: str) -> None:
-    """The receiver has taken it."""
+    """The receiver accepted it."""
     with transaction.atomic():
         mine = _mine(delivery).update(
             state=DeliveryState.DELIVERED,
@@ -212,14 +212,14 @@ def note_delivered(delivery: WebhookDelivery, *, status: int, excerpt: str) -> N
 
 
 def note_failed(delivery: WebhookDelivery, problem: str, *, status: int | None = None, excerpt: str = "") -> None:
-    """An attempt has failed: another one later, or given up after the last. The managers are told of the first event
-    that is given up, and the webhook is switched off when nothing has come through for days."""
+    """An attempt failed: schedule another, or give up after the last. Managers are notified of the first event given
+    up, and the webhook is disabled after days without a success."""
     now = timezone.now()
     is_last = delivery.attempts >= MAX_ATTEMPTS
     with transaction.atomic():
-        # Its lock first, as where someone switches it off.
+        # Locks the webhook first, like disabling does.
         webhook = Webhook.objects.select_for_update(of=("self",)).filter(pk=delivery.webhook_id).first()
-        if webhook is None:  # removed meanwhile, and the delivery with it
+        if webhook is None:  # deleted in the meantime, and its deliveries with it
             return
         mine = _mine(delivery).update(
             state=DeliveryState.GIVEN_UP if is_last else DeliveryState.WAITING,
@@ -243,7 +243,7 @@ def note_failed(delivery: WebhookDelivery, problem: str, *, status: int | None =
 
 
 def _mine(delivery: WebhookDelivery) -> QuerySet[WebhookDelivery]:
-    """The delivery, unless it is over or another worker has begun a later attempt meanwhile."""
+    """The delivery, unless it is finished or another worker has started a later attempt."""
     return WebhookDelivery.objects.filter(pk=delivery.pk, state=DeliveryState.WAITING, attempts=delivery.attempts)
 
 
@@ -252,17 +252,17 @@ def _tell(webhook: Webhook, text: str) -> None:
 
 
 def pause_after(attempts: int) -> dt.timedelta:
-    """How long to wait after so many attempts: exponential, and a quarter more or less by chance, so that what failed
-    together does not come back together."""
+    """The pause after this many attempts: exponential with 25% jitter, so that deliveries that failed together don't
+    retry together."""
     seconds = FIRST_PAUSE * PAUSE_GROWS ** (attempts - 1)
     return dt.timedelta(seconds=seconds * random.uniform(0.75, 1.25))
 
 
 def order_due() -> list[tuple[int, int]]:
-    """What is due, as ``take`` wants it: what failed before, and what the queue or a killed worker has lost.
+    """Due deliveries, in the form ``take`` expects: retries, and those that the queue or a killed worker lost.
 
-    Each is due again only after ``IN_HAND``, so a queue that is behind does not fill up with the same orders. To a
-    receiver where nothing comes through one event is sent at a time: thousands that wait for it hold up no worker.
+    Each becomes due again only after ``IN_HAND``, so a slow queue doesn't fill with duplicates. A failing receiver gets
+    one event at a time, so thousands of waiting events don't occupy the workers.
     """
     now = timezone.now()
     due = WebhookDelivery.objects.filter(state=DeliveryState.WAITING, next_attempt_at__lte=now).order_by(
@@ -279,6 +279,6 @@ def order_due() -> list[tuple[int, int]]:
 
 
 def forget_old() -> int:
-    """Delete what was over a month ago. Returns how many."""
+    """Delete deliveries that finished over a month ago. Returns how many."""
     over = WebhookDelivery.objects.exclude(state=DeliveryState.WAITING)
     return over.filter(created_at__lt=timezone.now() - KEPT_FOR).delete()[0]

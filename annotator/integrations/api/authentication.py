@@ -1,9 +1,8 @@
-"""Who asks: a program with a token in the Authorization header (RFC 6750).
+"""Authenticates programs by a token in the Authorization header (RFC 6750).
 
-``request.user`` is then the token's person and ``request.auth`` the token
-(``annotator.integrations.models.ApiToken``); with a
-session, or without anything, ``request.auth`` is None. Name ``TokenAuthentication`` first in
-DEFAULT_AUTHENTICATION_CLASSES: the first one says in WWW-Authenticate how to sign in.
+``request.user`` is then the token's person and ``request.auth`` the token (``annotator.integrations.models.ApiToken``).
+With a session or without credentials, ``request.auth`` is None. List ``TokenAuthentication`` first in
+DEFAULT_AUTHENTICATION_CLASSES: the first class sets WWW-Authenticate.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ REALM = 'Bearer realm="Touchstone"'
 
 
 class TokenAuthentication(BaseAuthentication):
-    """``Authorization: Bearer ts_…``. Another scheme, or none, is left to the next way of signing in."""
+    """``Authorization: Bearer ts_…``. Other schemes are left to the next authentication class."""
 
-    @sensitive_variables("whole")  # left out of error reports
+    @sensitive_variables("whole")  # kept out of error reports
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         """The token's person and the token. Raises AuthenticationFailed with the reason, never with the token."""
         scheme, _, whole = request.headers.get("Authorization", "").strip().partition(" ")
@@ -39,6 +38,6 @@ class TokenAuthentication(BaseAuthentication):
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
-        """What WWW-Authenticate says with a 401; who sent a token is told that the token is the matter."""
+        """WWW-Authenticate for a 401. If a token was sent, it says that the token is the problem."""
         sent = request.headers.get("Authorization", "").strip().lower().startswith(SCHEME.lower())
         return f'{REALM}, error="invalid_token"' if sent else REALM

@@ -1,4 +1,4 @@
-"""What the views of the API share: finding things for a person, reading bodies, versions."""
+"""Shared by the API's views: finding records for a person, reading bodies, checking versions."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class IdConverter(StringConverter):
 
 
 class NameConverter(StringConverter):
-    """A user name in an address: what Django lets one be, in ASCII or beyond."""
+    """A user name in a URL: whatever Django accepts, in ASCII or not."""
 
     regex = r"[\w.@+-]{1,150}"
 
 
 class KeyConverter(StringConverter):
-    """The key of a difference."""
+    """The key of a difference in adjudication."""
 
     regex = "[A-Za-z0-9_:.-]{1,120}"
 
@@ -65,7 +65,7 @@ class StageConverter(StringConverter):
 
 
 class KindConverter(StringConverter):
-    """What kind of record of one's work it is."""
+    """The kind of record within the person's work."""
 
     regex = "sentence|claim|evidence|stance|verdict|claim-revision|sentence-revision|response-revision"
 
@@ -91,8 +91,7 @@ _TOO_DEEP = f"The body can’t be parsed: {lines.TOO_DEEP}"
 
 
 class Json(JSONParser):
-    """JSON in UTF-8. Half of a surrogate pair is no text, and no database takes it; nor is anything nested without
-    end."""
+    """JSON in UTF-8. Refuses lone surrogates, which aren't text and can't be stored, and endless nesting."""
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
@@ -113,28 +112,28 @@ class Json(JSONParser):
 
 
 class Session(SessionAuthentication):
-    """The session of the pages, with their protection against forged requests."""
+    """Session authentication, with the CSRF protection of the pages."""
 
 
 class ApiView(APIView):
-    """A view of the API. ``scope`` names what a token needs for it (``annotator.integrations.api.scopes``)."""
+    """A view of the API. ``scope`` names the scope a token needs (``annotator.integrations.api.scopes``)."""
 
     authentication_classes = (TokenAuthentication, Session)
     permission_classes: Any = (IsAuthenticated, HasScope)
     parser_classes: Any = (Json,)
     scope: Any = None
-    # Methods that concern all benchmarks of the person: refused to a token that is bound to one.
+    # Methods that concern all benchmarks of the person: refused for a token bound to one benchmark.
     unbound: tuple[str, ...] = ()
 
     @property
     def person(self) -> User:
-        """Who asks."""
+        """The person making the request."""
         return cast(User, self.request.user)
 
     # --- finding things -------------------------------------------------------------------------
 
     def benchmark(self, slug: str) -> Benchmark:
-        """The benchmark, for its members; for all others it does not exist."""
+        """The benchmark, for its members. For everyone else it doesn't exist."""
         benchmark = get_object_or_404(Benchmark.objects.select_related("corpus"), slug=slug)
         check_reaches(self.request, benchmark)
         try:
@@ -144,13 +143,13 @@ class ApiView(APIView):
         return benchmark
 
     def managed(self, slug: str) -> Benchmark:
-        """The benchmark, for those who manage it. Raises NotAllowedError for its other members."""
+        """The benchmark, for its managers. Raises NotAllowedError for other members."""
         benchmark = self.benchmark(slug)
         rules.check_manage(self.person, benchmark)
         return benchmark
 
     def document(self, public_id: str) -> Document:
-        """The document, for those who may see it; for all others it does not exist."""
+        """The document, for those who may see it. For everyone else it doesn't exist."""
         rows = Document.objects.select_related("benchmark", "batch__group")
         document = get_object_or_404(rows, public_id=public_id)
         check_reaches(self.request, document.benchmark)
@@ -161,7 +160,7 @@ class ApiView(APIView):
         return document
 
     def own_annotation(self, document: Document, stage: str) -> Annotation:
-        """The person's own annotation of a stage, or 404: what others do is never reached by this way."""
+        """The person's own annotation of a stage, or 404. Other people's work is never reachable this way."""
         return get_object_or_404(
             Annotation.objects.select_related("document__benchmark", "person"),
             document=document,
@@ -171,11 +170,11 @@ class ApiView(APIView):
         )
 
     def own_record(self, kind: str, public_id: str, *related: str) -> Any:
-        """A record of one's own work, with what is ``related``. What belongs to others is not found."""
+        """A record of the person's own work, with its ``related`` records. Other people's records aren't found."""
         rows: Any = RECORDS[kind]._default_manager.all()
         record: Record = get_object_or_404(rows.select_related(*related) if related else rows, public_id=public_id)
         if kind == "evidence" and getattr(record, "annotation_id", None) is None:
-            raise Http404  # shared: read with the claims, changed by nobody
+            raise Http404  # shared: read with the claims, never changed
         annotation = annotation_of(record)
         if annotation.person_id != self.person.pk:
             raise Http404
@@ -185,20 +184,20 @@ class ApiView(APIView):
     # --- reading what was sent ------------------------------------------------------------------
 
     def body(self, form: type[Serializer]) -> dict[str, Any]:
-        """The body, checked. Raises ValidationError, ParseError."""
+        """The validated body. Raises ValidationError, ParseError."""
         given = form(data=self.request.data, context={"request": self.request})
         given.is_valid(raise_exception=True)
         return cast(dict[str, Any], given.validated_data)
 
     def asked(self, form: type[Serializer]) -> dict[str, Any]:
-        """The query of the address, checked. Raises ValidationError."""
-        # As a plain mapping: in a form's, what is blank or left out would count as false or as given.
+        """The validated query parameters. Raises ValidationError."""
+        # As a plain dict: in form data, blank or missing values would count as false or as given.
         given = form(data=self.request.query_params.dict(), context={"request": self.request})
         given.is_valid(raise_exception=True)
         return cast(dict[str, Any], given.validated_data)
 
     def seen_version(self) -> int:
-        """The version that If-Match names. Raises VersionMissingError, ParseError."""
+        """The version in If-Match. Raises VersionMissingError, ParseError."""
         raw = self.request.headers.get("If-Match", "").strip()
         if not raw or raw == "*":
             raise VersionMissingError
@@ -209,12 +208,12 @@ class ApiView(APIView):
 
 
 def versioned(data: Any, version: int, status: int = 200) -> Response:
-    """An answer with the version of what it holds, for If-Match."""
+    """A response with its content's version as ETag, for If-Match."""
     return Response(data, status=status, headers={"ETag": f'"{version}"'})
 
 
 class NowhereView(ApiView):
-    """Addresses that lead nowhere answer like all others, with a problem."""
+    """Unknown URLs under the API answer with a problem document, too."""
 
     permission_classes = ()
 

@@ -1,4 +1,4 @@
-"""Examples for the description of the API, invented, put together from one example a field."""
+"""Invented examples for the API description, assembled from one example per field."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RESPONSE = "The lighthouse at Hook Head was built by William Marshal. It has gui
 CLAIM = "The lighthouse at Hook Head has guided ships since 1245."
 PASSAGE = "The tower at Hook Head was finished by 1240 and has been a working lighthouse ever since."
 
-# By the name of the field; what is not here is made of the type alone.
+# By field name. Other fields get an example from their type.
 BY_NAME: dict[str, Any] = {
     "at": 12,
     "by": "ada",
@@ -61,11 +61,11 @@ BY_FORMAT = {
     "uri": "https://lights.example/hook-head",
     "email": "ada@example.org",
 }
-DEEPEST = 20  # of schemas that name themselves
+DEEPEST = 20  # for schemas that refer to themselves
 
 
 def example_of(schema: Mapping[str, Any], schemas: Mapping[str, Any], name: str = "", depth: int = 0) -> Any:
-    """A value that the schema describes. ``schemas``: what references name; ``name``: of the field."""
+    """A value that matches the schema. ``schemas``: the targets of references; ``name``: the field's."""
     if depth > DEEPEST:
         return None
     if "$ref" in schema:

@@ -1,4 +1,4 @@
-"""What serializers of the API are made of: words of the vocabularies, people, and types taken at their word."""
+"""Serializer fields of the API: values of vocabularies, people, and strictly typed values."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from annotator.core.vocabulary import Labelled, Origin
 
 
 def word(words: type[Labelled], *, may_be_blank: bool = False, **options: Any) -> serializers.ChoiceField:
-    """A field that holds a word of a vocabulary; "" where that is allowed: not decided."""
-    # With the names of the members, by which the description knows the vocabulary again (ENUM_NAME_OVERRIDES).
+    """A value of a vocabulary; "" where allowed, for not decided."""
+    # With the members' names, by which the description recognizes the vocabulary (ENUM_NAME_OVERRIDES).
     return serializers.ChoiceField([(each.value, each.name) for each in words], allow_blank=may_be_blank, **options)
 
 
 def text(*, most: int = MAX_TEXT, **options: Any) -> serializers.CharField:
-    """A text as typed: outer space is kept."""
+    """A text as typed: leading and trailing space is kept."""
     return serializers.CharField(max_length=most, trim_whitespace=False, **options)
 
 
-# What is more than outer space, which has characters that are no \\s everywhere. Read once from left to right.
+# Something besides leading and trailing space, which has characters that some regex engines don't count as \\s. Linear
+# time.
 SOMETHING = r"^[\s\u001c-\u001f\u0085]*[^\s\u001c-\u001f\u0085\u0000][^\u0000]*$"
 
 
 class Input(serializers.Serializer):
-    """What a body or a query holds. In JSON a value of another type is refused rather than read as if it were right:
-    "3" is no number and 3 is no text."""
+    """A body or query. JSON values of the wrong type are refused rather than converted: "3" isn't a number and 3 isn't
+    a text."""
 
     JSON_TYPES: tuple[tuple[type[serializers.Field], tuple[type, ...]], ...] = (
         (serializers.BooleanField, (bool,)),
@@ -43,7 +44,7 @@ class Input(serializers.Serializer):
     )
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """The fields; those that must not be blank say so in the description, too."""
+        """The fields. Those that must not be blank say so in the description."""
         fields = super().get_fields()
         for field in fields.values():
             if isinstance(field, serializers.CharField) and not field.allow_blank:
@@ -76,39 +77,39 @@ class Input(serializers.Serializer):
             if not isinstance(value, expected) or is_number_by_name_only:
                 wrong.append((name, f"This should be {' or '.join(each.__name__ for each in expected)} in JSON."))
             elif isinstance(field, serializers.CharField) and len(str(value)) > (field.max_length or len(str(value))):
-                # As the description says it: outer space counts, though it is not kept.
+                # As described: outer space counts toward the length, though it isn't kept.
                 wrong.append((name, f"Enter at most {field.max_length} characters."))
         return wrong
 
 
 class PersonSerializer(serializers.Serializer):
-    """Someone, by user name and by the name that others read."""
+    """A person, by user name and display name."""
 
     username = serializers.CharField()
     name = serializers.CharField(source="__str__")
 
 
 class ReasonInput(Input):
-    """Why: one or two sentences that are kept with what was done."""
+    """The reason: one or two sentences, kept with the action."""
 
     reason = text(most=500)
 
 
 class ActiveInput(Input):
-    """How long the person was active over it; at most an hour is believed."""
+    """How long the person was active on it, in seconds; capped at an hour."""
 
     active_seconds = serializers.IntegerField(min_value=0, max_value=3600, default=0)
 
 
 class AtInput(ActiveInput):
-    """Where a text is cut: the number of code points before the cut."""
+    """Where to split a text: the number of code points before the split."""
 
     at = serializers.IntegerField(min_value=0, max_value=MAX_RESPONSE)
 
 
 @extend_schema_field({})
 class AnyValue(serializers.JSONField):
-    """Any JSON, null too: what it is depends on the field, the strategy or the figure."""
+    """Any JSON, including null. Its type depends on the field, strategy or figure."""
 
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
         return (True, None) if data is None else super().validate_empty_values(data)
@@ -116,19 +117,19 @@ class AnyValue(serializers.JSONField):
 
 @extend_schema_field({"type": "string", "format": "binary", "minLength": 1})
 class Upload(serializers.FileField):
-    """A file in a form, which is not empty."""
+    """A file in a form. It must not be empty."""
 
 
 class RecordBaseSerializer(serializers.Serializer):
-    """What all records share: ``version`` is what If-Match names."""
+    """Fields that all records share. ``version`` is the value for If-Match."""
 
     id = serializers.CharField(source="public_id")
     version = serializers.IntegerField()
 
 
 def declared(record: str, *, suggested: bool = False) -> type[serializers.Serializer]:
-    """A serializer of the declared fields of a record, each with its origin. ``suggested``: of those alone that its
-    suggestion has, without origins."""
+    """A serializer of a record's declared fields, each with its origin. ``suggested``: only the fields its suggestion
+    has, without origins."""
     found: dict[str, Any] = {}
     for each in fields_of(record):
         if each.kind == Kind.EDIT or (suggested and not each.is_suggested):

@@ -1,4 +1,4 @@
-"""Pages by key: an opaque cursor, stable while rows come and go."""
+"""Keyset pagination: an opaque cursor that stays valid while rows come and go."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZE, MOST = 50, 200
 
 
 class PageInput(Input):
-    """Which page, and how long."""
+    """Which page, and its length."""
 
     cursor = serializers.CharField(
         allow_blank=True, default="", max_length=500, help_text="The cursor from another page’s next or previous link."
@@ -29,13 +29,13 @@ class PageInput(Input):
 
 
 class CursorPages(CursorPagination):
-    """Pages of a query set in the order of one column."""
+    """Pages of a query set sorted by one column."""
 
     page_size, max_page_size, page_size_query_param, cursor_query_param = SIZE, MOST, "size", "cursor"
     invalid_cursor_message = "Invalid cursor. Start again without one."
 
     def cut(self, rows: Any, request: Request, view: Any, *, order: str = "-pk") -> list[Any]:
-        """One page of the rows. Raises NotFound for a cursor that is none of ours."""
+        """One page of the rows. Raises NotFound for an invalid cursor."""
         self.ordering = (order,)
         try:
             return cast(list[Any], self.paginate_queryset(rows, request, view))
@@ -43,7 +43,7 @@ class CursorPages(CursorPagination):
             raise NotFound(self.invalid_cursor_message) from None
 
     def decode_cursor(self, request: Request) -> Cursor | None:
-        """What the cursor names; None for the first page, where it is blank. Raises NotFound for one that names no
+        """The position a cursor names; None for a blank one, the first page. Raises NotFound if there is no such
         row."""
         if not request.query_params.get(self.cursor_query_param):
             return None
@@ -56,7 +56,7 @@ class CursorPages(CursorPagination):
         return cast(tuple[str, ...], self.ordering)
 
     def answer(self, found: Any) -> Response:
-        """The page's rows, as their serializer gives them, between the links to its neighbors."""
+        """The page's serialized rows, with links to the previous and next pages."""
         return self.get_paginated_response(found)
 
     def get_paginated_response(self, data: Any) -> Response:
@@ -64,12 +64,12 @@ class CursorPages(CursorPagination):
 
 
 class DocumentPages(CursorPages):
-    """The same for documents, whose query pages by itself (a copy stands in the place of its gold)."""
+    """The same for documents, whose query pages itself (a hidden copy replaces its gold)."""
 
     found: DocumentPage
 
     def keys(self, request: Request) -> tuple[int, int]:
-        """The keys after and before which the page stands; 0: none. Raises NotFound."""
+        """The keys of the rows after and before the page; 0: none. Raises NotFound."""
         self.base_url = request.build_absolute_uri()
         cursor = self.decode_cursor(request)
         if cursor is None:
@@ -88,7 +88,7 @@ class DocumentPages(CursorPages):
 
 
 def paged(row: type[serializers.Serializer]) -> serializers.Serializer:
-    """The description of a page of such rows."""
+    """The schema of a page of such rows."""
     name = row.__name__.removesuffix("Serializer")
     return inline_serializer(
         f"{name}Page",

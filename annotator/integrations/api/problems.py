@@ -1,7 +1,7 @@
-"""Every refusal of the API as application/problem+json (RFC 9457): what is wrong, where, and what to do.
+"""All errors of the API as application/problem+json (RFC 9457): what is wrong, where, and what to do.
 
-``type`` is a word of ours as a URN, the same for the same kind of refusal; ``detail`` is the sentence that a person
-reads. ``errors`` names fields; the conflict of two versions carries both (``current`` and ``yours``).
+``type`` is a URN of ours, the same for the same kind of error; ``detail`` is the message for people. ``errors`` names
+fields. A version conflict carries both versions (``current`` and ``yours``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NOT_HERE = "Not found, or you don’t have access to it. Addresses end with a sl
 NOBODY = "Authentication is required. Send a token in the “Authorization: Bearer ts_…” header."
 WRONG_METHOD = "This method isn’t allowed here. The Allow header lists the allowed methods."
 
-# Our words for kinds of refusals; other statuses are told by their number alone (RFC 9457, "about:blank").
+# Our names for kinds of errors. Other statuses are identified by their number (RFC 9457, "about:blank").
 KINDS: dict[int, str] = {
     status.HTTP_400_BAD_REQUEST: "bad-request",
     status.HTTP_401_UNAUTHORIZED: "not-signed-in",
@@ -49,7 +49,7 @@ KINDS: dict[int, str] = {
 
 
 class StaleVersionError(exceptions.APIException):
-    """412: someone was faster. Nothing was written; both values are in the answer."""
+    """412: someone else saved first. Nothing was written; the response has both values."""
 
     status_code = status.HTTP_412_PRECONDITION_FAILED
 
@@ -66,7 +66,7 @@ class VersionMissingError(exceptions.APIException):
 
 
 class ConflictError(exceptions.APIException):
-    """409: the request does not fit the state of things."""
+    """409: the current state doesn't allow the request."""
 
     status_code = status.HTTP_409_CONFLICT
 
@@ -80,12 +80,12 @@ def answer_problem(error: Exception, context: Mapping[str, Any]) -> HttpResponse
     code, detail, extra, headers = _told(error)
     if code == status.HTTP_500_INTERNAL_SERVER_ERROR:
         logger.exception("The API failed at %s %s", request.method, request.path, exc_info=error)
-        got_request_exception.send(sender=None, request=request)  # as Django does: tests and error mails hear of it
+        got_request_exception.send(sender=None, request=request)  # as Django does, for tests and error mails
     return Response(problem(code, detail, request.path, extra), status=code, headers=headers, content_type=CONTENT_TYPE)
 
 
 def problem(code: int, detail: str, instance: str, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The members of a problem. ``instance`` is the address that was asked."""
+    """The members of a problem document. ``instance`` is the requested URL."""
     kind = KINDS.get(code)
     return {
         "type": f"urn:touchstone:problem:{kind}" if kind else "about:blank",
@@ -98,7 +98,7 @@ def problem(code: int, detail: str, instance: str, extra: Mapping[str, Any] | No
 
 
 def _told(error: Exception) -> tuple[int, str, dict[str, Any], dict[str, str]]:
-    """Status, sentence, further members and headers for an exception."""
+    """Status, message, further members and headers for an exception."""
     if isinstance(error, exceptions.APIException):
         return _of_framework(error)
     if isinstance(error, Http404):
@@ -149,7 +149,7 @@ def _of_framework(error: exceptions.APIException) -> tuple[int, str, dict[str, A
 
 
 def _place(at: str, name: str | int) -> str:
-    """Where a field stands: its own name below the names of what holds it."""
+    """A field's path: its own name after the names of its containers."""
     if name == "non_field_errors":
         return at
     if isinstance(name, int):
@@ -158,8 +158,8 @@ def _place(at: str, name: str | int) -> str:
 
 
 def by_field(detail: Any, at: str = "") -> dict[str, list[str]]:
-    """Nested errors of a serializer as one list of sentences a field: "documents[2].response". What concerns the body
-    as a whole stands under ""."""
+    """A serializer's nested errors as a list of messages per field: "documents[2].response". Errors of the whole body
+    are under ""."""
     if isinstance(detail, Mapping):
         found: dict[str, list[str]] = {}
         for name, each in detail.items():

@@ -1,7 +1,7 @@
-"""The description of the API (OpenAPI 3.1): how views describe themselves, and what holds for all of them.
+"""The API's OpenAPI 3.1 description: how views describe themselves, and what applies to all of them.
 
-Each view says its name, a sentence, its body and its answer (``operation``); the hook below adds to every operation
-the refusals that can come, and an example made of the fields' examples.
+Each view gives its name, a sentence, its body and its response (``operation``). The hook below adds the possible errors
+to every operation, and an example made from the fields' examples.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from annotator.integrations.api.problems import CONTENT_TYPE, problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# For refusals, in the words of who gets them.
+# Descriptions of errors, for the clients that get them.
 REFUSALS: dict[int, str] = {
     400: "The request couldn’t be parsed, or some fields are invalid (see errors).",
     401: "Authentication is missing, or the token is invalid.",
@@ -88,7 +88,7 @@ def operation(
     query: Any = None,
     needs_version: bool = False,
 ) -> Callable[[F], F]:
-    """Describes one method of a view. Without an ``answer`` it answers 204 with nothing."""
+    """Describes one method of a view. Without an ``answer``, it responds 204 without content."""
     parameters = [each for each in (query, IF_MATCH if needs_version else None) if each is not None]
     code = status or (200 if answer is not None else 204)
     return extend_schema(
@@ -112,7 +112,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
 
 
 class SessionScheme(_SessionScheme):
-    """The session of the pages."""
+    """The session cookie of the pages."""
 
     target_class = "annotator.integrations.api.base.Session"
     name = "session"
@@ -122,7 +122,7 @@ class SessionScheme(_SessionScheme):
 
 
 def complete(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
-    """Postprocessing hook: refusals and examples, for every operation."""
+    """Postprocessing hook: adds errors and examples to every operation."""
     schemas: dict[str, Any] = result["components"]["schemas"]
     schemas["Problem"] = PROBLEM
     seen: set[str] = set()
@@ -137,13 +137,13 @@ def complete(result: dict[str, Any], generator: Any, request: Any, public: bool)
 
 
 def _sent(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The schemas of what comes with a request: in the query and in the body."""
+    """The schemas of a request: its query parameters and its body."""
     query = [each["schema"] for each in found.get("parameters", []) if each["in"] == "query"]
     return query + [media["schema"] for media in found.get("requestBody", {}).get("content", {}).values()]
 
 
 def _forbid_null(schema: dict[str, Any], schemas: Mapping[str, Any], seen: set[str]) -> None:
-    """Say that no text that is sent holds a null character, which serializers refuse and do not describe."""
+    """States that no text may contain a null character, which serializers refuse but don't describe."""
     name = schema.get("$ref", "").rpartition("/")[2]
     if name and name not in seen:
         seen.add(name)
@@ -158,7 +158,7 @@ def _forbid_null(schema: dict[str, Any], schemas: Mapping[str, Any], seen: set[s
 
 
 def _add_refusals(found: dict[str, Any], path: str, method: str) -> None:
-    """The refusals that this operation can come to."""
+    """The errors this operation can return."""
     names = {each["name"]: each["in"] for each in found.get("parameters", [])}
     has_body = "requestBody" in found
     codes = {401, 403, 406, 429, 503}
@@ -167,7 +167,7 @@ def _add_refusals(found: dict[str, Any], path: str, method: str) -> None:
     if has_body or "query" in names.values() or "If-Match" in names:
         codes.add(400)
     if any("application/zip" in answer.get("content", {}) for answer in found["responses"].values()):
-        codes.add(409)  # a file that is not ready, or no longer what it was
+        codes.add(409)  # a file that isn't ready or has expired
     if method != "get":
         codes |= {400, 404, 409, 415, 422}
     if has_body:
@@ -193,7 +193,7 @@ def _refusal(code: int) -> dict[str, Any]:
 
 
 def _add_examples(found: dict[str, Any], schemas: Mapping[str, Any]) -> None:
-    """An example beside each JSON body and each good answer."""
+    """Adds an example to each JSON body and each successful response."""
     for code, answer in found["responses"].items():
         if code.startswith("2"):
             for media in answer.get("content", {}).values():

@@ -1,15 +1,15 @@
-"""What a token may do: its scopes, and the one benchmark that it may be bound to.
+"""What a token may do: its scopes, and the benchmark it may be bound to.
 
-A session has all scopes: there the person's rules alone decide. A view names what it needs as ``scope``, one word for
-all its methods or a mapping of methods to words; what it does not name follows from the method: reading needs
-``read``, and writing ``annotate`` or ``manage``, either of them.
+A session has all scopes; there, only the person's rules decide. A view declares ``scope``: one scope for all its
+methods or a mapping of methods to scopes. Undeclared methods follow a default: reading needs ``read``, and writing
+``annotate`` or ``manage``.
 
     class Batches(APIView):
         scope = {"POST": Scope.MANAGE}      # GET needs read
 
-A token bound to a benchmark is held to it where a view finds its rows: ``check_reaches`` for one benchmark,
-``reached`` for lists. What concerns the person in all benchmarks at once cannot be narrowed like that: a view names the
-methods that a bound token may not use as ``unbound``.
+A token bound to a benchmark is restricted where a view finds its rows: ``check_reaches`` for one benchmark, ``reached``
+for lists. What concerns all of a person's benchmarks can't be restricted that way; a view lists the methods that a
+bound token may not use as ``unbound``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ M = TypeVar("M", bound=Model)
 
 
 def scopes_needed(view: Any, method: str) -> tuple[Scope, ...]:
-    """The scopes of which one is needed for this method of a view."""
+    """The scopes for this method of a view; any one of them is enough."""
     named = getattr(view, "scope", None)
     if isinstance(named, Mapping):
         named = named.get(method)
@@ -42,7 +42,7 @@ def scopes_needed(view: Any, method: str) -> tuple[Scope, ...]:
 
 
 class ScopeMissingError(PermissionDenied):
-    """403 with the header that RFC 6750 (section 3.1) asks for."""
+    """403 with the header that RFC 6750 (section 3.1) requires."""
 
     def __init__(self, needed: tuple[Scope, ...]) -> None:
         words = " or ".join(f"“{scope}”" for scope in needed)
@@ -51,7 +51,7 @@ class ScopeMissingError(PermissionDenied):
 
 
 class HasScope(BasePermission):
-    """Lets a token do what its scopes allow, and a session everything."""
+    """A token may do what its scopes allow; a session, everything."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         """Raises ScopeMissingError, which says which scope is missing, PermissionDenied for a bound token."""
@@ -72,15 +72,15 @@ class HasScope(BasePermission):
 
 
 def check_reaches(request: Request, benchmark: Benchmark) -> None:
-    """For a token bound to another benchmark this one does not exist. Raises Http404."""
+    """For a token bound to another benchmark, this one doesn't exist. Raises Http404."""
     token = request.auth
     if isinstance(token, ApiToken) and token.benchmark_id not in (None, benchmark.pk):
         raise Http404("This token is limited to another benchmark.")
 
 
 def reached(request: Request, rows: QuerySet[M], benchmark: str = "benchmark") -> QuerySet[M]:
-    """Those of the rows that the token reaches; ``benchmark`` is the look-up from a row to its benchmark ("pk" for
-    benchmarks themselves)."""
+    """The rows that the token may see. ``benchmark`` is the lookup from a row to its benchmark ("pk" for benchmarks
+    themselves)."""
     token = request.auth
     if isinstance(token, ApiToken) and token.benchmark_id is not None:
         return rows.filter(**{benchmark: token.benchmark_id})

@@ -1,4 +1,4 @@
-"""Files that go out as a stream, in their own form."""
+"""Files streamed in their own media type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JSONL, ZIP = "application/jsonl", "application/zip"
 
 
 class AnyForm(DefaultContentNegotiation):
-    """A file comes in its own form, whatever Accept says; refusals come in JSON."""
+    """A file has its own media type, whatever Accept says; errors are JSON."""
 
     def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
         return renderers[0], renderers[0].media_type
@@ -24,7 +24,7 @@ class AnyForm(DefaultContentNegotiation):
 def file_operation(
     name: str, summary: str, tag: str, *, forms: Iterable[str], body: Any = None, query: Any = None
 ) -> Callable[[Any], Any]:
-    """Describes a method that answers with a file in one of these forms."""
+    """Describes a method that responds with a file of one of these types."""
     answer = OpenApiResponse(OpenApiTypes.BINARY, "The file, as a stream.")
     return extend_schema(
         operation_id=name,
@@ -37,7 +37,7 @@ def file_operation(
 
 
 def file_answer(pieces: Iterable[str | bytes], form: str, name: str, **headers: str) -> StreamingHttpResponse:
-    """The file: memory does not grow with it."""
+    """Stream the file; memory doesn't grow with its size."""
     return StreamingHttpResponse(
         pieces,
         content_type=form,

@@ -1,4 +1,4 @@
-"""Webhooks of a benchmark: added, switched, tested, removed; what was delivered, and sent again."""
+"""Webhooks of a benchmark: add, enable, test, remove; view deliveries and send them again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_EVENTS = len(WebhookEvent)
 
 
 class WebhookSerializer(serializers.Serializer):
-    """An address that is told what happens."""
+    """A URL that is told about events."""
 
     id = serializers.CharField(source="public_id")
     url = serializers.CharField()
@@ -33,13 +33,13 @@ class WebhookSerializer(serializers.Serializer):
 
 
 class NewWebhookSerializer(WebhookSerializer):
-    """The same with the secret that signs each delivery, which is told this once."""
+    """With the secret that signs each delivery, which is shown only this once."""
 
     secret = serializers.CharField()
 
 
 class DeliverySerializer(serializers.Serializer):
-    """An event for one webhook, and whether it arrived."""
+    """An event for one webhook, and whether it was delivered."""
 
     id = serializers.CharField(source="public_id")
     webhook = serializers.CharField(source="webhook.public_id")
@@ -53,7 +53,7 @@ class DeliverySerializer(serializers.Serializer):
 
 
 class WebhookInput(Input):
-    """The address, and of what it is told."""
+    """The URL and its events."""
 
     url = serializers.CharField(max_length=actions.MAX_URL)
     events = serializers.ListField(
@@ -62,7 +62,7 @@ class WebhookInput(Input):
 
 
 class ActiveStateInput(Input):
-    """Whether it is told of what happens from now on."""
+    """Whether it is told about future events."""
 
     active = serializers.BooleanField()
 
@@ -80,12 +80,12 @@ class WebhookAnswer(ApiView):
 class WebhooksView(WebhookAnswer):
     @operation("webhooks_list", "Webhooks", TAG, answer=WebhookSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        """The oldest first, without their secrets."""
+        """Oldest first, without their secrets."""
         return Response(WebhookSerializer(webhooks_of(self.managed(slug)), many=True).data)
 
     @operation("webhook_add", "Add a webhook", TAG, body=WebhookInput, answer=NewWebhookSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
-        """The answer holds the secret."""
+        """The response contains the secret."""
         webhook = actions.add_webhook(self.managed(slug), by=self.person, **self.body(WebhookInput))
         return Response(NewWebhookSerializer(webhook).data, status=201)
 
@@ -93,7 +93,7 @@ class WebhooksView(WebhookAnswer):
 class WebhookView(WebhookAnswer):
     @operation("webhook_switch", "Enable or disable", TAG, body=ActiveStateInput, answer=WebhookSerializer)
     def patch(self, request: Request, slug: str, webhook_id: str) -> Response:
-        """What waited when it is switched off is given up."""
+        """Disabling gives up waiting deliveries."""
         webhook = self.webhook(slug, webhook_id)
         switch = actions.switch_on if self.body(ActiveStateInput)["active"] else actions.switch_off
         switch(webhook, by=self.person)
@@ -109,7 +109,7 @@ class WebhookView(WebhookAnswer):
 class SecretView(WebhookAnswer):
     @operation("webhook_rotate", "Rotate the secret", TAG, answer=NewWebhookSerializer)
     def post(self, request: Request, slug: str, webhook_id: str) -> Response:
-        """Everything is signed with the new one from now on. The answer holds it."""
+        """The new secret signs everything from now on. The response contains it."""
         webhook = actions.rotate_secret(self.webhook(slug, webhook_id), by=self.person)
         return Response(NewWebhookSerializer(webhook).data)
 
@@ -117,7 +117,7 @@ class SecretView(WebhookAnswer):
 class TestView(WebhookAnswer):
     @operation("webhook_test", "Send a test", TAG, answer=DeliverySerializer, status=202)
     def post(self, request: Request, slug: str, webhook_id: str) -> Response:
-        """An event that says nothing, to see whether it arrives."""
+        """A test event without content."""
         return Response(
             DeliverySerializer(actions.send_test(self.webhook(slug, webhook_id), by=self.person)).data, status=202
         )
@@ -126,7 +126,7 @@ class TestView(WebhookAnswer):
 class DeliveriesView(WebhookAnswer):
     @operation("deliveries_list", "Deliveries", TAG, query=PageInput, answer=paged(DeliverySerializer))
     def get(self, request: Request, slug: str) -> Response:
-        """Of all webhooks, the newest first."""
+        """Of all webhooks, newest first."""
         benchmark = self.managed(slug)
         self.asked(PageInput)
         pages = CursorPages()

@@ -1,4 +1,4 @@
-"""Tokens with which programs use the API in a person's name."""
+"""Tokens with which programs use the API on a person's behalf."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from annotator.core.models.base import new_public_id
 
 
 class ApiToken(models.Model):
-    """A token of one person. The secret itself is stored nowhere: ``digest`` is its SHA-256, and ``prefix``, the
-    part of the token that is no secret, finds the row and is shown in lists.
+    """A token of one person. The secret itself isn't stored: ``digest`` is its SHA-256. ``prefix``, the public part of
+    the token, identifies the row and is shown in lists.
 
-    ``scopes`` holds words of ``vocabulary.Scope``. With a ``benchmark`` no other one exists for the token.
+    ``scopes`` holds values of ``vocabulary.Scope``. If ``benchmark`` is set, no other benchmark exists for the token.
     """
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -45,5 +45,5 @@ class ApiToken(models.Model):
         return self.name
 
     def is_over(self, now: dt.datetime) -> bool:
-        """Expired by then, or revoked."""
+        """Is it expired by then, or revoked?"""
         return self.revoked_at is not None or self.expires_at <= now

@@ -13,7 +13,7 @@ SOON = dt.timedelta(days=14)
 
 
 def tokens_of(user: User, now: dt.datetime) -> list[ApiToken]:
-    """All tokens of a person: those in use first, the newest first. One query."""
+    """All tokens of a person, valid ones first, newest first. One query."""
     in_use = Case(
         When(revoked_at__isnull=True, expires_at__gt=now, then=Value(0)), default=Value(1), output_field=IntegerField()
     )

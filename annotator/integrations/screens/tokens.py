@@ -1,4 +1,4 @@
-"""A person's tokens for the API: which there are, making one, revoking one."""
+"""A person's API tokens: list, create, revoke."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STATES = {"in use": "In use", "ending": "Ends soon", "expired": "Expired", "revo
 
 
 class TokenForm(forms.Form):
-    """Name, what it may do, where, and for how long."""
+    """Name, scopes, benchmark, and expiry."""
 
     name = forms.CharField(
         max_length=100,
@@ -63,7 +63,7 @@ class TokenForm(forms.Form):
 @require_GET
 @never_cache
 def show(request: HttpRequest) -> HttpResponse:
-    """The list, and the form for another one."""
+    """The list, and the form for a new token."""
     return _page(request, TokenForm(person(request)))
 
 
@@ -71,7 +71,7 @@ def show(request: HttpRequest) -> HttpResponse:
 @never_cache
 @render_domain_errors
 def create(request: HttpRequest) -> HttpResponse:
-    """Make a token. This answer is the one place where it can be read, so nothing is redirected."""
+    """Create a token. Only this response shows it, so there is no redirect."""
     user = person(request)
     form = TokenForm(user, request.POST)
     if not form.is_valid():
@@ -90,7 +90,7 @@ def create(request: HttpRequest) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def revoke(request: HttpRequest, token_id: str) -> HttpResponse:
-    """The token opens nothing any more."""
+    """Revoke the token."""
     user = person(request)
     token = get_object_or_404(ApiToken, user=user, public_id=token_id)
     actions.revoke_token(token, by=user)
@@ -114,7 +114,7 @@ def _page(
 
 
 def _command(request: HttpRequest, whole: str) -> str:
-    """A line for the terminal that shows that the token works."""
+    """A command that shows that the token works."""
     return f'curl -H "Authorization: Bearer {whole}" {request.build_absolute_uri("/api/v1/me/")}'
 
 

@@ -1,4 +1,4 @@
-"""Webhooks of a benchmark, for owners and admins: which there are, what was delivered, and whether it arrived."""
+"""Webhooks of a benchmark and their deliveries, for owners and admins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from annotator.integrations.queries.webhooks import latest_deliveries, webhooks_
 
 
 class WebhookForm(forms.Form):
-    """The address, and of what it is told."""
+    """The URL and its events."""
 
     url = forms.CharField(
         max_length=actions.MAX_URL,
@@ -45,7 +45,7 @@ class WebhookForm(forms.Form):
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
-    """The webhooks and the latest deliveries; the list of these alone where the page asks again while some wait."""
+    """The webhooks and the latest deliveries. While deliveries are pending, the page polls for this list alone."""
     benchmark = managed_benchmark(request, slug)
     if is_htmx(request):
         return render(request, "integrations/webhooks.html#latest", {"benchmark": benchmark} | _latest(benchmark))
@@ -56,7 +56,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @render_domain_errors
 def add(request: HttpRequest, slug: str) -> HttpResponse:
-    """Add a webhook. This answer is the one place where its secret can be read, so nothing is redirected."""
+    """Add a webhook. Only this response shows its secret, so there is no redirect."""
     benchmark = managed_benchmark(request, slug)
     form = WebhookForm(request.POST)
     if not form.is_valid():
@@ -81,7 +81,7 @@ _CHANGES: dict[str, tuple[Callable[..., object], str]] = {
 @never_cache
 @render_domain_errors
 def change(request: HttpRequest, slug: str, webhook_id: str, what: str) -> HttpResponse:
-    """Send a test, rotate the secret (then shown once), switch on or off, remove."""
+    """Send a test, rotate the secret (shown once), enable or disable, remove."""
     benchmark = managed_benchmark(request, slug)
     user = person(request)
     webhook = get_object_or_404(Webhook.objects.select_related("benchmark"), benchmark=benchmark, public_id=webhook_id)
@@ -107,7 +107,7 @@ def redeliver(request: HttpRequest, slug: str, delivery_id: str) -> HttpResponse
 
 
 def _done(request: HttpRequest, benchmark: Benchmark, action: Callable[[], object], message: str) -> HttpResponse:
-    """Do it and come back to the page; a refusal is said there."""
+    """Perform the action and return to the page, which shows any error."""
     try:
         action()
     except BadValueError as refusal:
@@ -138,7 +138,7 @@ def _page(
 
 def _latest(benchmark: Benchmark) -> dict[str, Any]:
     rows = latest_deliveries(benchmark)
-    # Looked at again while a first attempt is on its way; later ones are minutes and hours off.
+    # Polls only while a first attempt is pending; retries are minutes or hours away.
     is_moving = any(
         row.state == DeliveryState.WAITING and row.response_status is None and not row.problem for row in rows
     )
