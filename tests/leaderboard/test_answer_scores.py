@@ -51,8 +51,10 @@ def test_whose_answer_it_is() -> None:
         {"model": " m ", "prompt_source": "web", "abstained": "True", "claims": [], "k_prime": 3},
         {"domain": "books", "source": "web", "abstained": False, "claims": []},
     )
-    assert one == AnswerRow(1, "m", "web", 0, 0, valid=3, abstained=True)
-    assert other == AnswerRow(2, "", "books", 0, 0)
+    assert one == AnswerRow(1, "m", "web", 0, 0, valid=3, abstained=True, source="web")
+    assert other == AnswerRow(2, "", "books", 0, 0, source="web", topic="books")
+    [told] = read({"claims": [], "topic": "law", "lang": "de", "response": "Ja, drei Wörter."})
+    assert (told.topic, told.language, told.words) == ("law", "de", 3)
 
 
 @pytest.mark.parametrize(
@@ -161,3 +163,17 @@ def test_k_is_drawn_with_the_answers() -> None:
 
 def found_k(supported: int, k: float) -> float:
     return f1_at_k(ClaimCounts(supported, supported), k)
+
+
+def test_scores_are_broken_down_by_what_is_told_of_answers() -> None:
+    web = [answer("m", "web", 1, 2, language="de", words=40) for _ in range(10)]
+    books = [answer("m", "books", 2, 2, language="en", words=60) for _ in range(9)]
+    found = score_answers([*web, *books], Metric.FACTSCORE)["breakdowns"]
+    assert list(found) == ["language", "label", "length"]  # one model; no source or domain in words
+    german, english = found["language"]
+    assert german == {
+        "group": "de", "items": 10, "documents": 10, "figures": {"score": 0.5}, "intervals": {"score": [0.5, 0.5]}
+    }  # fmt: skip
+    assert english == {"group": "en", "items": 9, "documents": 9, "figures": None, "intervals": None}
+    assert [each["group"] for each in found["length"]] == ["up to 50", "51 to 100"]
+    assert [each["group"] for each in found["label"]] == ["false", "true"]

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -69,7 +70,7 @@ def ranked(page: Any) -> list[tuple[str, str]]:
     """Name and score of each model, in order."""
     return [
         (row.select_one("th").get_text(strip=True), row.select_one("td.number").contents[0].strip())
-        for row in page.select("table.board tbody tr")
+        for row in page.select("[aria-labelledby=ranking] table.board tbody tr")
     ]
 
 
@@ -156,3 +157,22 @@ def test_a_file_is_ranked_and_not_kept(client: Client, pilot: Benchmark, researc
     assert "UTF-16" in empty.content.decode()
     missing = rank(client, researcher, lines[0], metric="fastfact")
     assert "k_prime" in missing.content.decode()
+
+
+def test_scores_are_broken_down_on_the_page_and_by_the_api_alike(
+    client: Client, pilot: Benchmark, researcher: User
+) -> None:
+    lines = [
+        json.dumps({"domain": "web", "language": language, "claims": [{"label": "supported"}, {"label": label}]})
+        for language, label, times in (("de", "refuted", 11), ("en", "supported", 4))
+        for _ in range(times)
+    ]
+    answer = rank(client, researcher, "\n".join(lines).encode())
+    page = BeautifulSoup(answer.content, "html.parser").select_one("[aria-labelledby=breakdowns]")
+    assert page is not None
+    german, english = (row.get_text(" ", strip=True) for row in page.select("table")[0].select("tbody tr"))
+    assert german == "de 0.500 0.500 to 0.500 11 11" and english == "en too few 4 4"
+    file = SimpleUploadedFile("answers.jsonl", "\n".join(lines).encode())
+    told = client.post(f"/api/v1/benchmarks/{pilot.slug}/answers/", data={"metric": "factscore", "file": file}).json()
+    [german, english] = told["scores"]["breakdowns"]["language"]
+    assert german["figures"] == {"score": 0.5} and english["figures"] is None

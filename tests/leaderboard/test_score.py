@@ -201,3 +201,19 @@ def test_what_does_not_go_together(
 def test_a_k_must_be_above_0(tmp_path: Path, k: str) -> None:
     with pytest.raises(CommandError, match="is not above 0"):
         call_command("score", "a.jsonl", "--metric", "veriscore", "--k", k)
+
+
+def test_averitec_scores_are_broken_down_by_label_and_source(tmp_path: Path) -> None:
+    gold = [
+        {"claim": f"Claim {number}", "claim_id": number, "label": label, "reporting_source": source,
+         "questions": [{"question": "Is it?", "answers": [{"answer": "Yes, it is so."}]}]}
+        for number, (label, source) in enumerate([("Refuted", "blog")] * 12 + [("Supported", "paper")] * 4)
+    ]  # fmt: skip
+    said = [each | {"label": "Supported" if each["claim_id"] < 3 else each["label"]} for each in gold]
+    found = averitec(tmp_path, gold, said)["breakdowns"]
+    [refuted, supported] = found["label"]
+    assert refuted["group"] == "Refuted" and refuted["figures"] == {"score": 0.75}
+    low, high = refuted["intervals"]["score"]
+    assert low < 0.75 < high
+    assert supported == {"group": "Supported", "items": 4, "documents": 4, "figures": None, "intervals": None}
+    assert [each["group"] for each in found["source"]] == ["blog", "paper"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from annotator.core.charts import MAX_COLUMNS, NUMBERED_COLUMNS
 from annotator.measures.screens.statistics import chart_of, stance_stacks, truth_stacks
 from annotator.measures.statistics.figures import GoldFigures, Rule, count
+from annotator.measures.statistics.gold_breakdowns import GoldBreakdowns
 from annotator.measures.statistics.irregular import IRREGULARITIES
 from annotator.measures.statistics.report import SourceCount, StatisticsReport, as_json
 from annotator.measures.statistics.rows import GoldClaimRow, GoldDocumentRow, GoldSentenceRow
@@ -205,9 +207,10 @@ def test_sources_are_told_apart_where_documents_name_them() -> None:
 
 
 def test_every_table_has_rows_as_wide_as_its_heads() -> None:
-    report = report_of(
-        document(sentence(TRUE, FALSE, OPINION), source="web"), sources=[SourceCount("web", 1, 1, 0)], retrieved=9
-    )
+    breakdowns = GoldBreakdowns()
+    documents = [document(sentence(TRUE, FALSE, OPINION), source=each) for each in ("web", *["books"] * 5)]
+    report = report_of(*breakdowns.watch(documents), sources=[SourceCount("web", 6, 6, 0)], retrieved=9)
+    report = replace(report, breakdowns=breakdowns.tables())
     for name in TABLES:
         heads, *rows = table_of(report, name)
         assert rows and {len(row) for row in rows} == {len(heads)}, name
@@ -249,3 +252,47 @@ def test_stacks_say_in_words_what_they_draw() -> None:
     assert [(part["kind"], part["width"]) for part in stack.parts] == [("refute", 66.67), ("support", 33.33)]
     yes, no = stance_stacks(report)
     assert (yes.number, no.number) == (5, 4)
+
+
+# --- breakdowns -----------------------------------------------------------------------------------
+
+
+def test_groups_of_documents_have_their_shares_and_small_ones_none() -> None:
+    kept = GoldBreakdowns()
+    web = [document(sentence(TRUE, FALSE, UNDETERMINED, OPINION), source="web") for _ in range(5)]
+    books = [document(sentence(TRUE, TRUE), source="books", metadata={"lang": "de"}) for _ in range(5)]
+    letters = [document(sentence(*[FALSE] * 9), source="letters") for _ in range(4)]
+    assert list(kept.watch([*web, *books, *letters])) == [*web, *books, *letters]
+    found = kept.tables()
+    assert list(found) == ["source", "language", "label", "claims"]  # all are as short, and none has a model
+    by_source = {each["group"]: each for each in found["source"]}
+    assert by_source["letters"] == {
+        "group": "letters", "items": 36, "documents": 4, "figures": None, "intervals": None
+    }  # fmt: skip
+    assert by_source["web"]["figures"] == {
+        "false_responses": 1.0,
+        "false_responses_released": 1.0,
+        "false_claims": pytest.approx(1 / 3),
+        "undetermined_claims": pytest.approx(1 / 3),
+        "sufficient": pytest.approx(1 / 3),
+    }
+    assert by_source["books"]["figures"] == dict.fromkeys(by_source["web"]["figures"], 0.0) | {"sufficient": 1.0}
+    by_label = {each["group"]: each for each in found["label"]}
+    assert {name: each["items"] for name, each in by_label.items()} == {
+        "true": 15, "false": 41, "not_enough_evidence": 5
+    }  # fmt: skip
+    assert by_label["true"]["figures"] == {"sufficient": 1.0} and by_label["false"]["figures"] == {"sufficient": 0.0}
+    assert by_label["not_enough_evidence"]["figures"] is None
+
+
+def test_intervals_of_breakdowns_draw_documents() -> None:
+    """Ten documents whose claims all share a verdict are ten observations, not a hundred."""
+    kept = GoldBreakdowns()
+    alike = [document(sentence(*[FALSE if number % 2 else TRUE] * 10), source="web") for number in range(10)]
+    mixed = [document(sentence(*[FALSE] * 5, *[TRUE] * 5), source="books") for _ in range(10)]
+    list(kept.watch([*alike, *mixed]))
+    found = {each["group"]: each for each in kept.tables()["source"]}
+    low, high = found["web"]["intervals"]["false_claims"]
+    assert low <= 0.3 and high >= 0.7
+    assert found["books"]["intervals"]["false_claims"] == [0.5, 0.5]
+    assert found["web"]["figures"]["false_claims"] == found["books"]["figures"]["false_claims"] == 0.5

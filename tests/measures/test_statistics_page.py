@@ -209,3 +209,21 @@ def test_queries_do_not_depend_on_documents_and_sources(client, pilot, researche
     before = asked()
     bring(pilot, *(released_document(prompt=f"{number}", source=f"source {number}") for number in range(5)))
     assert asked() == before
+
+
+def test_breakdowns_are_shown_with_intervals_and_too_few(client, pilot, researcher):
+    claims = [released_claim(f"It is {number}.") for number in range(2)]
+    sentences = {"sentence1": released_sentence("It is.", claims, truth=True)}
+    for number in range(7):
+        source = "web" if number < 5 else "books"
+        bring(pilot, released_document(prompt=f"{number}?", source=source, sentences=sentences, response="It is."))
+    section = get(client, researcher, PAGE).select_one("[aria-labelledby=by-group]")
+    assert "fewer than 10 check-worthy claims or 5 responses" in words(section)
+    by_source = section.select_one("table")
+    assert "Source" in words(by_source.caption)
+    web, books = (words(each) for each in by_source.select("tbody tr"))
+    assert "books 2 4 too few" in books and "web 5 10 0.00 0.00 to 0.00" in web
+    [head, *rest] = rows(client, "breakdowns")
+    assert head == ["by", "group", "responses", "claims", "figure", "value", "low", "high"]
+    assert ["source", "web", "5", "10", "false_claims", "0.0", "0.0", "0.0"] in rest
+    assert ["source", "books", "2", "4", "too few", "", "", ""] in rest

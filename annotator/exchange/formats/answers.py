@@ -25,11 +25,16 @@ _MEANINGS = (
     | dict.fromkeys(("irrelevant", "not a claim", "redundant", "unverifiable", "ir", "n/a"), NO_FACT)
 )
 
+# Where a row has the response itself.
+_RESPONSES = ("response", "output")
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
     """One answer. ``claims`` counts those that state a fact, ``no_fact`` the others. ``valid`` is how many claims
-    people found in it (K'), None where nobody counted. ``model`` and ``domain`` are "" where they are not said."""
+    people found in it (K'), None where nobody counted. ``model`` and ``domain`` are "" where they are not said; so are
+    ``source``, ``topic`` and ``language``, by which scores are broken down. ``words`` is how long the response is, None
+    where it is not there."""
 
     line: int
     model: str
@@ -39,17 +44,23 @@ class AnswerRow:
     no_fact: int = 0
     valid: int | None = None
     abstained: bool = False
+    source: str = ""
+    topic: str = ""
+    language: str = ""
+    words: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedRow:
-    """One checked claim: its id and text ("" where it has none), its label, and question and answer as one text."""
+    """One checked claim: its id and text ("" where it has none), its label, and question and answer as one text;
+    ``source`` is where the claim is from."""
 
     line: int
     key: str
     text: str
     label: str
     pairs: tuple[str, ...]
+    source: str = ""
 
 
 Row = TypeVar("Row")
@@ -103,6 +114,10 @@ def _answer(row: Mapping[str, Any], line: int) -> AnswerRow:
         valid=_valid(row),
         # VeriScore's released file writes it as a text.
         abstained=str(row.get("abstained", False)).casefold() == "true",
+        source=_word(row, "source") or _word(row, "prompt_source"),
+        topic=_word(row, "domain") or _word(row, "topic"),
+        language=_word(row, "language") or _word(row, "lang"),
+        words=next((len(row[name].split()) for name in _RESPONSES if isinstance(row.get(name), str)), None),
     )
 
 
@@ -176,7 +191,7 @@ def _checked(row: Mapping[str, Any], line: int) -> CheckedRow:
     if not isinstance(pairs, list):
         raise RowError(("questions", f"expected a list, found {kind_of(pairs)}."))
     found = tuple(pair for each in pairs for pair in _pairs(each))
-    return CheckedRow(line, "" if key is None else str(key), text, label.strip(), found)
+    return CheckedRow(line, "" if key is None else str(key), text, label.strip(), found, _word(row, "reporting_source"))
 
 
 def _pairs(value: Any) -> Iterator[str]:

@@ -3,7 +3,8 @@ by."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
@@ -11,6 +12,7 @@ from annotator.core.models import Benchmark, Claim, Document, PipelineRun, Verdi
 from annotator.core.queries.gold import GoldScope, agreed, checked
 from annotator.core.vocabulary import Factuality, Phase, RunState, Stage
 from annotator.exchange.formats.answers import AnswerRow
+from annotator.measures.statistics.breakdowns import described
 
 CHUNK = 2000  # rows fetched at a time
 
@@ -27,10 +29,33 @@ def gold_answers(benchmark: Benchmark) -> Iterator[AnswerRow]:
         .values_list("annotation__document")
         .annotate(supported=Count("pk", filter=Q(factuality=Factuality.TRUE)), claims=Count("pk"))
     }
-    documents = scope.documents().order_by("order", "pk").values_list("pk", "model", "source")
-    for number, (document, model, source) in enumerate(documents.iterator(chunk_size=CHUNK), start=1):
+    documents = scope.documents().order_by("order", "pk").values_list("pk", *_DOCUMENT)
+    for number, (document, *row) in enumerate(documents.iterator(chunk_size=CHUNK), start=1):
         supported, claims = counted.get(document, (0, 0))
-        yield AnswerRow(number, model, source, supported, claims, valid=claims)
+        yield _answer(number, row, supported, claims, valid=claims)
+
+
+_DOCUMENT = ("model", "source", "metadata", "response")
+
+
+def _answer(
+    number: int, document: Sequence[Any], supported: int, claims: int, unsaid: int = 0, *, valid: int
+) -> AnswerRow:
+    model, source, metadata, response = document
+    about = described(metadata)
+    return AnswerRow(
+        number,
+        model,
+        source,
+        supported,
+        claims,
+        unsaid,
+        valid=valid,
+        source=source,
+        topic=about.get("domain", ""),
+        language=about.get("language", ""),
+        words=len(response.split()),
+    )
 
 
 def judging_runs(benchmark: Benchmark) -> QuerySet[PipelineRun]:
@@ -65,11 +90,11 @@ def run_answers(run: PipelineRun) -> Iterator[AnswerRow]:
         Document.objects.filter(run_items__run=run, twin_of__isnull=True)
         .exclude(phase=Phase.DISCARDED)
         .order_by("order", "pk")
-        .values_list("pk", "model", "source")
+        .values_list("pk", *_DOCUMENT)
     )
     number = 0
-    for document, model, source in documents.iterator(chunk_size=CHUNK):
+    for document, *row in documents.iterator(chunk_size=CHUNK):
         if document in judged:
             number += 1
             supported, said, unsaid = judged[document]
-            yield AnswerRow(number, model, source, supported, said, unsaid, valid=valid.get(document, 0))
+            yield _answer(number, row, supported, said, unsaid, valid=valid.get(document, 0))

@@ -12,14 +12,14 @@ from annotator.core.models import Benchmark
 from annotator.core.queries.gold import GoldScope
 from annotator.leaderboard.predictions import predictions
 from annotator.leaderboard.predictions.predictions_other_tools import READERS
-from annotator.leaderboard.queries.breakdowns import traits_of
 from annotator.leaderboard.queries.gold_items import gold_items, kinds_of
-from annotator.leaderboard.scoring.breakdowns import groups_of
 from annotator.leaderboard.scoring.items import Gold
 from annotator.leaderboard.scoring.joining import NOT_FOUND, Joined, join
 from annotator.leaderboard.scoring.report import SEED, Scorer, told
 from annotator.leaderboard.scoring.tasks import Options, Task
+from annotator.measures.queries.breakdowns import traits_of
 from annotator.measures.queries.statistics import wholesale
+from annotator.measures.statistics.breakdowns import groups_of
 from pipeline.metrics.agreement import RESAMPLES
 
 # How figures are defined. Scores of another number count as old: they have no place beside new ones.

@@ -12,6 +12,7 @@ import numpy as np
 
 from annotator.exchange.formats.answers import AnswerRow
 from annotator.leaderboard.scoring.measure import Floats, share
+from annotator.measures.statistics.breakdowns import BREAKDOWNS, DocumentTraits, grouped, groups_of
 from pipeline.metrics.agreement import RESAMPLES, sums_estimates
 from pipeline.metrics.f1_at_k import GAMMA, ClaimCounts, domain_k, f1_at_k, f1_at_k_prime, f1s_at_k, precision
 from pipeline.metrics.rank_correlation import kendall_tau
@@ -67,8 +68,40 @@ def score_answers(
         **({"k": ks} if ks else {}),
         **({"gamma": gamma} if metric == Metric.FASTFACT else {}),
         "models": models,
+        "breakdowns": _breakdowns(kept, score),
         "kendall_tau": _taus(values),
     }
+
+
+def _breakdowns(rows: Sequence[AnswerRow], score: Callable[[AnswerRow], float]) -> dict[str, list[dict[str, Any]]]:
+    """The mean score of the answers in each group, all models together. A K that is the median stays the domain's."""
+    keyed = {str(number): row for number, row in enumerate(rows)}
+    groups = groups_of({key: _traits(row) for key, row in keyed.items()})
+    labels = {key: _label(row) for key, row in keyed.items()}
+    if len(set(labels.values())) > 1:
+        groups["label"] = labels
+    scores = {key: score(row) for key, row in keyed.items()}
+    return {
+        name: grouped(
+            ((group, key, 1, (scores[key], 1.0)) for key, group in groups[name].items()),
+            ("score",),
+            lambda sums: [share(sums[:, 0], sums[:, 1])],
+        )
+        for name in BREAKDOWNS
+        if name in groups
+    }
+
+
+def _traits(row: AnswerRow) -> DocumentTraits:
+    about = {"domain": row.topic, "language": row.language}
+    return DocumentTraits(row.source, row.model, about, row.words, row.claims)
+
+
+def _label(row: AnswerRow) -> str:
+    """A response is true when all its claims are supported."""
+    if not row.claims:
+        return "no claims"
+    return "true" if row.supported == row.claims else "false"
 
 
 def _k(rows: Sequence[AnswerRow], given: float | None) -> float:

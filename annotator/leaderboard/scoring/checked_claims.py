@@ -12,6 +12,7 @@ from typing import Any
 
 from annotator.core.file_problems import Problem
 from annotator.exchange.formats.answers import CheckedRow
+from annotator.measures.statistics.breakdowns import BREAKDOWNS, DocumentTraits, grouped, groups_of
 from pipeline.metrics.agreement import mean_estimate
 from pipeline.metrics.averitec import MAX_PAIRS, THRESHOLD, CheckedClaimLabel, averitec_score
 from pipeline.metrics.meteor import variant
@@ -107,4 +108,21 @@ def score(pairs: Sequence[tuple[CheckedRow, CheckedRow]], *, max_pairs: int = MA
         "pairs_beyond": sum(max(0, len(two.pairs) - max_pairs) for two in said),
         "meteor": variant(),
         "labels": dict(Counter(one.label for one in gold)),
+        "breakdowns": _breakdowns([one for one, _ in pairs], right),
+    }
+
+
+def _breakdowns(gold: Sequence[CheckedRow], right: Sequence[float]) -> dict[str, list[dict[str, Any]]]:
+    """The score by where claims are from and by their gold label."""
+    keyed = dict(zip(map(str, range(len(gold))), gold, strict=True))
+    groups = groups_of({key: DocumentTraits(row.source, "", {}, None, 0) for key, row in keyed.items()})
+    groups["label"] = {key: row.label for key, row in keyed.items()}
+    return {
+        name: grouped(
+            ((group, key, 1, (right[int(key)], 1.0)) for key, group in groups[name].items()),
+            ("score",),
+            lambda sums: [sums[:, 0] / sums[:, 1]],
+        )
+        for name in BREAKDOWNS
+        if name in groups
     }

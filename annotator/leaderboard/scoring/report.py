@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from annotator.leaderboard.scoring.breakdowns import BREAKDOWNS, FEWEST_DOCUMENTS, FEWEST_ITEMS, UNKNOWN, order_of
 from annotator.leaderboard.scoring.items import Gold
 from annotator.leaderboard.scoring.joining import KINDS, Joined
 from annotator.leaderboard.scoring.labels import NAMES, Labels
 from annotator.leaderboard.scoring.measure import Baseline, Floats, Numbers, TaskMeasure
 from annotator.leaderboard.scoring.tasks import Options, Task, headline, measure_of
+from annotator.measures.statistics.breakdowns import BREAKDOWNS, UNKNOWN, order_of, too_few
 from pipeline.metrics.agreement import RESAMPLES, sums_estimates
 from pipeline.metrics.paired import mcnemar, randomisation
 from pipeline.metrics.ranking import holm, rank_intervals
@@ -130,7 +130,7 @@ class Scorer:
 
     def _group(self, name: str, rows: Mapping[str, Numbers], names: Sequence[str]) -> dict[str, Any]:
         documents = len({self.gold.items[key].document for key in rows})
-        if len(rows) < FEWEST_ITEMS or documents < FEWEST_DOCUMENTS:
+        if too_few(len(rows), documents):
             return {"group": name, "items": len(rows), "documents": documents, "figures": None, "intervals": None}
         scores = self.scores(rows)
         return {

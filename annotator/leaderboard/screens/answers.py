@@ -21,8 +21,9 @@ from annotator.exchange.formats.answers import AnswerRow, answers
 from annotator.leaderboard.actions.evaluations import MAX_BYTES
 from annotator.leaderboard.queries.answers import gold_answers, judging_runs, run_answers
 from annotator.leaderboard.scoring.answer_scores import Metric, ScoreError, score_answers
-from annotator.leaderboard.screens.scores_words import figure_words, whisker
+from annotator.leaderboard.screens.scores_words import breakdown_tables, figure_words, whisker
 from annotator.measures.queries.statistics import wholesale
+from annotator.measures.statistics.breakdowns import FEWEST_DOCUMENTS, FEWEST_ITEMS
 from annotator.suggestions.queries.runs import strategy_label
 
 TEMPLATE = "leaderboard/answers.html"
@@ -157,6 +158,8 @@ def _ranked(rows: Sequence[AnswerRow], chosen: Mapping[str, Any]) -> dict[str, A
         "domains": domains if len(domains) > 1 else [],
         "ks": [(domain, f"{value:g}") for domain, value in report.get("k", {}).items()],
         "taus": _matrix(domains, report["kendall_tau"]),
+        "breakdowns": breakdown_tables(report["breakdowns"], "score"),
+        "fewest": (FEWEST_ITEMS, FEWEST_DOCUMENTS),
     }
 
 

@@ -35,7 +35,6 @@ from annotator.leaderboard.queries.evaluations import (
     shown,
 )
 from annotator.leaderboard.queries.scoring import gold_fingerprint
-from annotator.leaderboard.scoring.breakdowns import BREAKDOWNS, FEWEST_DOCUMENTS, FEWEST_ITEMS
 from annotator.leaderboard.scoring.tasks import Task, headline
 from annotator.leaderboard.screens.scores_words import (
     FIGURES,
@@ -44,13 +43,14 @@ from annotator.leaderboard.screens.scores_words import (
     READING,
     Confusion,
     baselines_of,
+    breakdown_tables,
     fault_words,
     figure_words,
     label_words,
     option_words,
     row_of,
-    whisker,
 )
+from annotator.measures.statistics.breakdowns import FEWEST_DOCUMENTS, FEWEST_ITEMS
 
 ERRORS_SHOWN = 20
 # What stands beside a sentence, a claim, a passage, and a response.
@@ -117,27 +117,8 @@ def _figures(evaluation: Evaluation, task: Task) -> dict[str, Any]:
         ],
         "by_stance": [(label_words(name), each["count"]) for name, each in report.get("by_stance", {}).items()],
         "respelled": report["rows"]["respelled"],
-        "breakdowns": [
-            (
-                BREAKDOWNS[name],
-                FIGURES["accuracy" if name == "label" else figure],
-                [_group_row(each, "accuracy" if name == "label" else figure) for each in groups],
-            )
-            for name, groups in report.get("breakdowns", {}).items()
-        ],
+        "breakdowns": breakdown_tables(report.get("breakdowns", {}), figure),
         "fewest": (FEWEST_ITEMS, FEWEST_DOCUMENTS),
-    }
-
-
-def _group_row(group: Mapping[str, Any], figure: str) -> dict[str, Any]:
-    """A group with the figures that all tasks have: as words, and the one that ranks as a drawing."""
-    figures, intervals = group["figures"], group["intervals"]
-    return {
-        "name": label_words(group["group"]),
-        "items": group["items"],
-        "documents": group["documents"],
-        "value": figure_words(figures[figure]) if figures else "too few",
-        "whisker": whisker(figures[figure], intervals[figure]) if figures else None,
     }
 
 

@@ -10,9 +10,11 @@ from annotator.core.charts import ChartSpan, Heat, heat, span
 from annotator.core.vocabulary import Task
 from annotator.leaderboard.models import Evaluation
 from annotator.leaderboard.scoring.joining import KINDS
+from annotator.measures.statistics.breakdowns import BREAKDOWNS
 from pipeline.metrics.agreement import Estimate
 
 FIGURES = {
+    "score": "Score",
     "accuracy": "Accuracy",
     "precision_macro": "Precision",
     "recall_macro": "Recall",
@@ -145,14 +147,63 @@ def row_of(name: str, scores: Mapping[str, Any], figure: str, *, is_baseline: bo
     """The row of a report, or of one of its baselines."""
     cells = []
     for each, interval in scores["intervals"].items():
-        bounds = f"{figure_words(interval[0])} to {figure_words(interval[1])}" if interval else ""
-        cells.append(ScoreCell(FIGURES.get(each, each), figure_words(scores[each]), bounds))
+        cells.append(ScoreCell(FIGURES.get(each, each), figure_words(scores[each]), _bounds(interval)))
     return ScoreTableRow(name, is_baseline, cells, whisker(scores[figure], scores["intervals"][figure]))
 
 
 def baselines_of(baselines: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     """The baselines with their names in words; the most frequent label stands there as a constant already."""
     return [(baseline_words(name), scores) for name, scores in baselines.items() if name != "majority"]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group of items as it is drawn; ``value`` says "too few" where it has no figure."""
+
+    name: str
+    items: int
+    documents: int
+    value: str
+    bounds: str
+    whisker: ChartSpan | None
+
+
+@dataclass(frozen=True, slots=True)
+class BreakdownTable:
+    """The groups of one breakdown with one figure of each."""
+
+    title: str
+    figure: str
+    rows: Sequence[GroupRow]
+
+
+def breakdown_tables(breakdowns: Mapping[str, Sequence[Mapping[str, Any]]], figure: str) -> list[BreakdownTable]:
+    """What leaderboard/breakdowns.html draws: of items with one gold label the share that is right, where labels are
+    the answer."""
+    tables = []
+    for name, groups in breakdowns.items():
+        figures = next((each["figures"] for each in groups if each["figures"]), {})
+        shown = figure if figure in figures or not figures else "accuracy"
+        tables.append(BreakdownTable(BREAKDOWNS[name], FIGURES[shown], [_group(name, each, shown) for each in groups]))
+    return tables
+
+
+def _group(breakdown: str, group: Mapping[str, Any], figure: str) -> GroupRow:
+    value, interval = None, None
+    if group["figures"]:
+        value, interval = group["figures"][figure], group["intervals"][figure]
+    return GroupRow(
+        label_words(group["group"]) if breakdown == "label" else group["group"],
+        group["items"],
+        group["documents"],
+        figure_words(value) if group["figures"] else "too few",
+        _bounds(interval),
+        whisker(value, interval),
+    )
+
+
+def _bounds(interval: Sequence[float] | None) -> str:
+    return f"{figure_words(interval[0])} to {figure_words(interval[1])}" if interval else ""
 
 
 @dataclass(frozen=True, slots=True)

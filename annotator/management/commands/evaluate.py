@@ -14,10 +14,8 @@ from annotator.core.file_problems import FileError
 from annotator.core.models import Benchmark
 from annotator.core.vocabulary import Task
 from annotator.leaderboard.predictions import predictions
-from annotator.leaderboard.queries.breakdowns import traits_of
 from annotator.leaderboard.queries.gold_items import gold_items
 from annotator.leaderboard.queries.scoring import FORMATS, NoGoldError, heading, joined_of, scorer_of
-from annotator.leaderboard.scoring.breakdowns import BREAKDOWNS, groups_of
 from annotator.leaderboard.scoring.items import Gold, TaskItem
 from annotator.leaderboard.scoring.joining import KINDS, Joined
 from annotator.leaderboard.scoring.label_sets import Undetermined
@@ -26,7 +24,9 @@ from annotator.leaderboard.scoring.semantic import SemanticError, semantic_score
 from annotator.leaderboard.scoring.tasks import Level, Options, measure_of
 from annotator.leaderboard.scoring.texts import SAME_CLAIM
 from annotator.management.named import benchmark_named, share
+from annotator.measures.queries.breakdowns import traits_of
 from annotator.measures.queries.statistics import wholesale
+from annotator.measures.statistics.breakdowns import BREAKDOWNS, groups_of
 from pipeline.metrics.agreement import RESAMPLES
 
 TOLD = 20  # problems in words, on the screen

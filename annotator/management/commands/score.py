@@ -19,6 +19,7 @@ from annotator.leaderboard.scoring.checked_claims import NAME as AVERITEC
 from annotator.leaderboard.scoring.checked_claims import pair, score
 from annotator.management.named import benchmark_named, unknown
 from annotator.measures.queries.statistics import wholesale
+from annotator.measures.statistics.breakdowns import BREAKDOWNS
 from pipeline.metrics.averitec import MAX_PAIRS
 from pipeline.metrics.f1_at_k import GAMMA
 
@@ -175,6 +176,7 @@ def _lines(report: dict[str, Any]) -> list[str]:
             f"evidence {report['evidence_mean']:.3f}.",
             f"METEOR: {report['meteor']}. Of the predicted pairs of a claim the first {report['max_pairs']} count"
             + (f"; {report['pairs_beyond']:,} came after them." if report["pairs_beyond"] else "."),
+            *_breakdown_lines(report["breakdowns"], "claims"),
         ]  # fmt: skip
     lines = [f"{report['metric']} over {report['answers']:,} answers"]
     if "k" in report:
@@ -189,4 +191,18 @@ def _lines(report: dict[str, Any]) -> list[str]:
     for each in report["kendall_tau"]:
         tau = "–" if each["tau"] is None else f"{each['tau']:.3f}"
         lines.append(f"  Kendall's tau, {each['domains'][0]} and {each['domains'][1]}: {tau} ({each['models']} models)")
+    return [*lines, *_breakdown_lines(report["breakdowns"], "responses")]
+
+
+def _breakdown_lines(breakdowns: dict[str, list[dict[str, Any]]], things: str) -> list[str]:
+    lines = []
+    for name, groups in breakdowns.items():
+        lines += ["", f"  {BREAKDOWNS[name]}"]
+        for each in groups:
+            score = "too few"
+            if each["figures"]:
+                score = (
+                    f"{each['figures']['score']:.3f} ({'–'.join(f'{end:.3f}' for end in each['intervals']['score'])})"
+                )
+            lines.append(f"  {each['group']:<36.36}{score:>24}  {each['items']:,} {things}")
     return lines

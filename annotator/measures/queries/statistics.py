@@ -11,6 +11,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -25,6 +26,7 @@ from annotator.core.released_labels import is_remark
 from annotator.core.vocabulary import Phase, Stage
 from annotator.measures.queries.irregularities import irregularities_of
 from annotator.measures.statistics.figures import count
+from annotator.measures.statistics.gold_breakdowns import GoldBreakdowns
 from annotator.measures.statistics.report import SourceCount, StatisticsReport
 from annotator.measures.statistics.rows import GoldClaimRow, GoldDocumentRow, GoldSentenceRow
 
@@ -43,14 +45,16 @@ def statistics_of(benchmark: Benchmark, sources: Sequence[SourceCount], source: 
     before: StatisticsReport | None = cache.get(key)
     if before is not None:
         return before
+    breakdowns = GoldBreakdowns()
     with wholesale():
         report = StatisticsReport(
-            figures=count(documents_of(scope)),
+            figures=count(breakdowns.watch(documents_of(scope))),
             retrieved=scope.retrieved().filter(checked("claim__")).count(),
             odd=irregularities_of(scope),
             sources=[each for each in sources if source in ("", each.source)],
             source=source,
         )
+    report = replace(report, breakdowns=breakdowns.tables())
     cache.set(key, report, KEPT_FOR)
     return report
 
@@ -91,7 +95,7 @@ def sources_of(benchmark: Benchmark) -> list[SourceCount]:
 
 def documents_of(scope: GoldScope) -> Iterator[GoldDocumentRow]:
     """The documents one by one (eight queries, read side by side)."""
-    documents = scope.documents().order_by("pk").values_list("pk", "source", "response")
+    documents = scope.documents().order_by("pk").values_list("pk", "source", "model", "metadata", "response")
     revised = _by_document(
         scope.revised_responses().order_by("annotation__document").values_list("annotation__document", "text")
     )
@@ -122,7 +126,7 @@ def documents_of(scope: GoldScope) -> Iterator[GoldDocumentRow]:
     added = _by_document(
         scope.added().order_by("annotation__document").values_list("annotation__document", "claim", "passage", "url")
     )
-    for pk, source, response in documents.iterator(chunk_size=CHUNK):
+    for pk, source, model, metadata, response in documents.iterator(chunk_size=CHUNK):
         said = {claim: (sufficient, factuality) for _, claim, sufficient, factuality in verdicts.of(pk)}
         by_people = Counter((claim, is_remark(passage, url)) for _, claim, passage, url in added.of(pk))
         judged: dict[int, dict[str, int]] = {}
@@ -143,6 +147,8 @@ def documents_of(scope: GoldScope) -> Iterator[GoldDocumentRow]:
             of_sentence.setdefault(sentence, []).append(row)
         yield GoldDocumentRow(
             source,
+            model,
+            metadata,
             response,
             next((text for _, text in revised.of(pk)), ""),
             [

@@ -21,7 +21,10 @@ from annotator.core.screens.spreadsheet import csv_of
 from annotator.core.vocabulary import ClaimType, Factuality, Importance, SentenceType, StanceLabel
 from annotator.measures.queries.power import DIFFERENCES, powers_of
 from annotator.measures.queries.statistics import sources_of, statistics_of
+from annotator.measures.statistics.breakdowns import BREAKDOWNS, FEWEST_DOCUMENTS, FEWEST_ITEMS
 from annotator.measures.statistics.figures import GoldFigures, Rule
+from annotator.measures.statistics.gold_breakdowns import FIGURES as GOLD_FIGURES
+from annotator.measures.statistics.gold_breakdowns import LABEL_FIGURES
 from annotator.measures.statistics.irregular import IRREGULARITIES
 from annotator.measures.statistics.references import OTHER_BENCHMARKS, PAPER, REFERENCES
 from annotator.measures.statistics.report import StatisticsReport
@@ -104,6 +107,8 @@ def _figures(report: StatisticsReport, rule: Rule) -> dict[str, Any]:
         "settled_words": _settled(figures),
         "stances": stance_stacks(report),
         "revision": _revision(figures),
+        "breakdowns": _breakdowns(report, rule),
+        "fewest": (FEWEST_ITEMS, FEWEST_DOCUMENTS),
         "constants": table_of(report, "constants")[1:],
         "irregular": [(IRREGULARITIES[name], times) for name, times in report.irregular.items()],
         "references": {name.replace("-", "_"): reference_of(name) for name in TABLES},
@@ -120,6 +125,40 @@ def _table2(report: StatisticsReport, rule: Rule) -> list[dict[str, Any]]:
         together = {name: sum(row[name] for row in rows) for name in ("collected", "gold", "false")}
         rows.append({"source": "All", **together})
     return [row | {"share": percent(row["false"] / row["gold"]) if row["gold"] else ""} for row in rows]
+
+
+def _breakdowns(report: StatisticsReport, rule: Rule) -> list[tuple[str, list[str], list[dict[str, Any]]]]:
+    """The title, the heads and the groups of each breakdown, under the rule that is chosen."""
+    other = "false_responses_released" if rule == Rule.PAPER else "false_responses"
+    found = []
+    for name, groups in report.breakdowns.items():
+        names = LABEL_FIGURES if name == "label" else [each for each in GOLD_FIGURES if each != other]
+        heads = [GOLD_FIGURES[each].removesuffix(", by the released field") for each in names]
+        found.append((BREAKDOWNS[name], heads, [_group(each, names, heads) for each in groups]))
+    return found
+
+
+def _group(group: Mapping[str, Any], names: Iterable[str], heads: Iterable[str]) -> dict[str, Any]:
+    figures, intervals = group["figures"] or {}, group["intervals"] or {}
+    cells = [
+        (head, _figure(figures.get(name)), _interval(intervals.get(name)))
+        for name, head in zip(names, heads, strict=True)
+    ]
+    return {
+        "name": group["group"].replace("_", " "),
+        "documents": group["documents"],
+        "items": group["items"],
+        "cells": cells,
+        "is_small": group["figures"] is None,
+    }
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else number(value)
+
+
+def _interval(interval: Iterable[float] | None) -> str:
+    return " to ".join(number(each) for each in interval) if interval else ""
 
 
 def _powers(benchmark: Benchmark, source: str) -> dict[str, Any]:

@@ -32,13 +32,15 @@ class SourceCount:
 @dataclass(frozen=True, slots=True)
 class StatisticsReport:
     """Everything that is told. ``retrieved``: passages for checked claims that were found automatically; ``odd``: what
-    the database counted of irregularities; ``sources``: those that are counted; ``source``: the filter, "" for none."""
+    the database counted of irregularities; ``sources``: those that are counted; ``source``: the filter, "" for none;
+    ``breakdowns``: what ``GoldBreakdowns.tables`` gives."""
 
     figures: GoldFigures
     retrieved: int = 0
     odd: Mapping[str, int] = field(default_factory=dict)
     sources: Sequence[SourceCount] = ()
     source: str = ""
+    breakdowns: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     @property
     def gold(self) -> int:
@@ -127,6 +129,7 @@ def as_json(report: StatisticsReport, rule: Rule = Rule.PAPER) -> dict[str, Any]
             "true_or_false_only": constant_verdicts(figures, undetermined_as_false=False),
             "undetermined_as_false": constant_verdicts(figures, undetermined_as_false=True),
         },
+        "breakdowns": dict(report.breakdowns),
         "irregular": report.irregular,
     }
 

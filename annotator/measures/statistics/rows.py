@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from annotator.core import labels
 from annotator.core.vocabulary import ClaimType, Factuality
@@ -68,9 +69,11 @@ class GoldSentenceRow:
 
 @dataclass(frozen=True, slots=True)
 class GoldDocumentRow:
-    """One gold document with the response as it was and as it was revised."""
+    """One gold document with the response as it was and as it was revised; ``model`` wrote it."""
 
     source: str = ""
+    model: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     response: str = ""
     revised: str = ""
     sentences: Sequence[GoldSentenceRow] = ()

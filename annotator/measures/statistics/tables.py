@@ -32,6 +32,7 @@ TABLES = {
     "unsettled": "Claims with insufficient automatic evidence",
     "stances-by-evidence": "Stances by evidence sufficiency (Figure 6)",
     "revision": "Original vs. revised responses",
+    "breakdowns": "Breakdowns with 95% intervals",
     "constants": "Constant baselines (Tables 3 and 5)",
     "irregular": "Irregularities",
 }
@@ -121,6 +122,19 @@ def _constants(report: StatisticsReport, rule: Rule) -> Table:
     return rows
 
 
+def _breakdowns(report: StatisticsReport, rule: Rule) -> Table:
+    rows: Table = []
+    for name, groups in report.breakdowns.items():
+        for each in groups:
+            about = [name, each["group"], each["documents"], each["items"]]
+            if each["figures"] is None:
+                rows.append([*about, "too few", "", "", ""])
+            for figure, value in (each["figures"] or {}).items():
+                bounds = each["intervals"][figure] or ("", "")
+                rows.append([*about, figure, *("" if each is None else each for each in (value, *bounds))])
+    return [[round(cell, 4) if isinstance(cell, float) else cell for cell in row] for row in rows]
+
+
 def _irregular(report: StatisticsReport, rule: Rule) -> Table:
     return [list(pair) for pair in report.irregular.items()] if report.gold else []
 
@@ -155,6 +169,7 @@ _MADE: dict[str, tuple[list[Any], Callable[[StatisticsReport, Rule], Table]]] = 
     "unsettled": (["needs_edit", *_SHARES], _of_figures(lambda each: spelled(each.factuality_unsettled, NEEDS_EDIT))),
     "stances-by-evidence": (["evidence_enough", "stance", *_SHARES], _stances_by_evidence),
     "revision": (["rule", "responses", "edit_distance", "word_overlap"], _revision),
+    "breakdowns": (["by", "group", "responses", "claims", "figure", "value", "low", "high"], _breakdowns),
     "constants": (["answer", "label", "accuracy", "precision", "recall", "f1"], _constants),
     "irregular": (["what", "number"], _irregular),
 }

@@ -6,7 +6,7 @@ from django.db.models import Count
 
 from annotator.core.models import Benchmark
 from annotator.core.queries.gold import GoldScope
-from annotator.leaderboard.scoring.breakdowns import DocumentTraits
+from annotator.measures.statistics.breakdowns import DocumentTraits
 
 CHUNK = 2000
 

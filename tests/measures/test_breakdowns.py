@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotator.leaderboard.scoring.breakdowns import MAX_GROUPS, DocumentTraits, groups_of, order_of
+from annotator.measures.statistics.breakdowns import MAX_GROUPS, DocumentTraits, groups_of, order_of
 
 
 def traits(**given: object) -> DocumentTraits:
