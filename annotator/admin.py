@@ -297,6 +297,7 @@ LOOKS |= dict.fromkeys(
         models.PendingCall,
         models.StepUse,
         models.CachedAnswer,
+        models.PageArchive,
         models.PageSnapshot,
         models.VerdictSuggestion,
         models.RevisionSuggestion,

@@ -6,6 +6,7 @@ import dataclasses
 import datetime as dt
 import json
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -104,6 +105,7 @@ def page_to_json(page: FetchedPage) -> dict[str, Any]:
         "title": page.title,
         "site": page.site,
         "published": _day(page.published),
+        "warc": b64encode(page.warc).decode("ascii"),
     }
 
 
@@ -117,6 +119,7 @@ def page_from_json(value: Mapping[str, Any]) -> FetchedPage:
         title=value["title"],
         site=value["site"],
         published=_date(value["published"]),
+        warc=b64decode(value.get("warc", "")),
     )
 
 

@@ -130,7 +130,7 @@ class PageRequest:
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
     """The readable text of a page as it was at ``retrieved_at`` (UTC). ``content_hash`` is the SHA-256 of ``text`` in
-    UTF-8, in hexadecimal."""
+    UTF-8, in hexadecimal. ``warc``: the answer as it came, as a WARC record; blank where it is not at hand."""
 
     url: str
     text: str
@@ -139,6 +139,7 @@ class FetchedPage:
     title: str = ""
     site: str = ""
     published: dt.date | None = None
+    warc: bytes = field(default=b"", repr=False)
 
 
 class PageFetcher(Protocol):

@@ -31,6 +31,7 @@ from pipeline.clients.limiter import Limiter
 from pipeline.clients.reading import UnreadableError, read
 from pipeline.clients.robots import SIZE as ROBOTS_SIZE
 from pipeline.clients.robots import Robots
+from pipeline.clients.warc import response_record
 
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _HOST = re.compile(rb"[A-Za-z0-9._:-]+")  # as it is looked up: names of other scripts are encoded by then
@@ -84,6 +85,8 @@ class _Sent:
     url: str
     content_type: str
     body: bytes
+    status: str
+    headers: tuple[tuple[str, str], ...]
 
 
 @cache
@@ -152,6 +155,9 @@ class HttpPages:
             title=found.title,
             site=found.site or site_of(sent.url),
             published=found.published,
+            warc=await loop.run_in_executor(
+                _readers(), partial(response_record, sent.url, sent.status, sent.headers, sent.body, retrieved_at)
+            ),
         )
 
     async def _follow(self, url: str, size: int, *, ask: Robots | None, cut: bool = False) -> _Sent:
@@ -192,7 +198,13 @@ class HttpPages:
                         raise NotNowError(f"its server answered {status}", retry_after(_header(answer, "Retry-After")))
                     if not answer.is_success:
                         raise _AbsentError(f"its server answered {status}")
-                    return _Sent(url, _header(answer, "Content-Type"), await _body(answer, size, cut))
+                    return _Sent(
+                        url,
+                        _header(answer, "Content-Type"),
+                        await _body(answer, size, cut),
+                        f"{status} {answer.reason_phrase}".strip(),
+                        tuple(answer.headers.multi_items()),
+                    )
             except (TimeoutError, httpcore.TimeoutException):
                 reason = f"its server did not send it within {self._limits.seconds:g} seconds"
                 raise _AbsentError(reason, lasting=False) from None

@@ -19,7 +19,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, Q, Sum
 from django.utils import timezone
 
-from annotator.core.models import CachedAnswer, PageSnapshot, PendingCall, PipelineRun, RunItem, StepUse
+from annotator.core.models import CachedAnswer, PageArchive, PageSnapshot, PendingCall, PipelineRun, RunItem, StepUse
 from annotator.core.vocabulary import OPEN_STATES, RunState
 from pipeline.clients import answers
 from pipeline.clients.base import BudgetSpentError, FetchedPage, Usage
@@ -63,6 +63,7 @@ def keep_answer(answer: KeptAnswer) -> None:
     if answer.kind == CallKind.PAGE and "text" in value:
         snapshot = snapshot_of(answers.page_from_json(value))
         del value["text"]
+        value.pop("warc", None)
         value["snapshot"] = snapshot.public_id
     if answer.instead:
         CachedAnswer.objects.filter(key=answer.key).delete()
@@ -72,7 +73,7 @@ def keep_answer(answer: KeptAnswer) -> None:
 
 
 def snapshot_of(page: FetchedPage) -> PageSnapshot:
-    """The kept text of a page; the same text of the same address is kept once."""
+    """The kept text of a page, with its archive where there is one; the same text of the same address is kept once."""
     row = PageSnapshot(
         url=page.url,
         title=page.title,
@@ -83,7 +84,10 @@ def snapshot_of(page: FetchedPage) -> PageSnapshot:
         retrieved_at=page.retrieved_at,
     )
     PageSnapshot.objects.bulk_create([row], ignore_conflicts=True)
-    return PageSnapshot.objects.get(url=page.url, content_hash=page.content_hash)
+    kept = PageSnapshot.objects.get(url=page.url, content_hash=page.content_hash)
+    if page.warc:
+        PageArchive.objects.bulk_create([PageArchive(snapshot=kept, record=page.warc)], ignore_conflicts=True)
+    return kept
 
 
 class _Held(Enum):

@@ -8,9 +8,11 @@ import os
 import re
 from collections.abc import Iterator
 from hashlib import sha256
+from io import BytesIO
 from typing import Any
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
 from pipeline.clients.addresses import Allowed
 from pipeline.clients.base import FetchedPage, PageRequest
@@ -65,6 +67,22 @@ def test_a_page_is_kept_with_its_text_and_source(address: str) -> None:
 
 
 # --- what can be read -----------------------------------------------------------------------------
+
+
+def test_a_page_is_archived_as_it_came(site: FakeSite) -> None:
+    page = read(f"{site.url}/")
+    records = iter(ArchiveIterator(BytesIO(page.warc), check_digests="raise"))
+    record = next(records)
+    assert record.rec_type == "response"
+    assert record.rec_headers["WARC-Target-URI"] == page.url
+    assert record.rec_headers["WARC-Date"] == f"{page.retrieved_at:%Y-%m-%dT%H:%M:%SZ}"
+    assert record.rec_headers["WARC-Payload-Digest"].startswith("sha1:")
+    assert record.http_headers.get_statuscode() == "200"
+    assert "html" in record.http_headers["Content-Type"]
+    body = record.content_stream().read()
+    assert len(body) == int(record.http_headers["Content-Length"])
+    assert SENTENCES[0].encode() in body
+    assert next(records, None) is None
 
 
 def test_an_article_without_the_furniture_around_it(site: FakeSite) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from warcio.archiveiterator import ArchiveIterator
 
 from annotator.core.models import (
     Activity,
@@ -245,7 +248,7 @@ def added(annotation: Annotation, ada: User, url: str, **typed: Any) -> Evidence
 
 
 def test_a_page_that_a_person_adds_is_kept_and_what_they_typed_stands(
-    annotation: Annotation, ada: User, site: FakeSite, django_capture_on_commit_callbacks: Any
+    annotation: Annotation, ada: User, site: FakeSite, tmp_path: Path, django_capture_on_commit_callbacks: Any
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         plain = added(annotation, ada, f"{site.url}/")
@@ -256,6 +259,11 @@ def test_a_page_that_a_person_adds_is_kept_and_what_they_typed_stands(
         assert evidence.snapshot.content_hash == evidence.content_hash
         assert "built in 1820" in evidence.snapshot.text
         assert (evidence.version, evidence.page_problem) == (1, "")
+    file = tmp_path / "pages.warc.gz"
+    call_command("export_warc", str(file), benchmark=annotation.document.benchmark.slug)
+    with file.open("rb") as stream:
+        archived = {record.rec_headers["WARC-Target-URI"] for record in ArchiveIterator(stream, check_digests="raise")}
+    assert archived == {each.snapshot.url for each in (plain, titled) if each.snapshot}
     assert plain.title == "The fort of Ema"
     assert plain.published == dt.date(2020, 5, 1)
     assert (titled.title, titled.passage, titled.url) == ("My own title", "My words.", f"{site.url}/moved")

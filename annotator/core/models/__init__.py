@@ -14,7 +14,7 @@ from annotator.core.models.consolidation import (
 from annotator.core.models.corpus import Corpus, CorpusPage
 from annotator.core.models.decomposition import Claim, Sentence
 from annotator.core.models.document import Annotation, Document, Flag, SentBack
-from annotator.core.models.evidence import Evidence, PageSnapshot, Stance
+from annotator.core.models.evidence import Evidence, PageArchive, PageSnapshot, Stance
 from annotator.core.models.notice import Notice
 from annotator.core.models.people import (
     Group,
@@ -66,6 +66,7 @@ __all__ = [
     "Invitation",
     "Membership",
     "Notice",
+    "PageArchive",
     "PageSnapshot",
     "PendingCall",
     "PipelineRun",

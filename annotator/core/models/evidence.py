@@ -41,6 +41,17 @@ class PageSnapshot(models.Model):
         return self.title or self.url
 
 
+class PageArchive(models.Model):
+    """A page as it came, beside its text: the server's answer as a compressed WARC record. In a table of its own, since
+    it is large and seldom read. Texts of a corpus have none, nor have pages that were fetched by version 0.2.0."""
+
+    snapshot = models.OneToOneField(PageSnapshot, models.CASCADE, related_name="archive")
+    record = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"{self.snapshot}, archived"
+
+
 class Evidence(Record):
     """A passage for an agreed claim. Without an annotation it was retrieved, and all share it; with one it was
     added by that person (or, in the adjudicated version, taken over from one). Text is never a key: the same
