@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from annotator.core.actions import notices
+from annotator.core.actions import notices, search_entries
 from annotator.exchange.actions import import_jobs, making_releases, releases
 from annotator.team.actions import batch_changes, team
 
@@ -60,6 +60,12 @@ def resume_batch_changes() -> int:
     for change_id in ids:
         change_batch.delay(change_id)
     return len(ids)
+
+
+@shared_task(name=search_entries.INDEX_DOCUMENTS)
+def index_documents() -> int:
+    """Bring the search index of documents up to date: called now and then, and after imports. Returns how many."""
+    return search_entries.index_outdated()
 
 
 # A mail server that is busy or down for a moment (its errors are OSErrors) is asked again.

@@ -24,6 +24,7 @@ from annotator.core.models.people import (
     User,
 )
 from annotator.core.models.revision import ClaimRevision, ResponseRevision, SentenceRevision
+from annotator.core.models.search_entry import SearchEntry
 from annotator.core.models.suggestion import (
     CachedAnswer,
     ClaimSuggestion,
@@ -76,6 +77,7 @@ __all__ = [
     "RestsOn",
     "RevisionSuggestion",
     "RunItem",
+    "SearchEntry",
     "SentBack",
     "Sentence",
     "SentenceRevision",

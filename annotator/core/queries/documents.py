@@ -22,6 +22,7 @@ from annotator.core.models import (
     User,
     Verdict,
 )
+from annotator.core.queries.search import found_by
 from annotator.core.rules import ADMIN_ROLES, role_of
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Role, RunState, Stage
 
@@ -126,8 +127,8 @@ def _begun() -> Exists:
 
 
 def matching(benchmark: Benchmark, narrowed: DocumentFilter, shelf: Shelf | None = None) -> QuerySet[Document]:
-    """The documents that match a filter, of the benchmark or of those a person can find. Search covers prompt, response
-    and id, never anyone's work."""
+    """The documents that a filter leaves: of the benchmark, or of those that a person finds in it. The search reads
+    prompt, response, id and what is adjudicated, never anyone's own work."""
     documents = shelf.documents if shelf else Document.objects.filter(benchmark=benchmark, twin_of__isnull=True)
     if narrowed.stage:
         documents = documents.filter(stage=narrowed.stage).exclude(phase=Phase.DISCARDED)
@@ -140,12 +141,7 @@ def matching(benchmark: Benchmark, narrowed: DocumentFilter, shelf: Shelf | None
     if narrowed.model:
         documents = documents.filter(model=narrowed.model)
     if narrowed.search:
-        documents = documents.filter(
-            Q(prompt__icontains=narrowed.search)
-            | Q(response__icontains=narrowed.search)
-            | Q(twin_of__isnull=True, external_id__icontains=narrowed.search)
-            | Q(twin_of__external_id__icontains=narrowed.search)
-        )
+        documents = documents.filter(found_by(narrowed.search))
     return documents
 
 
