@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ class Count:
     claims: int = 0
     passages: int = 0
     typed_characters: int = 0
+    kinds: dict[str, dict[str, int]] = field(default_factory=dict)  # by screen
     differences: list[str] = field(default_factory=list)
 
     @property
@@ -60,28 +62,39 @@ class Robot:
 
     def __init__(self, page: Any) -> None:
         self.page = page
-        self.count = 0
+        self.kinds: Counter[str] = Counter()  # what was pressed or clicked on this screen, how often
         self.typed = 0
+
+    @property
+    def count(self) -> int:
+        """All actions on this screen so far."""
+        return self.kinds.total()
 
     def press(self, key: str) -> None:
         """One key that is not text."""
-        self.count += 1
+        self.kinds[key] += 1
         self.page.keyboard.press(key)
 
-    def click(self, selector: str) -> None:
+    def click(self, selector: str, what: str) -> None:
         """One click, and one action more where the control is out of view."""
         control = self.page.locator(selector).first
         box = control.bounding_box()
         height = self.page.viewport_size["height"]
         if box is None or box["y"] < 0 or box["y"] + box["height"] > height:
-            self.count += 1
-        self.count += 1
+            self.kinds["scroll"] += 1
+        self.kinds[f"click: {what}"] += 1
         control.click()
+
+    def finish(self, count: Count, screen: str) -> None:
+        """Enter what one screen has cost."""
+        setattr(count, screen, self.count)
+        count.kinds[screen] = dict(self.kinds)
+        self.kinds.clear()
 
     def write(self, selector: str, text: str, *, focus: bool = True) -> None:
         """Replace the text of a field: a click into it, unless it has the focus already, and what is typed."""
         if focus:
-            self.click(selector)
+            self.click(selector, "into a text")
         field = self.page.locator(selector).first
         self.typed += changed_characters(field.input_value(), text)
         field.fill(text)
@@ -255,13 +268,13 @@ def begin(robot: Robot, address: str) -> None:
     if page.url.startswith(address.rsplit("/", 2)[0]):
         page.reload()  # the evidence came meanwhile
     if not page.locator("[data-key='n']").count():
-        robot.click(".mark")  # the start page
+        robot.click(".mark", "start page")  # the start page
         page.wait_for_load_state()
     robot.press("n")
     page.wait_for_url(address, timeout=20_000)
     robot.rest()
     while page.locator("[data-dismiss]:visible").count():  # the notes for newcomers, once on each screen
-        robot.click("[data-dismiss]:visible")
+        robot.click("[data-dismiss]:visible", "dismiss a note")
 
 
 STANCE_KEYS = {"completely-support": "1", "partially-support": "2", "refute": "3", "irrelevant": "4"}
@@ -312,7 +325,7 @@ def judge(robot: Robot, stances: list[str]) -> None:
             robot.press(label)
         else:
             identity = cards.nth(number).get_attribute("id")
-            robot.click(f"#{identity} .card-choices label >> nth={int(label) - 1}")
+            robot.click(f"#{identity} .card-choices label >> nth={int(label) - 1}", "stance")
         page.wait_for_timeout(PACE)
     robot.rest()
     for _ in places:
@@ -323,8 +336,9 @@ def judge(robot: Robot, stances: list[str]) -> None:
     for number, place in enumerate(places):  # repeated passages that the gold judges apart
         if not is_answered(cards.nth(number), stances[place]):
             identity = cards.nth(number).get_attribute("id")
-            robot.click(f"#{identity} details.repeated summary")
-            robot.click(f"#{identity} .card-choices label >> nth={int(STANCE_KEYS[stances[place]]) - 1}")
+            robot.click(f"#{identity} details.repeated summary", "repeated passage")
+            label = int(STANCE_KEYS[stances[place]])
+            robot.click(f"#{identity} .card-choices label >> nth={label - 1}", "repeated passage")
             robot.rest()
 
 
@@ -350,7 +364,7 @@ def go_to(robot: Robot, position: int) -> None:
     try:
         robot.page.wait_for_selector(f"{link}[@aria-current]", timeout=1500)
     except PlaywrightTimeoutError:
-        robot.click(link)
+        robot.click(link, "claim")
     robot.rest()
 
 
@@ -363,7 +377,8 @@ def add_own_evidence(robot: Robot, gold: dict[str, Any]) -> None:
     page.wait_for_timeout(60)
     passage = gold["human"].replace(url, "").strip() or "see the page"
     robot.write("#add-passage", f"{url} {passage}".strip(), focus=False)
-    robot.click(f"#add-evidence button[value={'completely_support' if gold['needs_edit'] == 'no' else 'refute'}]")
+    stance = "completely_support" if gold["needs_edit"] == "no" else "refute"
+    robot.click(f"#add-evidence button[value={stance}]", "add evidence")
     robot.rest()
 
 
@@ -372,7 +387,7 @@ def correct(robot: Robot, gold: dict[str, Any]) -> None:
     page = robot.page
     if not gold["revised"].strip() or gold["revised"] == gold["text"]:
         # One false claim of the release stands unchanged: here a false claim needs an edit.
-        robot.click("button:has-text('Delete claim')")
+        robot.click("button:has-text('Delete claim')", "delete claim")
         robot.rest()
         return
     page.wait_for_function("() => document.activeElement.id === 'rewrite-text'", timeout=5000)
@@ -397,10 +412,10 @@ def revise(robot: Robot, address: str, line: dict[str, Any]) -> None:
                 robot.rest()
         elif isinstance(wanted, str) and row.locator("button:has-text('Delete sentence')").count():
             identity = row.get_attribute("data-record")
-            robot.click(f"[data-record='{identity}'] button:has-text('Delete sentence')")
+            robot.click(f"[data-record='{identity}'] button:has-text('Delete sentence')", "delete sentence")
             robot.rest()
     while page.locator("button:has-text('Confirm')").count():
-        robot.click("button:has-text('Confirm') >> nth=0")
+        robot.click("button:has-text('Confirm') >> nth=0", "confirm a sentence")
         robot.rest()
     response = page.locator("[data-record^='response-revision:'] textarea")
     if response.input_value() != line["revised_response"]:
@@ -479,12 +494,12 @@ def one_document(robot: Robot, address: str, document: Any, line: dict[str, Any]
     claims = gold_claims(line)
     count = Count(document.order, claims=len(claims), passages=sum(len(each["stances"]) for each in claims))
     decompose(robot, f"{base}/decompose/", line)
-    count.decompose, robot.count = robot.count, 0
+    robot.finish(count, "decompose")
     put_evidence(document, claims)
     verify(robot, f"{base}/verify/", claims)
-    count.verify, robot.count = robot.count, 0
+    robot.finish(count, "verify")
     revise(robot, f"{base}/revise/", line)
-    count.revise, robot.count = robot.count, 0
+    robot.finish(count, "revise")
     count.typed_characters = robot.typed
     return count
 
@@ -529,6 +544,12 @@ def report(counts: list[Count], *, as_json: bool) -> None:
     for screen, mean in means.items():
         print(f"{screen:<12}{mean:>12.1f}{ORIGINAL[screen]:>20}")
     print(f"{'all':<12}{total:>12.1f}{sum(ORIGINAL.values()):>20}    ratio {total / sum(ORIGINAL.values()):.2f}")
+    kinds = Counter(f"{screen}: {what}" for each in counts for screen, found in each.kinds.items() for what in found)
+    for what in kinds:
+        screen, _, name = what.partition(": ")
+        kinds[what] = sum(each.kinds[screen].get(name, 0) for each in counts)
+    for what, number in kinds.most_common():
+        print(f"  {what:<40}{number / len(counts):>6.2f}")
     wrong = [each for each in counts if each.differences]
     print(f"{len(counts) - len(wrong)} of {len(counts)} documents came out as gold.")
     for each in wrong:

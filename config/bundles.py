@@ -12,7 +12,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "js/notices.js",
     ),
     "bundles/work.js": ("js/guide.js", "vendor/jsdiff-9.0.0/diff-arrays.min.js", "js/diff.js"),
-    "bundles/verify.js": ("js/select-edit.js", "js/drafts.js", "js/verify.js"),
+    "bundles/verify.js": ("js/select-edit.js", "js/rationale.js", "js/drafts.js", "js/verify.js"),
     "bundles/adjudicate.js": ("js/drafts.js", "js/consolidate.js"),
 }
 # fmt: on

@@ -34,10 +34,11 @@ class Kind(StrEnum):
     """What a field holds."""
 
     TEXT = "text"
-    LABEL = "label"  # one of ``words``; blank means not decided
-    YES_NO = "yes-no"  # null means not answered
-    FLAG = "flag"  # true or false, never undecided
-    EDIT = "edit"  # typed operations, stored as rows of their own
+    LABEL = "label"  # a word of ``words``; blank: not decided
+    YES_NO = "yes-no"  # null: not answered
+    FLAG = "flag"  # true or false, never open
+    EDIT = "edit"  # typed operations, which are rows of their own
+    SPANS = "spans"  # stretches of another text: [start, end] in code points, in order, apart from one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ class Field:
             Kind.YES_NO: None,
             Kind.FLAG: False,
             Kind.EDIT: [],
+            Kind.SPANS: [],
         }[self.kind]
 
     @property
@@ -290,6 +292,10 @@ _STANCE = (
             "sufficient", ("Sufficient on its own", "Sufficient", "Enough alone"),
             "Does this passage on its own decide the whole claim, for or against?",
         ),
+    ),
+    Field(
+        record="stance", name="rationale", kind=Kind.SPANS, label="Rationale", title="Words of the passage that decide",
+        noun="rationale",
     ),
 )
 _VERDICT = (

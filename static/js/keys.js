@@ -263,5 +263,5 @@
   document.addEventListener("keydown", onKey);
   document.addEventListener("DOMContentLoaded", apply);
   document.addEventListener("htmx:afterSettle", showKeys);
-  ts.keys = { mapped, pressed, typing, isOff: () => own.off };
+  ts.keys = { mapped, pressed, typing, shown: (key) => pretty(mapped(key)), isOff: () => own.off };
 })();

@@ -10,6 +10,7 @@
    Offsets count Unicode code points, as Python does; the browser itself counts UTF-16 units. */
 (() => {
   "use strict";
+  const ts = window.touchstone;
   let bar = null;
   let chosen = null; // {home, start, end, text, range}
   let cursor = null; // word mode: {home, anchor, head}, indices of words
@@ -158,7 +159,8 @@
 
   const wordsOf = (home) => [...home.textContent.matchAll(/\S+/g)].map((m) => ({ start: m.index, end: m.index + m[0].length }));
 
-  function point(home, offset) {
+  /** The text node and the place in it that stand at an offset (UTF-16 units). */
+  function pointIn(home, offset) {
     const walker = document.createTreeWalker(home, NodeFilter.SHOW_TEXT);
     let node = walker.nextNode();
     while (node && offset > node.length) {
@@ -173,7 +175,7 @@
     const from = words[Math.min(cursor.anchor, cursor.head)];
     const to = words[Math.max(cursor.anchor, cursor.head)];
     if (!from || !to) return;
-    getSelection().setBaseAndExtent(...point(home, from.start), ...point(home, to.end));
+    getSelection().setBaseAndExtent(...pointIn(home, from.start), ...pointIn(home, to.end));
     look();
   }
 
@@ -210,6 +212,8 @@
     cursor = { home, anchor: 0, head: 0 };
     selectWords(home);
   });
+
+  ts.words = { offsetIn, pointIn, wordsOf }; // for rationale.js
 
   document.addEventListener("htmx:afterSwap", () => chosen && !chosen.home.isConnected && hide(false));
   for (const moved of ["scroll", "resize"]) {

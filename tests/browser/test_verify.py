@@ -110,3 +110,44 @@ def test_a_passage_is_read_whole_and_words_are_found_in_it(page: Page) -> None:
     expect(page.locator("#find")).to_be_focused()
     page.keyboard.insert_text("third.")
     expect(page.locator("#found")).to_have_text("1 found")
+
+
+def test_words_are_selected_as_the_rationale_by_mouse_and_by_keys(page: Page, annotation: Annotation) -> None:
+    first = page.locator("article.ev").first
+    words = first.locator(".passage.whole")
+    words.dblclick(position={"x": 6, "y": 10})
+    page.get_by_role("button", name="Add to the rationale").click()
+    expect(first.locator(".quotes q")).to_have_text(["It"])
+    wait_until_saved(page)
+    assert works(annotation)[0].cards[0].stance.rationale == [[0, 2]]
+    page.keyboard.press("q")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Enter")
+    expect(first.locator(".quotes q")).to_have_text(["It", "is so."])
+    page.keyboard.press("Escape")
+    page.keyboard.press("z")
+    wait_until_saved(page)
+    expect(first.locator(".quotes q")).to_have_text(["It"])
+    check_axe(page)
+
+
+def test_words_of_an_excerpt_keep_their_place_in_the_passage_without_a_connection(
+    page: Page, annotation: Annotation
+) -> None:
+    long = "Nothing. " * 40 + works(annotation)[0].claim.text + " Nothing." * 40
+    card = works(annotation)[0].cards[1]
+    Evidence.objects.filter(pk=card.evidence.pk).update(passage=long)
+    page.reload()
+    second = page.locator("article.ev").nth(1)
+    page.context.set_offline(True)
+    second.locator(".excerpt mark").first.dblclick(position={"x": 6, "y": 8})
+    page.keyboard.press("q")
+    word = second.locator(".quotes q").inner_text()
+    page.context.set_offline(False)
+    wait_until_saved(page)
+    (span,) = works(annotation)[0].cards[1].stance.rationale
+    assert long[slice(*span)] == word
+    assert word in works(annotation)[0].claim.text
+    page.reload()
+    expect(second.locator(".quotes q")).to_have_text([word])

@@ -39,6 +39,7 @@ from annotator.core.models import (
     RevisionSuggestion,
     RunItem,
     SentBack,
+    Stance,
     StanceSuggestion,
     StepUse,
     User,
@@ -60,7 +61,7 @@ from annotator.stages.actions.submit import submit
 from annotator.stages.actions.verify import add_evidence
 from annotator.stages.queries.verification import claims_to_verify
 from tests.agreeing import begun, label, settle
-from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill, retrieve, verified
+from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill, retrieve, save, verified
 from tests.released import numbered
 from tests.teams import group_with
 
@@ -168,6 +169,7 @@ def _verify(document: Document, ada: User, ben: User, owner: User, cleo: User) -
         url=found.url, text="A page.", content_hash=sha256(b"A page.").hexdigest(), retrieved_at=timezone.now()
     )
     Evidence.objects.filter(pk=found.pk).update(snapshot=page)
+    save(Stance.objects.get(evidence=found), "rationale", "2-6 0-1", ada)
     for person in (ada, ben):
         verified(document, person, false_claim="1825")
     search = PipelineRun.objects.create(
@@ -420,6 +422,10 @@ def changed(content: bytes, line: int, change: Callable[[dict[str, Any]], Any]) 
         (
             lambda row: [each.update(start=9000, end=9010) for each in row["edits"]],
             "An edit covers the characters 9000",
+        ),
+        (
+            lambda row: next(each for each in row["stances"] if each.get("rationale")).update(rationale=[[0, 900]]),
+            "rationale: not start and end of words in its passage",
         ),
         (lambda row: row["tallies"][0].update(data={"labels": {"claim.type": 1}}), "tallies[1].data: not a count"),
         (lambda row: row["tallies"][0]["data"].update(claims=[[0, 7, 1, 1, 1, []]]), "tallies[1].data: not a count"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from annotator.core import fields
 from annotator.core.fields import MAX_TEXT, Field, Kind
 from annotator.core.models import Claim, ResponseRevision, Sentence, Stance
 from annotator.core.models.base import Record
+from annotator.core.texts import spans
 from annotator.core.vocabulary import Origin
 
 
@@ -28,6 +30,8 @@ def read(field: Field, raw: str) -> Any:
     """The value of a field from a request. A blank label or answer clears the decision."""
     if field.kind == Kind.TEXT:
         return clean_text(raw, field.longest)
+    if field.kind == Kind.SPANS:
+        return _spans(raw)
     if field.words is not None:
         return _word(field, raw)
     answers = {"yes": True, "no": False, "": None}
@@ -41,6 +45,31 @@ def _word(field: Field, raw: str) -> str:
     if raw in words or (raw == "" and field.may_be_blank):
         return raw
     raise BadValueError(f"“{raw}” isn't a valid label; choose one of {', '.join(words)}.")
+
+
+_SPANS = re.compile(r"(\d{1,7}-\d{1,7}( \d{1,7}-\d{1,7})*)?", re.ASCII)
+
+
+def _spans(raw: str) -> list[spans.Span]:
+    """Spans as a request writes them, "3-17 40-52": in order, those that touch or overlap joined."""
+    if not _SPANS.fullmatch(raw):
+        raise BadValueError("Write the selected words as start-end, separated by spaces, such as “3-17 40-52”.")
+    found = [[int(place) for place in each.split("-")] for each in raw.split()]
+    for start, end in found:
+        if end <= start:
+            raise BadValueError(f"The selection {start}-{end} is empty. Its end must come after its start.")
+    return spans.joined(found)
+
+
+def check_fits(record: Record, name: str, value: Any) -> None:
+    """Raises BadValueError for a rationale that reaches beyond its passage."""
+    if not isinstance(record, Stance) or name != "rationale" or not value:
+        return
+    length = len(record.evidence.passage)
+    if value[-1][1] > length:
+        raise BadValueError(
+            f"The passage has {length:,} characters; the selection ends at {value[-1][1]:,}. Select the words again."
+        )
 
 
 def saved_fields(kind: str) -> dict[str, Field]:

@@ -98,7 +98,7 @@ class Evidence(Record):
 
 class Stance(Record):
     """What one annotation says of one passage. Reliable and sufficient are asked by the protocol and never
-    required (null: not answered)."""
+    required (null: not answered), nor is the rationale."""
 
     annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="stances", db_index=False)
     evidence = models.ForeignKey(Evidence, models.CASCADE, related_name="stances")
@@ -106,6 +106,9 @@ class Stance(Record):
     label_origin = origin_field()
     reliable = models.BooleanField(null=True, blank=True)
     sufficient = models.BooleanField(null=True, blank=True)
+    rationale = models.JSONField(
+        default=list, blank=True, help_text="Words of the passage that decide: [start, end] in code points."
+    )
     in_view_at = models.DateTimeField(null=True, blank=True, editable=False)  # when its person first had it in view
     suggestion = models.ForeignKey(
         "annotator.StanceSuggestion", models.SET_NULL, null=True, blank=True, related_name="stances", db_index=False

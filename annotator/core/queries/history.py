@@ -292,6 +292,8 @@ def _value(kind: str, name: str, value: Any) -> str:
         return "cleared"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list):  # a rationale: its words are in the passage
+        return f"{len(value)} selection{'s' if len(value) != 1 else ''}" if value else "cleared"
     text = str(value)
     declared = find(kind, name)
     words = {word.value: word.label.lower() for word in (declared and declared.words) or ()}

@@ -57,17 +57,23 @@ def mark(claim: str, passage: str) -> list[HighlightPiece]:
     return pieces
 
 
-def excerpt(pieces: Sequence[HighlightPiece]) -> list[HighlightPiece] | None:
-    """The part of a long passage with the most distinct marked words, in whole sentences where possible.
-
-    "…" marks omitted text. None if the passage is short enough to be shown in full.
-    """
+def excerpt_place(pieces: Sequence[HighlightPiece]) -> tuple[int, int] | None:
+    """Where the stretch of a long passage with the most different marked words begins and ends, in whole sentences
+    where they are near. None where the passage is short enough to be shown as it is."""
     text = "".join(piece.text for piece in pieces)
     if len(text) <= EXCERPT + SENTENCE_REACH:
         return None
-    marks = _marks(pieces)
-    start, end = _best_window(marks, len(text))
-    start, end = _from_sentence(text, start), _to_sentence(text, end)
+    start, end = _best_window(_marks(pieces), len(text))
+    return _from_sentence(text, start), _to_sentence(text, end)
+
+
+def excerpt(pieces: Sequence[HighlightPiece]) -> list[HighlightPiece] | None:
+    """That stretch, with "…" where something is left out."""
+    place = excerpt_place(pieces)
+    if place is None:
+        return None
+    start, end = place
+    length = sum(len(piece.text) for piece in pieces)
     found = [HighlightPiece("… ", False)] if start else []
     position = 0
     for piece in pieces:
@@ -75,7 +81,7 @@ def excerpt(pieces: Sequence[HighlightPiece]) -> list[HighlightPiece] | None:
         position += len(piece.text)
         if cut:
             found.append(HighlightPiece(cut, piece.marked))
-    return [*found, HighlightPiece(" …", False)] if end < len(text) else found
+    return [*found, HighlightPiece(" …", False)] if end < length else found
 
 
 def _marks(pieces: Sequence[HighlightPiece]) -> list[tuple[int, int, frozenset[str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from annotator.core.texts import edits
+from annotator.core.texts import edits, spans
 from annotator.core.vocabulary import AnnotationState, EditKind
 
 Row = dict[str, Any]
@@ -14,7 +14,7 @@ Complaints = list[tuple[str, str]]
 
 def misfits(tables: dict[str, list[Row]]) -> Complaints:
     """What does not fit in the rows of one document, each with its place."""
-    found = _edits(tables)
+    found = [*_edits(tables), *_rationales(tables)]
     for place, row in enumerate(tables["tallies"], start=1):
         if not _is_tally(row["data"], len(row["people"])):
             found.append((f"tallies[{place}].data", "not a count of these people’s labels."))
@@ -52,6 +52,19 @@ def _edits(tables: dict[str, list[Row]]) -> Complaints:
         except edits.EditError as error:
             found.append((f"verdicts[{place}]", str(error)))
     return found
+
+
+# --- rationales -----------------------------------------------------------------------------------
+
+
+def _rationales(tables: dict[str, list[Row]]) -> Complaints:
+    """Selected words that are not in their passage."""
+    passages = {row["id"]: row["passage"] for row in tables["evidence"]}
+    return [
+        (f"stances[{place}].rationale", "not start and end of words in its passage, in order.")
+        for place, row in enumerate(tables["stances"], start=1)
+        if row["rationale"] and not spans.are_spans(row["rationale"], len(passages.get(row["evidence"], "")))
+    ]
 
 
 # --- plans ----------------------------------------------------------------------------------------

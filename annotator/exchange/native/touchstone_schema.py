@@ -49,4 +49,8 @@ def _columns(field: Field) -> dict[str, Any]:
 def _described(field: Field) -> dict[str, Any]:
     if field.words is not None:
         return {"enum": [*(word.value for word in field.words), *([""] if field.may_be_blank else [])]}
+    if field.kind == Kind.SPANS:
+        place = {"type": "integer", "minimum": 0}
+        span = {"type": "array", "items": place, "minItems": 2, "maxItems": 2}
+        return {"type": "array", "items": span}
     return {"type": "string" if field.kind == Kind.TEXT else "boolean"}

@@ -47,8 +47,9 @@ class ProvenanceKind:
 
 
 def _labels(record: str, first: str = "") -> tuple[str, ...]:
-    """What is decided of a record, and how; of texts only how. ``first`` stands before the others."""
-    found = [each for each in fields_of(record) if not each.reason_of]
+    """What is decided of a record, and how; of texts only how. ``first`` stands before the others. Selected words are
+    left out: PROV has no lists as values."""
+    found = [each for each in fields_of(record) if not each.reason_of and each.kind != fields.Kind.SPANS]
     found.sort(key=lambda each: each.name != first)
     return tuple(
         name for each in found for name in (each.columns[1:] if each.kind == fields.Kind.TEXT else each.columns)

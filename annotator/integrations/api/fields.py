@@ -145,4 +145,7 @@ def _value(field: Field) -> serializers.Field:
         return word(field.words, may_be_blank=field.may_be_blank)
     if field.kind == Kind.TEXT:
         return serializers.CharField()
+    if field.kind == Kind.SPANS:
+        span = serializers.ListField(child=serializers.IntegerField(min_value=0), min_length=2, max_length=2)
+        return serializers.ListField(child=span)
     return serializers.BooleanField(allow_null=field.kind == Kind.YES_NO)

@@ -181,6 +181,7 @@ def save_named(
         record = own.record
         spec = fields.field_of(KINDS[type(record)], name)
         value = fields.read(spec, raw)
+        fields.check_fits(record, name, value)
         annotation = annotation_of(record)
         check_edit_record(by, own.role, annotation, record)
         current = read_field(record, name)
@@ -193,10 +194,18 @@ def save_named(
         action = for_annotation("save", annotation, by=by, active_seconds=active_seconds)
         action.is_exact = KINDS[type(record)] in ("sentence", "claim", "stance") and not annotation.document.blind_first
         action.set(record, **values_with_effects(record, name, value, spec))
+        if isinstance(record, Evidence) and name == "passage" and value != current:
+            _drop_rationale(action, record)
         if with_repeated and isinstance(record, Stance) and name == "label":
             set_repeated(action, record, before=current, among=own.beside)
         reveal(record, annotation.document)
         return Saved(record, action.write(), own.beside)
+
+
+def _drop_rationale(action: Action, evidence: Evidence) -> None:
+    """The passage has other words now: those that were selected are no longer where they stood."""
+    for stance in evidence.stances.filter(annotation=evidence.annotation_id):
+        action.set(stance, rationale=[])
 
 
 def set_repeated(action: Action, stance: Stance, *, before: str, among: Sequence[Stance] = ()) -> None:
@@ -347,8 +356,11 @@ def restore(record: Record, name: str, activity: Activity, *, by: User, original
     with transaction.atomic():
         own = _lock_own(key_of(record), by)
         record = own.record
+        fields.check_fits(record, name, value)
         annotation = annotation_of(record)
         check_edit_record(by, own.role, annotation, record)
         action = for_annotation("restore", annotation, by=by)
+        if isinstance(record, Evidence) and name == "passage":
+            _drop_rationale(action, record)
         action.set(record, **values_with_effects(record, name, value, spec))
         return Saved(record, action.write())

@@ -20,6 +20,7 @@ from annotator.core.models import Activity, Annotation
 from annotator.core.models.base import Record
 from annotator.core.queries.history import versions_of, visible_annotations
 from annotator.core.record_keys import KINDS
+from annotator.core.texts import spans
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Scope, Stage
 from annotator.integrations.api.base import ApiView, versioned
 from annotator.integrations.api.fields import ActiveInput, AnyValue, Input, PersonSerializer, word
@@ -118,9 +119,15 @@ class StageView(ApiView, ABC):
 # --- one field of one record ----------------------------------------------------------------------
 
 
-@extend_schema_field({"type": ["string", "boolean", "null"]})
+SPANS = serializers.ListField(
+    child=serializers.ListField(child=serializers.IntegerField(min_value=0), min_length=2, max_length=2)
+)
+_SPAN = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2}
+
+
+@extend_schema_field({"type": ["string", "boolean", "array", "null"], "items": _SPAN})
 class ValueField(serializers.JSONField):
-    """A text or a label; yes/no labels as true, false and null."""
+    """A text or a label; yes/no labels as true, false and null; a rationale as [start, end] of each selection."""
 
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
         return (True, "") if data is None else super().validate_empty_values(data)
@@ -128,8 +135,10 @@ class ValueField(serializers.JSONField):
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, bool):
             return "yes" if data else "no"
+        if isinstance(data, list):
+            return spans.written(SPANS.run_validation(data))
         if not isinstance(data, str):
-            raise serializers.ValidationError("Expected text, true, false or null.")
+            raise serializers.ValidationError("Expected text, true, false, a list of [start, end], or null.")
         return data
 
 

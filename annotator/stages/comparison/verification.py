@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from annotator.core.fields import compared_fields
 from annotator.core.models import Claim, Evidence, Stance, Verdict
-from annotator.core.texts import edits
+from annotator.core.texts import edits, spans
 from annotator.core.vocabulary import EditKind, Factuality
 from annotator.stages.comparison.comparison import (
     ABSENT,
@@ -134,6 +134,12 @@ def _compare_stance(result: Verifications, number: str, cards: list[Card | None]
     values: dict[str, Any] = {}
     for declared in compared_fields("stance"):
         values |= settled_values(declared, rows[declared.name], stances)
+    agreeing = [
+        card.stance
+        for card in present
+        if card.stance.label == rows["label"].settled and card.evidence.passage == shown.passage
+    ]
+    values["rationale"] = spans.joined(span for each in agreeing for span in each.rationale)
     result.stances.append(
         AgreedStance(
             shown,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from annotator.core.models import User
-from annotator.core.texts import highlight
+from annotator.core.models import Stance, User
+from annotator.core.texts import highlight, spans
 from annotator.core.texts.edits import EditPiece
 from annotator.core.texts.markdown_diff import words as compared
 from annotator.stages.comparison.comparison import ABSENT, ComparedItem
@@ -177,6 +177,27 @@ def sources_of(board: AdjudicationBoard) -> dict[str, Source]:
         return {}
     rows = [item for item in board.comparison.items if item.kind == "stance"]
     return {item.key: _source(stance) for item, stance in zip(rows, board.comparison.stances, strict=True)}
+
+
+def rationales_of(board: AdjudicationBoard) -> dict[str, dict[int, list[CellLine]]]:
+    """The words that each person selected in the passages of the stances, by the keys of their rows and the numbers of
+    the people."""
+    if not isinstance(board.comparison, Verifications):
+        return {}
+    numbers = {row.pk: number for number, row in enumerate(board.people)}
+    rows = [item for item in board.comparison.items if item.kind == "stance"]
+    return {
+        item.key: {numbers[stance.annotation_id]: _selected(stance) for stance in agreed.sources}
+        for item, agreed in zip(rows, board.comparison.stances, strict=True)
+    }
+
+
+def _selected(stance: Stance) -> list[CellLine]:
+    quotes = spans.words(stance.rationale, stance.evidence.passage)
+    return [
+        CellLine([EditPiece("same", f"“{quote}”")], "" if number else "Rationale")
+        for number, quote in enumerate(quotes)
+    ]
 
 
 def _source(agreed: AgreedStance) -> Source:

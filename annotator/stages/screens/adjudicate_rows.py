@@ -11,7 +11,15 @@ from annotator.core.models import Comment, Question, User
 from annotator.core.vocabulary import DisagreementReason, Stage
 from annotator.stages.comparison.comparison import ABSENT, ComparedItem
 from annotator.stages.queries.adjudication import AdjudicationBoard
-from annotator.stages.screens.adjudicate_cells import SHORT, AdjudicationCell, Source, cell_of, columns_of, sources_of
+from annotator.stages.screens.adjudicate_cells import (
+    SHORT,
+    AdjudicationCell,
+    Source,
+    cell_of,
+    columns_of,
+    rationales_of,
+    sources_of,
+)
 from annotator.stages.screens.adjudicate_choices import AdjudicatedField, closed_for, field_of
 
 
@@ -73,7 +81,7 @@ def groups_of(board: AdjudicationBoard, viewer: User, *, can_decide: bool, mine:
     settled the row meanwhile."""
     columns = columns_of(board, viewer)
     is_third = any(rater.pk == viewer.pk for rater in board.third_raters)
-    stances = sources_of(board)
+    stances, rationales = sources_of(board), rationales_of(board)
     groups: dict[str, RowGroup] = {}
     for item in board.comparison.items:
         key, title, text = _group_of(board.stage, item)
@@ -82,7 +90,7 @@ def groups_of(board: AdjudicationBoard, viewer: User, *, can_decide: bool, mine:
         source = stances.get(item.key)
         cells = [cell_of(board, item, column, columns) for column in columns]
         for cell in cells if source else ():
-            cell.lines = []
+            cell.lines = rationales[item.key].get(cell.column.number, [])
         fields = [
             field_of(row, item, columns, viewer, closed=closed_for(row, is_third) if can_decide else "", mine=mine)
             for row in item.active

@@ -14,7 +14,7 @@ from annotator.core import missing, rules
 from annotator.core.actions import recorder
 from annotator.core.actions.fields import BadValueError, clean_text
 from annotator.core.fields import MAX_TEXT, field_of
-from annotator.core.models import Activity, Annotation, Claim, Document
+from annotator.core.models import Activity, Annotation, Claim, Document, Stance
 from annotator.core.models.base import Record
 from annotator.core.queries.history import versions_of
 from annotator.core.record_keys import KINDS, find_record, key_of
@@ -27,6 +27,7 @@ from annotator.core.screens.common import (
     seconds,
     whole_number,
 )
+from annotator.core.texts import spans
 from annotator.core.vocabulary import Stage
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions import saving, submit
@@ -108,11 +109,16 @@ def _as_sent(value: Any) -> str:
     """A value as the form would send it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list):
+        return spans.written(value)
     return "" if value is None else str(value)
 
 
 def _as_read(stale: saving.StaleSaveError, value: Any) -> str:
     """A value in a person's words: the label of a word, the text itself, or that nothing stands there."""
+    if isinstance(stale.record, Stance) and isinstance(value, list):
+        quotes = spans.words(value, stale.record.evidence.passage)
+        return ", ".join(f"“{each}”" for each in quotes) or "(empty)"
     choices = dict(getattr(stale.record._meta.get_field(stale.field), "flatchoices", []))
     return str(choices.get(value, "")) or _as_sent(value).capitalize() if choices else _as_sent(value) or "(empty)"
 

@@ -182,7 +182,7 @@ def saved(request: HttpRequest, annotation: Annotation, done: Saved) -> HttpResp
         missing = missing_in_claim(work)
         labels = [each for each in (done.activity.changes if done.activity else []) if each["field"] == "label"]
         is_news = not labels or any(not each["before"] or not each["after"] for each in labels)
-        if missing or not is_news:
+        if missing or not is_news or request.POST.get("field") == "rationale":
             return _saved_stance(request, annotation, done, work, missing)
     annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=annotation.pk)
     return _saved_all(request, annotation, record)
@@ -199,6 +199,7 @@ def _saved_stance(
         "benchmark": annotation.document.benchmark,
         "here": ClaimRow(work, missing, Sentence(pk=work.claim.sentence_id)),  # which the answer does not show
         "label_changed": request.POST.get("field") == "label",
+        "choices_changed": request.POST.get("field") in ("reliable", "sufficient"),
         "key": work.claim.public_id,
         "changed_cards": [{"card": card} for card in work.cards if key_of(card.stance) in changed],
         "first_open": next((card.number for card in work.cards if not card.stance.label), 0),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from annotator.core.missing import Missing
 from annotator.core.models import Annotation, Sentence, Verdict
-from annotator.core.texts import highlight
+from annotator.core.texts import highlight, spans
 from annotator.core.vocabulary import EditKind, SentenceType
 from annotator.stages.queries.machine_opinions import made_by, percent
 from annotator.stages.queries.missing import missing_in_claim
@@ -75,6 +75,17 @@ class CardRow:
     excerpt: list[highlight.HighlightPiece] | None
     is_late: bool
     rests: bool
+
+    @property
+    def excerpt_from(self) -> int:
+        """Where the excerpt begins in the passage, in code points."""
+        place = highlight.excerpt_place(self.pieces)
+        return place[0] if place else 0
+
+    @property
+    def rationale(self) -> str:
+        """The selected words as a form sends them."""
+        return spans.written(self.card.stance.rationale)
 
     @property
     def judged_by(self) -> str:
