@@ -54,6 +54,7 @@ def test_whose_answer_it_is() -> None:
     assert one == AnswerRow(1, "m", "web", 0, 0, valid=3, abstained=True, source="web")
     assert other == AnswerRow(2, "", "books", 0, 0, source="web", topic="books")
     [told] = read({"claims": [], "topic": "law", "lang": "de", "response": "Ja, drei Wörter."})
+    assert isinstance(told, AnswerRow)
     assert (told.topic, told.language, told.words) == ("law", "de", 3)
 
 

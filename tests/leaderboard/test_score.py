@@ -204,7 +204,7 @@ def test_a_k_must_be_above_0(tmp_path: Path, k: str) -> None:
 
 
 def test_averitec_scores_are_broken_down_by_label_and_source(tmp_path: Path) -> None:
-    gold = [
+    gold: list[dict[str, Any]] = [
         {"claim": f"Claim {number}", "claim_id": number, "label": label, "reporting_source": source,
          "questions": [{"question": "Is it?", "answers": [{"answer": "Yes, it is so."}]}]}
         for number, (label, source) in enumerate([("Refuted", "blog")] * 12 + [("Supported", "paper")] * 4)

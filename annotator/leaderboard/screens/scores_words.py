@@ -182,7 +182,7 @@ def breakdown_tables(breakdowns: Mapping[str, Sequence[Mapping[str, Any]]], figu
     the answer."""
     tables = []
     for name, groups in breakdowns.items():
-        figures = next((each["figures"] for each in groups if each["figures"]), {})
+        figures: Mapping[str, Any] = next((each["figures"] for each in groups if each["figures"]), {})
         shown = figure if figure in figures or not figures else "accuracy"
         tables.append(BreakdownTable(BREAKDOWNS[name], FIGURES[shown], [_group(name, each, shown) for each in groups]))
     return tables
