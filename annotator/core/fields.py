@@ -34,11 +34,11 @@ class Kind(StrEnum):
     """What a field holds."""
 
     TEXT = "text"
-    LABEL = "label"  # a word of ``words``; blank: not decided
-    YES_NO = "yes-no"  # null: not answered
-    FLAG = "flag"  # true or false, never open
-    EDIT = "edit"  # typed operations, which are rows of their own
-    SPANS = "spans"  # stretches of another text: [start, end] in code points, in order, apart from one another
+    LABEL = "label"  # one of ``words``; blank means not decided
+    YES_NO = "yes-no"  # null means not answered
+    FLAG = "flag"  # true or false, never undecided
+    EDIT = "edit"  # typed operations, stored as rows of their own
+    SPANS = "spans"  # parts of another text: [start, end] in code points, in order, not overlapping
 
 
 @dataclass(frozen=True, slots=True)

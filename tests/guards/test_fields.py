@@ -15,6 +15,7 @@ COLUMNS: dict[Kind, type[models.Field]] = {
     Kind.LABEL: models.CharField,
     Kind.YES_NO: models.BooleanField,
     Kind.FLAG: models.BooleanField,
+    Kind.SPANS: models.JSONField,
 }
 SUGGESTED = {"sentence": SentenceSuggestion, "claim": ClaimSuggestion, "stance": StanceSuggestion}
 # Columns with a fixed set of words that say what became of a row; no question asks for them.

@@ -92,7 +92,7 @@ def _of_type(
             each: example_of(found, schemas, each, depth + 1) for each, found in schema.get("properties", {}).items()
         }
     if kind == "array":
-        return [example_of(schema.get("items", {}), schemas, name, depth + 1)]
+        return [example_of(schema.get("items", {}), schemas, name, depth + 1)] * schema.get("minItems", 1)
     known = BY_NAME.get(name)
     if kind == "string":
         if known is None and may_be_null:
