@@ -5,7 +5,9 @@ and answered by three raters (answers are written in bulk, as nobody waits for t
 
 - next: the page of an item, asked for as the browser does after submitting (two requests, the address of the next item
   and its page), in milliseconds of server time; median and 95th percentile of 200;
-- figures: everything that `manage.py study --json` counts, in seconds.
+- figures: everything that `manage.py study --json` counts, in seconds, of the comparisons and of 10,000 claims that
+  three raters judged against a passage. Beside the time that passed stands the processor time of this process: on a
+  machine that others use, it is the one to read.
 
     .venv/bin/python benchmarks/studies.py [--items 10000] [--json]
 """
@@ -13,6 +15,7 @@ and answered by three raters (answers are written in bulk, as nobody waits for t
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import statistics
@@ -43,10 +46,10 @@ def measured(items: int) -> dict[str, Any]:
     from annotator.studies.actions.studies import add_items, create_study, start_study
     from annotator.studies.item_file import CANDIDATE, ItemRow, PartRow
     from annotator.studies.models import StudyAnswer, StudyAssignment
-    from annotator.studies.queries.figures import figures_as_json, study_figures
     from annotator.studies.queries.protocols import shipped_protocols
 
     call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)  # pages are measured as in production
     owner = User.objects.create(username="owner", is_superuser=True)
     benchmark = create_benchmark(slug="measured", name="Measured", by=owner)
     people = [User.objects.create(username=f"rater{number}") for number in range(RATERS)]
@@ -77,30 +80,66 @@ def measured(items: int) -> dict[str, Any]:
     now = timezone.now()
     pending = StudyAssignment.objects.filter(study=study, person=people[0], position__lte=VISITS)
     StudyAssignment.objects.filter(study=study).exclude(pk__in=pending.values("pk")).update(submitted_at=now)
+    # A server doesn't hold what was made here; the garbage collector would walk through it at every page.
+    del answers, rest, rows, parts, ids
+    gc.collect()
+    gc.freeze()
 
     client = Client()
     client.force_login(people[0])
-    times = []
+    times, busy = [], []
     for assignment in pending.order_by("position"):
-        began = time.perf_counter()
+        began, began_busy = time.perf_counter(), time.process_time()
         answer = client.get(f"/b/measured/studies/{study.public_id}/next/", follow=True)
         times.append((time.perf_counter() - began) * 1000)
+        busy.append((time.process_time() - began_busy) * 1000)
         assert answer.status_code == 200
         StudyAssignment.objects.filter(pk=assignment.pk).update(submitted_at=now)
-    began = time.perf_counter()
-    figures = study_figures(study)
-    figures_as_json(figures)
-    counted = time.perf_counter() - began
-    assert figures.comparison is not None
+    comparisons = _figures(study)
+    judged = create_study(benchmark, _three_raters(shipped_protocols()["aggrefact"]), name="Claims", by=owner)
+    add_items(judged, [_claim(number, ItemRow, PartRow) for number in range(items)], by=owner)
+    start_study(judged, people, by=owner)
+    StudyAnswer.objects.bulk_create(
+        [
+            StudyAnswer(assignment=each, question="label", value=drawn.choice("01"), origin="human")
+            for each in judged.assignments.all()
+        ],
+        batch_size=2000,
+    )
+    judged.assignments.update(submitted_at=now)
+    gc.collect()
+    judgements = _figures(judged)
     return {
         "items": items,
-        "judgements": figures.comparison.judgements,
         "import_seconds": round(imported, 2),
         "start_seconds": round(started, 2),
         "next_ms_median": round(statistics.median(times), 1),
         "next_ms_p95": round(sorted(times)[int(len(times) * 0.95)], 1),
-        "figures_seconds": round(counted, 2),
+        "next_processor_ms_p95": round(sorted(busy)[int(len(busy) * 0.95)], 1),
+        **{f"comparison_{name}": value for name, value in comparisons.items()},
+        **{f"judgment_{name}": value for name, value in judgements.items()},
     }
+
+
+def _figures(study: Any) -> dict[str, Any]:
+    from annotator.studies.models import Study
+    from annotator.studies.queries.figures import figures_as_json, study_figures
+
+    study = Study.objects.select_related("version", "benchmark").get(pk=study.pk)
+    began, busy = time.perf_counter(), time.process_time()
+    told = figures_as_json(study_figures(study))
+    found = {"figures_seconds": time.perf_counter() - began, "figures_processor_seconds": time.process_time() - busy}
+    counted = told.get("comparison") or told["judgement"]["questions"][0]
+    return {"answers": counted.get("judgements", counted.get("answers"))} | {k: round(v, 2) for k, v in found.items()}
+
+
+def _three_raters(protocol: Any) -> Any:
+    return protocol.model_copy(update={"sampling": protocol.sampling.model_copy(update={"people": RATERS})})
+
+
+def _claim(number: int, item: Any, part: Any) -> Any:
+    passage = part("passage", "A passage about the claim. " * 20)
+    return item(number + 1, f"claim-{number}", f"stratum {number % 10}", "", f"Claim {number}.", {}, [passage])
 
 
 def _row(number: int, item: Any, part: Any, kind: str) -> Any:
@@ -122,7 +161,7 @@ def main() -> None:
             "TOUCHSTONE_VAR": folder,
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "ALLOWED_HOSTS": "testserver",
-            "DEBUG": "1",
+            "DEBUG": "0",
         }
         os.environ.pop("DATABASE_URL", None)
         import django
@@ -138,7 +177,9 @@ def main() -> None:
     for name, value in found.items():
         print(f"{name:20} {value:,}")
     print(f"next item: {'within' if found['next_ms_p95'] <= NEXT else 'OVER'} {NEXT:.0f} ms at the 95th percentile")
-    print(f"figures: {'within' if found['figures_seconds'] <= FIGURES else 'OVER'} {FIGURES:.0f} s")
+    for kind in ("comparison", "judgment"):
+        within = "within" if found[f"{kind}_figures_seconds"] <= FIGURES else "OVER"
+        print(f"figures, {kind}: {within} {FIGURES:.0f} s")
 
 
 if __name__ == "__main__":

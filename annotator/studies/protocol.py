@@ -238,6 +238,14 @@ class Protocol(Strict):
         """The questions on a kind of record in a round, in their order."""
         return [each for each in self.questions if each.on == kind and each.round == round_]
 
+    def by_kind(self, round_: str = "rate") -> dict[str, list[Question]]:
+        """The questions of a round by the kind of record that they are on."""
+        found: dict[str, list[Question]] = {}
+        for each in self.questions:
+            if each.round == round_:
+                found.setdefault(each.on, []).append(each)
+        return found
+
     def question(self, key: str, on: str | None = None) -> Question | None:
         """The question of that key, on that kind of record if one is named."""
         return next((each for each in self.questions if each.key == key and on in (None, each.on)), None)
@@ -300,17 +308,17 @@ def holds(condition: Condition | None, record: Asked) -> bool:
     return bool(wanted & chosen(own.get(condition.question)))
 
 
-def asked(questions: list[Question], record: Asked) -> list[Question]:
+def asked(questions: Sequence[Question], record: Asked) -> list[Question]:
     """The questions that come up for a record, in their order. An answer that is kept from before, to a question that
     no longer comes up, counts for nothing."""
     found: list[Question] = []
     for question in questions:
-        if holds(question.when, _without_dormant(questions, found, record)):
+        if question.when is None or holds(question.when, _without_dormant(questions, found, record)):
             found.append(question)
     return found
 
 
-def _without_dormant(questions: list[Question], found: list[Question], record: Asked) -> Asked:
+def _without_dormant(questions: Sequence[Question], found: list[Question], record: Asked) -> Asked:
     awake = {each.key for each in found}
     dormant = {each.key for each in questions} - awake
     own = {key: value for key, value in record.own.items() if key not in dormant}

@@ -58,7 +58,8 @@ def save_answer(
             raise BadValueError(f"There is no question “{field}” on this item. Reload the page.")
         row, question = found
         value = read_value(sheet, question, raw, row.part)
-        answer = row.answers.get(question.key)
+        stored = StudyAnswer.objects.filter(assignment=assignment, part=row.part, question=question.key)
+        answer = stored.first() if question.key in row.answers else None
         if answer is None:
             answer = StudyAnswer.objects.create(assignment=assignment, part=row.part, question=question.key, version=0)
         if answer.version > version and answer.value != value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -34,7 +34,6 @@ from annotator.studies.figures.judgements import (
 from annotator.studies.models import Study
 from annotator.studies.protocol import ITEM, Kind, Protocol, chosen
 from annotator.studies.queries.answers import (
-    Given,
     choices_of,
     complete_items,
     given_answers,
@@ -114,42 +113,49 @@ def study_figures(study: Study, *, resamples: int = 500) -> StudyFigures:
         choices = choices_of(study)
         figures["comparison"] = comparison_figures(choices, protocol.figures.groups, resamples=resamples)
         return StudyFigures(**figures)
-    sheets = list(sheets_of(study))
-    given = list(given_answers(iter(sheets)))
-    figures["judgement"] = _judgement(protocol, given, resamples)
+    # Sheets are let go one by one: of tens of thousands only the answers are kept, unless claims are aligned.
+    kept: list[Sheet] = []
+    answers = _judged(_keeping(sheets_of(study), kept) if protocol.figures.alignment else sheets_of(study))
+    figures["judgement"] = _judgement(protocol, answers, resamples)
     rounds = {
-        each.key: _questions(protocol, list(given_answers(sheets_of(study, each.key))), each.key, resamples)
+        each.key: _questions(protocol, _judged(sheets_of(study, each.key)), each.key, resamples)
         for each in protocol.rounds
     }
     figures["rounds"] = {key: found for key, found in rounds.items() if any(each.answers for each in found)}
     if protocol.figures.alignment:
-        figures["alignment"] = tuple(alignment_rows(statistics_of(responses_of(sheets))))
-        figures["shared_operations"], figures["shared_labels"] = _shared(sheets, resamples)
+        figures["alignment"] = tuple(alignment_rows(statistics_of(responses_of(kept))))
+        figures["shared_operations"], figures["shared_labels"] = _shared(kept, resamples)
     return StudyFigures(**figures)
 
 
-def _judgement(protocol: Protocol, given: list[Given], resamples: int) -> JudgementFigures:
-    questions = _questions(protocol, given, "rate", resamples)
+def _keeping(sheets: Iterable[Sheet], kept: list[Sheet]) -> Iterator[Sheet]:
+    for sheet in sheets:
+        kept.append(sheet)
+        yield sheet
+
+
+def _judgement(protocol: Protocol, answers: list[Judged], resamples: int) -> JudgementFigures:
+    questions = _questions(protocol, answers, "rate", resamples)
     named = protocol.figures
     final: Counter[str] = Counter()
     if named.majority:
-        votes = _judged(each for each in given if each.question.name == f"{ITEM}.{named.majority.question}")
+        votes = [each for each in answers if each.question == f"{ITEM}.{named.majority.question}"]
         final = Counter(final_labels(votes, named.majority.otherwise).values())
     ranks: tuple[Rank, ...] = ()
     if named.usefulness:
         name = f"{named.usefulness.on}.{named.usefulness.question}"
-        ranks = usefulness(_judged(each for each in given if each.question.name == name), named.usefulness.is_)
-    return JudgementFigures(len({each.item.pk for each in given}), questions, dict(final.most_common()), ranks)
+        ranks = usefulness([each for each in answers if each.question == name], named.usefulness.is_)
+    return JudgementFigures(len({each.item for each in answers}), questions, dict(final.most_common()), ranks)
 
 
-def _questions(protocol: Protocol, given: list[Given], round_: str, resamples: int) -> tuple[QuestionFigures, ...]:
-    by_name: dict[str, list[Given]] = {}
-    for each in given:
-        by_name.setdefault(each.question.name, []).append(each)
+def _questions(protocol: Protocol, answers: list[Judged], round_: str, resamples: int) -> tuple[QuestionFigures, ...]:
+    by_name: dict[str, list[Judged]] = {}
+    for each in answers:
+        by_name.setdefault(each.question, []).append(each)
     return tuple(
         question_figures(
             question.name,
-            list(_judged(by_name.get(question.name, []))),
+            by_name.get(question.name, []),
             scale=question.values if question.kind != Kind.LABELS else (),
             resamples=resamples,
         )
@@ -158,10 +164,10 @@ def _questions(protocol: Protocol, given: list[Given], round_: str, resamples: i
     )
 
 
-def _judged(given: Iterable[Given]) -> Iterable[Judged]:
-    for each in given:
-        # What a person added is theirs alone: nobody else answers about it.
-        yield Judged(
+def _judged(sheets: Iterable[Sheet]) -> list[Judged]:
+    """The answers that count. What a person added is theirs alone: nobody else answers about it."""
+    return [
+        Judged(
             question=each.question.name,
             record=(each.item.pk, each.part.pk if each.part else 0),
             item=each.item.pk,
@@ -169,6 +175,8 @@ def _judged(given: Iterable[Given]) -> Iterable[Judged]:
             person=each.person,
             value=" + ".join(sorted(chosen(each.answer.value))),
         )
+        for each in given_answers(sheets)
+    ]
 
 
 # --- FastFact -------------------------------------------------------------------------------------

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, Q
@@ -18,6 +20,16 @@ TIE = "tie"
 PASSAGE = "passage"
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An answer as it is stored."""
+
+    value: Any
+    version: int
+    origin: str
+    changed_at: datetime
+
+
 @dataclass(slots=True)
 class Row:
     """The item itself (``part`` is None) or a part of it, with this person's answers. ``address`` names it in forms: a
@@ -27,8 +39,8 @@ class Row:
     number: str
     kind: str
     part: StudyPart | None
-    questions: list[Question]
-    answers: dict[str, StudyAnswer] = field(default_factory=dict)
+    questions: Sequence[Question]
+    answers: Mapping[str, Stored] = field(default_factory=dict)
     below: list[Row] = field(default_factory=list)
     asked: list[Question] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
@@ -139,24 +151,25 @@ def assignment_of(person: User, public_id: str) -> StudyAssignment | None:
 
 def sheet_of(assignment: StudyAssignment) -> Sheet:
     """The item with its parts and this person's answers. Two queries, however many parts there are."""
-    protocol = assignment.study.version.protocol
+    questions = assignment.study.version.protocol.by_kind(assignment.round)
     parts = StudyPart.objects.filter(Q(assignment=None) | Q(assignment=assignment), item=assignment.item_id)
-    answers: dict[int | None, dict[str, StudyAnswer]] = {}
-    for answer in StudyAnswer.objects.filter(assignment=assignment):
-        answers.setdefault(answer.part_id, {})[answer.question] = answer
+    answers: dict[int | None, dict[str, Stored]] = {}
+    rows = StudyAnswer.objects.filter(assignment=assignment)
+    for part_pk, question, *stored in rows.values_list("part", "question", "value", "version", "origin", "changed_at"):
+        answers.setdefault(part_pk, {})[question] = Stored(*stored)
     given = [part for part in parts.order_by("order", "id") if not part.removed]
-    return lay_out(assignment, protocol, given, answers)
+    return lay_out(assignment, questions, given, answers)
 
 
 def lay_out(
     assignment: StudyAssignment,
-    protocol: Protocol,
+    questions: Mapping[str, Sequence[Question]],
     parts: list[StudyPart],
-    answers: dict[int | None, dict[str, StudyAnswer]],
+    answers: Mapping[int | None, Mapping[str, Stored]],
 ) -> Sheet:
-    """The sheet of an item from its rows in the database."""
-    round_ = assignment.round
-    top = Row(ITEM, "", ITEM, None, protocol.on(ITEM, round_), answers.get(None, {}))
+    """The sheet of an item from its rows in the database; ``questions`` of its round by kind of record."""
+    protocol = assignment.study.version.protocol
+    top = Row(ITEM, "", ITEM, None, questions.get(ITEM, ()), answers.get(None, {}))
     rows: list[Row] = []
     below: dict[int | None, list[StudyPart]] = {}
     for part in parts:
@@ -164,26 +177,35 @@ def lay_out(
     places = {pk: place for place, pk in enumerate(assignment.arrangement)}
     below.get(None, []).sort(key=lambda part: (part.kind == CANDIDATE, places.get(part.pk, part.order)))
 
-    def lay(parent: int | None, prefix: str) -> list[Row]:
-        counts: dict[str, int] = {}
-        found: list[Row] = []
-        for part in below.get(parent, []):
-            counts[part.kind] = counts.get(part.kind, 0) + 1
-            number = f"{prefix}{counts[part.kind]}"
-            letter = letter_of(counts[part.kind] - 1)
-            address = letter if part.kind == CANDIDATE else part.public_id
-            shown = letter if part.kind == CANDIDATE else number
-            row = Row(address, shown, part.kind, part, protocol.on(part.kind, round_), answers.get(part.pk, {}))
-            found.append(row)
-            rows.append(row)
-            row.below = lay(part.pk, f"{number}.")
-        return found
-
-    top.below = lay(None, "")
+    top.below = _lay(below, None, "", rows, questions, answers)
     sheet = Sheet(assignment, protocol, assignment.item, top, rows)
     _ask(sheet)
     _mark_differences(sheet.candidates)
     return sheet
+
+
+def _lay(
+    below: Mapping[int | None, Sequence[StudyPart]],
+    parent: int | None,
+    prefix: str,
+    rows: list[Row],
+    questions: Mapping[str, Sequence[Question]],
+    answers: Mapping[int | None, Mapping[str, Stored]],
+) -> list[Row]:
+    """The rows under a part (None: the item); they and all under them are added to ``rows`` in reading order."""
+    counts: dict[str, int] = {}
+    found: list[Row] = []
+    for part in below.get(parent, ()):
+        counts[part.kind] = counts.get(part.kind, 0) + 1
+        number = f"{prefix}{counts[part.kind]}"
+        letter = letter_of(counts[part.kind] - 1)
+        address = letter if part.kind == CANDIDATE else part.public_id
+        shown = letter if part.kind == CANDIDATE else number
+        row = Row(address, shown, part.kind, part, questions.get(part.kind, ()), answers.get(part.pk, {}))
+        found.append(row)
+        rows.append(row)
+        row.below = _lay(below, part.pk, f"{number}.", rows, questions, answers)
+    return found
 
 
 def letter_of(number: int) -> str:
@@ -193,28 +215,17 @@ def letter_of(number: int) -> str:
 
 
 def _ask(sheet: Sheet) -> None:
-    by_kind: dict[str, list[dict[str, Any]]] = {}
-    for row in sheet.rows:
-        by_kind.setdefault(row.kind, []).append(row.values)
+    values = {row.address: row.values for row in (sheet.top, *sheet.rows)}
+    on_item = values[ITEM]
     for row in (sheet.top, *sheet.rows):
-        below = by_kind if row is sheet.top else _below(row)
-        record = Asked(
-            row.values,
-            item=sheet.top.values,
-            below=below,
-            is_added=row.is_added,
-            has_passages=any(each.kind == PASSAGE for each in row.below),
-        )
+        below: dict[str, list[dict[str, Any]]] = {}
+        for each in sheet.rows if row is sheet.top else row.below:
+            below.setdefault(each.kind, []).append(values[each.address])
+        has_passages = PASSAGE in below if row is not sheet.top else any(each.kind == PASSAGE for each in row.below)
+        record = Asked(values[row.address], item=on_item, below=below, is_added=row.is_added, has_passages=has_passages)
         row.asked = asked(row.questions, record)
         row.hints = [each.say for each in sheet.protocol.hints if each.on == row.kind and holds(each.when, record)]
         row.evidence = _evidence(sheet.protocol, row)
-
-
-def _below(row: Row) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for each in row.below:
-        found.setdefault(each.kind, []).append(each.values)
-    return found
 
 
 def _evidence(protocol: Protocol, row: Row) -> str:
