@@ -9,7 +9,7 @@ from annotator.home.screens import benchmarks, documents, operation, overview, w
 from annotator.integrations.screens import tokens, webhooks
 from annotator.leaderboard.screens import answers, score, scores
 from annotator.measures.screens import agreement, automation, practice, statistics, suggestion_quality
-from annotator.stages.screens import adjudicate, decompose, revise, saving, verify
+from annotator.stages.screens import adjudicate, decompose, revise, saved_page, saving, verify
 from annotator.studies.screens import protocols, studies
 from annotator.studies.screens import work as study_work
 from annotator.suggestions.screens import costs, prompts, run_form, runs, services, suggesters
@@ -128,6 +128,7 @@ urlpatterns = [
     ),
     path("d/<str:public_id>/verify/", verify.show, name="verify"),
     path("d/<str:public_id>/verify/claim/<str:claim_id>/<str:what>/", verify.change_claim, name="verify-claim"),
+    path("saved-page/<str:public_id>/", saved_page.show, name="saved-page"),
     path("d/<str:public_id>/revise/", revise.show, name="revise"),
     path("d/<str:public_id>/revise/<str:what>/", revise.change_response, name="revise-response"),
     path("d/<str:public_id>/revise/sentence/<str:row_id>/<str:what>/", revise.change_sentence, name="revise-sentence"),

@@ -12,10 +12,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
-from annotator.core.models import Benchmark, Document, Invitation, PipelineRun, User
+from annotator.core.models import Benchmark, Document, Evidence, Invitation, PageSnapshot, PipelineRun, User
 from annotator.core.vocabulary import Role, Task
 from annotator.exchange.actions.making_releases import make_release
 from annotator.exchange.actions.releases import ReleaseRequest, start_release
@@ -148,6 +149,7 @@ def addresses() -> list[str]:
         "definitions": ["demo", "verify"],
         "protocol": ["demo", "aggrefact"],
         "protocol-edit": ["demo", "aggrefact"],
+        "saved-page": [_with_saved_page(some)],
         **{stage: [document.public_id] for stage, document in stages.items()},
     }
     names = [str(pattern.name) for pattern in urlpatterns]
@@ -155,6 +157,18 @@ def addresses() -> list[str]:
     found = [reverse(name, args=known.get(name, ["demo"])) for name in names if name not in NO_PAGES]
     gold = Document.objects.get(benchmark__slug="demo", external_id="demo-rosetta-stone")
     return [*found, reverse("document", args=[gold.public_id]), "/no-such-page/"]
+
+
+def _with_saved_page(document: Document) -> str:
+    """A passage of the demo, with a saved copy of its page."""
+    evidence = Evidence.objects.filter(claim__sentence__annotation__document=document).exclude(passage="").first()
+    assert evidence is not None
+    text = f"Before it.\n\n{evidence.passage}\n\nAfter it."
+    evidence.snapshot = PageSnapshot.objects.create(
+        url=evidence.url, title=evidence.title, text=text, content_hash="0" * 64, retrieved_at=timezone.now()
+    )
+    evidence.save()
+    return evidence.public_id
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])

@@ -21,7 +21,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from annotator.core.actions.notices import tell
-from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, User
+from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, Evidence, PageSnapshot, User
 from annotator.core.vocabulary import NoticeKind, ReleaseState, Role, Stage, Task
 from annotator.exchange.models import ImportJob, Release
 from annotator.integrations.actions.tokens import create_token
@@ -279,6 +279,7 @@ def scene() -> Scene:
     batch = Batch.objects.create(benchmark=benchmark, name="Tikal 1")
     tell([ada], NoticeKind.RETURNED, "Revise of a document in Tikal came back.", document=document, stage="revise")
     values["notice"] = {"notice_id": ada.notices.get(kind=NoticeKind.RETURNED).public_id}
+    values["saved-page"] = {"public_id": evidence_with_page(document).public_id}
     values["start"] = {"stage": "revise"}
     values["token-revoke"] = {"token_id": create_token(by=ada, name="Tikal", scopes=["read"]).token.public_id}
     webhook = add_webhook(benchmark, by=ada, url="https://hooks.example/", events=["document.gold"])
@@ -300,6 +301,17 @@ def scene() -> Scene:
     values["agree"] = {"public_id": shared.public_id, "stage": "decompose"}
     values["agree-change"] = values["agree"] | {"what": "sign"}
     return Scene(document, ada, values)
+
+
+def evidence_with_page(document: Document) -> Evidence:
+    """A passage whose page was saved."""
+    evidence = Evidence.objects.filter(claim__sentence__annotation__document=document, annotation__isnull=True).first()
+    assert evidence is not None
+    evidence.snapshot = PageSnapshot.objects.create(
+        url=evidence.url, text=evidence.passage, content_hash="0" * 64, retrieved_at=timezone.now()
+    )
+    evidence.save()
+    return evidence
 
 
 def release_of(benchmark: Benchmark, by: User) -> Release:
