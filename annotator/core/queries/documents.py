@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce, Left
 
 from annotator.core.gold_copies import IS_GOLD, copies_for
 from annotator.core.models import (
+    Activity,
     Annotation,
     Benchmark,
     Claim,
@@ -41,11 +42,12 @@ class DocumentFilter:
     source: str = ""
     model: str = ""
     twins: bool = False
+    confirmed: bool = False  # somebody confirmed a verdict that contradicts its stances: for managers alone
 
     @property
     def is_on(self) -> bool:
         chosen = self.stage or self.phase or self.search or self.source or self.model
-        return bool(chosen or self.flagged or self.twins)
+        return bool(chosen or self.flagged or self.twins or self.confirmed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,11 @@ def _flagged() -> Exists:
     return Exists(Flag.objects.filter(document=OuterRef("pk"), cleared_at__isnull=True))
 
 
+def with_confirmed() -> Exists:
+    """Did somebody confirm, with a reason, verdicts that contradict their stances?"""
+    return Exists(Activity.objects.filter(document=OuterRef("pk"), action="confirm-contradictions"))
+
+
 def _begun() -> Exists:
     """Has anyone started the document's current stage? That may be shown; their work may not."""
     return Exists(
@@ -136,6 +143,8 @@ def matching(benchmark: Benchmark, narrowed: DocumentFilter, shelf: Shelf | None
         documents = documents.filter(phase=narrowed.phase)
     if narrowed.flagged:
         documents = documents.filter(_flagged())
+    if narrowed.confirmed:
+        documents = documents.filter(with_confirmed(), stage=Stage.REVISE)  # nothing is told of a stage in work
     if narrowed.source:
         documents = documents.filter(source=narrowed.source)
     if narrowed.model:

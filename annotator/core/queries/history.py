@@ -222,7 +222,7 @@ def lines_of(activities: Iterable[Activity]) -> list[HistoryLine]:
 def _says_why(row: Activity) -> bool:
     """Is the reason a person's own text, meant for others?"""
     if row.annotation_id:
-        return row.action in ("take-back", "reopen-annotation")
+        return row.action in ("take-back", "reopen-annotation", "confirm-contradictions")
     return row.action not in ("open", "bring-back")
 
 

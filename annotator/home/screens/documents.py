@@ -42,12 +42,13 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     narrowed = _filter(request)
     context = page_of_benchmark(request, benchmark, "Documents")
     if not context["can_manage"]:
-        narrowed = replace(narrowed, twins=False)
+        narrowed = replace(narrowed, twins=False, confirmed=False)
     shelf = shelf_for(person(request), benchmark, twins=narrowed.twins)
     page = page_of(benchmark, narrowed, shelf, after=_key(request, "after"), before=_key(request, "before"))
     counts = counts_of(benchmark, shelf)
     chosen = {"stage": narrowed.stage, "phase": narrowed.phase, "q": narrowed.search}
     chosen |= {"flagged": "yes" if narrowed.flagged else "", "twins": "yes" if narrowed.twins else ""}
+    chosen |= {"confirmed": "yes" if narrowed.confirmed else ""}
     context |= {
         "page": page,
         "rows": [(document, _chips(document)) for document in page.rows],
@@ -68,6 +69,7 @@ def _filter(request: HttpRequest) -> DocumentFilter:
         phase=phase if phase in set(Phase) else "",
         flagged=request.GET.get("flagged") == "yes",
         twins=request.GET.get("twins") == "yes",
+        confirmed=request.GET.get("confirmed") == "yes",
         search=request.GET.get("q", "").replace("\x00", "").strip()[:200],
     )
 

@@ -21,6 +21,7 @@ from django.db import connection, transaction
 from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from annotator.core.models import Benchmark, Document
+from annotator.core.queries.documents import with_confirmed
 from annotator.core.queries.gold import GoldScope, checked
 from annotator.core.released_labels import is_remark
 from annotator.core.vocabulary import Phase, Stage
@@ -51,6 +52,7 @@ def statistics_of(benchmark: Benchmark, sources: Sequence[SourceCount], source: 
             figures=count(breakdowns.watch(documents_of(scope))),
             retrieved=scope.retrieved().filter(checked("claim__")).count(),
             odd=irregularities_of(scope),
+            confirmed=scope.documents().filter(with_confirmed()).count(),
             sources=[each for each in sources if source in ("", each.source)],
             source=source,
         )

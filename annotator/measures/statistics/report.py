@@ -32,12 +32,13 @@ class SourceCount:
 @dataclass(frozen=True, slots=True)
 class StatisticsReport:
     """Everything that is told. ``retrieved``: passages for checked claims that were found automatically; ``odd``: what
-    the database counted of irregularities; ``sources``: those that are counted; ``source``: the filter, "" for none;
-    ``breakdowns``: what ``GoldBreakdowns.tables`` gives."""
+    the database counted of irregularities; ``confirmed``: documents where somebody confirmed, with a reason, verdicts
+    that contradict their stances; ``sources``: those that are counted; ``source``: the filter, "" for none."""
 
     figures: GoldFigures
     retrieved: int = 0
     odd: Mapping[str, int] = field(default_factory=dict)
+    confirmed: int = 0
     sources: Sequence[SourceCount] = ()
     source: str = ""
     breakdowns: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
@@ -97,6 +98,7 @@ def as_json(report: StatisticsReport, rule: Rule = Rule.PAPER) -> dict[str, Any]
             "gold": report.gold,
             "in_work": report.in_work,
             "discarded": report.discarded,
+            "contradictions_confirmed": report.confirmed,
         },
         "table1": {
             "document": figures.documents,

@@ -113,11 +113,13 @@ def seats_at(annotations: Iterable[Annotation], stage: Stage) -> set[int]:
 
 @dataclass(slots=True)
 class SeatRow:
-    """A person's place on a document, as its admin sees it: that somebody has submitted, never what."""
+    """A person's place on a document, as its admin sees it: that somebody has submitted, never what. ``confirmed``:
+    which contradictions they confirmed and why, once the stage is adjudicated."""
 
     annotation: Annotation
     can_take_back: bool
     can_reopen: bool
+    confirmed: str = ""
 
 
 @dataclass(slots=True)
@@ -130,12 +132,14 @@ class Places:
 
 
 def places_of(document: Document, annotations: list[Annotation]) -> Places:
-    """The places of a document, from its annotations (one query, for the batches)."""
+    """The places of a document, from its annotations (one query, for the batches; after verify one more)."""
     agreed = {
         row.stage
         for row in annotations
         if row.kind == AnnotationKind.CONSOLIDATED and row.state == AnnotationState.SUBMITTED
     }
+    told = document.activities.filter(action="confirm-contradictions").order_by("id")
+    confirmed = dict(told.values_list("annotation", "reason")) if Stage.VERIFY in agreed else {}
     seats = [
         SeatRow(
             row,
@@ -143,6 +147,7 @@ def places_of(document: Document, annotations: list[Annotation]) -> Places:
             can_reopen=row.state == AnnotationState.SUBMITTED
             and row.stage not in agreed
             and document.phase != Phase.DISCARDED,
+            confirmed=confirmed.get(row.pk, ""),
         )
         for row in annotations
         if row.kind == AnnotationKind.INDIVIDUAL
