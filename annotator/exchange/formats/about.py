@@ -1,6 +1,6 @@
-"""What a data set says of itself apart from its rows: title, version, licence, people to cite.
+"""What a dataset says about itself apart from its rows: title, version, license, authors.
 
-Not known from the labels, so whoever exports or releases says it; a blank is left out of what is written.
+The labels don't contain this, so whoever exports or releases provides it. Blank values are left out of the output.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """``name`` is short, for addresses and keys (a benchmark's slug); ``licence`` an SPDX identifier such as
-    "CC-BY-4.0"; ``languages`` are codes such as "en", blank for those that documents name in their metadata."""
+    """``name`` is short, for URLs and keys (a benchmark's slug); ``licence`` is an SPDX identifier such as "CC-BY-4.0";
+    ``languages`` are codes such as "en", blank if documents state theirs in their metadata."""
 
     name: str
     title: str

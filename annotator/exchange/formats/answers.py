@@ -1,5 +1,5 @@
-"""Answers of models with a label for each of their claims, and checked claims with questions and answers: what
-``manage.py score`` reads (docs/formats/scores.md)."""
+"""Reads model responses with a label for each claim, and checked claims with questions and answers: the input of
+``manage.py score`` (docs/formats/scores.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotator.core.file_problems import BadRow, RowError, complain
 from annotator.core.lines import check_encoding, kind_of, read_list, read_objects
 
 SUPPORTED, NOT_SUPPORTED, NO_FACT = "supported", "not_supported", "no_fact"
-# What the labels of the field say of a claim (FastFact, appendix: S, N and I; VeriScore 2.3).
+# What the field's labels say about a claim (FastFact, appendix: S, N and I; VeriScore 2.3).
 _MEANINGS = (
     dict.fromkeys(("supported", "support", "true", "s"), SUPPORTED)
     | dict.fromkeys(

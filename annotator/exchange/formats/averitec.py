@@ -1,8 +1,8 @@
-"""Checked claims as AVeriTeC has them, written and read: claim, label, questions with their answers.
+"""AVeriTeC's checked claims, written and read: claim, label, questions with their answers.
 
-The label is one of four. What AVeriTeC calls conflicting is here "not enough evidence" with stances on both sides; the
-table is in docs/formats/averitec.md. A claim that was read from such a file is written with the keys that it had there,
-in their order: no key is added, and none is lost.
+There are four labels. What AVeriTeC calls conflicting is "not enough evidence" here, with stances on both sides;
+docs/formats/averitec.md has the table. A claim that was read from such a file is written with the keys it had there, in
+their order. No key is added or lost.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FACTUALITY = {
     CONFLICTING: Factuality.NOT_ENOUGH_EVIDENCE.value,
 }
 
-# What AVeriTeC says about a claim, with what stands there where nobody said it.
+# What AVeriTeC says about a claim, with its default.
 _ABOUT: dict[str, Any] = {
     "required_reannotation": False,
     "claim_date": None,
@@ -64,12 +64,12 @@ _FIELDS = (
     *("fact_checking_article", "reporting_source", "location_ISO_code", "claim_types", "fact_checking_strategies"),
     *("questions", "cached_original_claim_url", "claim_id", "document", "position"),
 )
-# What names a claim and where it stands.
+# The keys that identify a claim and its position.
 _PLACE = ("claim_id", "document", "position")
 _NOT_ABOUT = ("claim", "label", "justification", "questions", *_PLACE)
-# Under which name a claim remembers the keys of its row and what it said of its place. No key of a row is called so.
+# The name under which a claim remembers its row's keys and its position. No row has a key of this name.
 _ROW = f"{NAME}:row"
-# What a person who labels a claim anew is not to see.
+# What people who label a claim from scratch must not see.
 _ANSWERS = ("fact_checking_article",)
 _DATE = re.compile(r"(\d{1,2})-(\d{1,2})-(\d{4})")
 
@@ -78,7 +78,7 @@ _DATE = re.compile(r"(\d{1,2})-(\d{1,2})-(\d{4})")
 
 
 def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
-    """One file: a JSON list, with one checked claim a line."""
+    """One file: a JSON list with one checked claim per line."""
     before = "[\n"
     for gold in documents:
         for row in rows(gold):
@@ -88,7 +88,7 @@ def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
 
 
 def _text(row: Mapping[str, Any]) -> str:
-    """A row as JSON. What no database takes in a text is remembered from the file, and written as an escape again."""
+    """A row as JSON. Characters that databases don't accept are restored from what was remembered and escaped again."""
     text = json.dumps(row, ensure_ascii=False)
     return text if is_plain_json(text) else json.dumps(row)
 
@@ -109,7 +109,7 @@ def rows(gold: GoldDocument) -> Iterator[dict[str, Any]]:
             **about,
             **metadata,
             **_own(claim),
-            # A claim of AVeriTeC that is labeled anew, and is still one claim, keeps its id: predictions name it so.
+            # An AVeriTeC claim that was labeled again and is still one claim keeps its id, because predictions use it.
             "claim_id": (is_averitec and len(claims) == 1 and gold.external_id) or claim.public_id,
             "document": document_key(gold),
             "position": position,
@@ -129,7 +129,7 @@ def _own(claim: GoldClaim) -> dict[str, Any]:
 
 
 def _key(name: str) -> str:
-    """Under which name the spelling of a field is remembered."""
+    """The name under which a field's spelling is remembered."""
     return f"{NAME}.{name}"
 
 
@@ -142,7 +142,7 @@ def _label(claim: GoldClaim) -> str:
 
 
 def _questions(claim: GoldClaim) -> list[dict[str, Any]]:
-    """The passages that bear on the claim, those found by one query together under it."""
+    """The passages that bear on the claim, grouped by the query that found them."""
     told = [each for each in evidence_of(claim) if each.stance != StanceLabel.IRRELEVANT]
     return [
         {
@@ -166,15 +166,16 @@ def _answer(evidence: GoldEvidence) -> dict[str, Any]:
 
 
 def read(stream: BinaryIO) -> Iterator[GoldDocument | BadRow]:
-    """Claims with label and evidence as gold: each a document of one sentence and one claim. Raises ``FileError``."""
+    """Claims with label and evidence as gold: each becomes a document of one sentence and one claim. Raises
+    ``FileError``."""
     identity = _identities()
     return read_rows(stream, lambda row, line: _gold(row, line, identity(row)))
 
 
 def read_documents(stream: BinaryIO, mapping: Mapping[str, str] | None = None) -> Iterator[IncomingDocument | BadRow]:
-    """Claims to be annotated anew: the claim is the response, and suggested as its only claim.
+    """Claims to annotate from scratch: the claim becomes the response and is suggested as its only claim.
 
-    Label, justification, evidence and article are left out, since they give the answer away. Raises ``FileError``.
+    Label, justification, evidence and article are left out, because they reveal the answer. Raises ``FileError``.
     """
     identity = _identities()
 
@@ -185,9 +186,9 @@ def read_documents(stream: BinaryIO, mapping: Mapping[str, str] | None = None) -
 
 
 def _identities() -> Callable[[Mapping[str, Any]], str]:
-    """What gives the identity of each row of one file in turn: "" for the first with its claim_id, or with its claim
-    where it has no id (the identity of any document then), and one of its own for each that repeats it: AVeriTeC has
-    claims twice, with other evidence."""
+    """The identity of each row of a file, in turn: "" for the first row with its claim_id (or with its claim if it has
+    no id), which then gets a document's usual identity, and an identity of its own for each repetition. AVeriTeC
+    repeats claims with different evidence."""
     seen: Counter[str] = Counter()
 
     def identity(row: Mapping[str, Any]) -> str:
@@ -218,7 +219,7 @@ def _document(row: Mapping[str, Any], line: int, identity: str) -> IncomingDocum
 
 
 def _date(value: Any) -> str | None:
-    """The day as other formats write it; None for what is no day, which stays in the metadata as it is."""
+    """The date as other formats write it; None if it isn't a date, which then stays in the metadata as it is."""
     match = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         return None
@@ -277,7 +278,7 @@ def _gold(row: Mapping[str, Any], line: int, identity: str) -> GoldDocument:
 
 
 def _evidence(questions: Any, complaints: list[tuple[str, str]]) -> list[GoldEvidence]:
-    """One passage an answer, with its question as the query."""
+    """One passage per answer, with its question as the query."""
     found: list[GoldEvidence] = []
     if not isinstance(questions, list):
         complaints.append(("questions", f"expected a list, found {kind_of(questions)}."))

@@ -1,4 +1,4 @@
-"""What FastFact's and VeriScore's files have in common: an answer to a question, by a model, with a list of claims."""
+"""What FastFact's and VeriScore's files share: a model's response to a prompt, with a list of claims."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from annotator.exchange.formats.writing import metadata_of
 def answered_document(
     row: Mapping[str, Any], metadata: Mapping[str, Any], *, line: int, complaints: list[tuple[str, str]]
 ) -> GoldDocument:
-    """The answer of a row, without its claims. Raises ``RowError`` with ``complaints`` and what else is wrong.
+    """The response of a row, without its claims. Raises ``RowError`` with ``complaints`` and any other problems.
 
-    A question has one id for the answers of all models: the two together name a document, unless the id says both.
+    A prompt has one id for the responses of all models, so the two together identify a document, unless the id contains
+    both.
     """
     key, model = row.get("question_id"), row.get("model")
-    # A key of another kind is complained of below.
+    # A key of another type is reported below.
     is_key = isinstance(key, str | int) and not isinstance(key, bool) and key != ""
     if is_key and isinstance(model, str) and model and not str(key).endswith(f"/{model}"):
         key = f"{key}/{model}"
@@ -61,7 +62,7 @@ def answered_document(
 
 
 def as_released(document: GoldDocument, format: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a row as the file spelled them, if the document came from such a file; then its metadata."""
+    """The fields of a row as the file wrote them, if the document came from such a file; then its metadata."""
     row: dict[str, Any] = {}
     for name, own in values.items():
         value = spelled(document.released, f"{format}.{name}", own)
@@ -71,7 +72,7 @@ def as_released(document: GoldDocument, format: str, values: Mapping[str, Any]) 
 
 
 def sentence_with(text: str, claims: Iterable[GoldClaim]) -> GoldSentence:
-    """A sentence that is checkworthy if one of its claims is checked."""
+    """A sentence, check-worthy if one of its claims is checked."""
     found = list(claims)
     checkworthy = any(claim.is_checked for claim in found)
     return GoldSentence(
@@ -84,7 +85,7 @@ def sentence_with(text: str, claims: Iterable[GoldClaim]) -> GoldSentence:
 
 
 def one_sentence(response: str, claims: Iterable[GoldClaim]) -> GoldSentence:
-    """The whole response as its only sentence, for files that do not go by sentences."""
+    """The whole response as its only sentence, for files that aren't organized by sentence."""
     sentence = sentence_with(response, claims)
     sentence.start, sentence.end = 0, len(response)
     return sentence

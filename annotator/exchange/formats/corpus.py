@@ -19,12 +19,12 @@ from annotator.exchange.formats.incoming import hash_of, parse_date
 
 TEXT_SUFFIXES = (".txt",)
 HTML_SUFFIXES = (".html", ".htm")
-_SITE_WIDTH = 255  # characters: the width of the column
+_SITE_WIDTH = 255  # characters: the column's length
 
 
 @dataclass(frozen=True, slots=True)
 class IncomingPage:
-    """A page as it will be stored. ``line`` is the line, or the number of the file in its folder, from 1."""
+    """A page as it will be stored. ``line`` is the line, or the file's number in its folder, from 1."""
 
     line: int
     url: str
@@ -91,7 +91,7 @@ def _page(number: int, *, url: str, title: str, text: str, site: str, published:
 
 
 def host_of(url: str) -> str:
-    """The host of an address without "www."; "" where there is none."""
+    """The host of a URL without "www."; "" if there is none."""
     try:
         return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:
@@ -127,7 +127,7 @@ def _from_text(raw: bytes, name: str, number: int) -> IncomingPage:
 
 
 def _from_html(raw: bytes, name: str, number: int) -> IncomingPage:
-    """The main text of a page, without menus and the like; all its text where no main part can be made out."""
+    """The main text of a page, without menus and the like; all its text if no main part is found."""
     tree = trafilatura.load_html(raw) if raw.strip() else None
     if tree is None:
         raise RowError(("", "not valid HTML."))

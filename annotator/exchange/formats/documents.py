@@ -1,7 +1,7 @@
-"""The formats in which documents come in: JSON lines, CSV, the original tool's screen-1 file, FastFact-Bench, AVeriTeC.
+"""The formats for importing documents: JSON lines, CSV, the original tool's screen-1 file, FastFact-Bench, AVeriTeC.
 
-Every reader is a generator of ``IncomingDocument | BadRow`` over a seekable binary stream, one row in memory at a
-time; it raises ``FileError`` where the file as a whole cannot be read.
+Every reader is a generator of ``IncomingDocument | BadRow`` over a seekable binary stream, with one row in memory at a
+time. It raises ``FileError`` if the file as a whole can't be read.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _HEAD_BYTES = 256 * 1024
 
 
 def read_jsonl(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocument | BadRow]:
-    """One object a line with the keys of ``FIELDS``; other keys become metadata."""
+    """One object per line with the keys of ``FIELDS``; other keys become metadata."""
     return lines.read_objects(stream, lambda row, number: document(picked(row, mapping), line=number))
 
 
 # --- FastFact-Bench -------------------------------------------------------------------------------
 
 
-# What FastFact's and VeriScore's later files say of claims: not to be seen by those who label the answer anew.
+# What FastFact's and VeriScore's later files say about claims. Hidden from people who label the response from scratch.
 _LABELLED = (
     *("claims_lst", "prelabel_stats", "response_stats"),
     *("claim_list", "all_claim_lst", "claim_search_results", "claim_verification_result"),
@@ -44,13 +44,13 @@ _LABELLED = (
 
 
 def read_fastfact(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocument | BadRow]:
-    """Answers from FastFact-Bench's response file, or from FastFact's or VeriScore's files of claims, which are left
-    out: one object a line."""
+    """Responses from FastFact-Bench's response file, or from FastFact's or VeriScore's files of claims, one object per
+    line. The claims are left out."""
     return lines.read_objects(stream, lambda row, number: _fastfact(row, number, mapping))
 
 
 def _fastfact(row: dict[str, Any], number: int, mapping: Mapped) -> IncomingDocument:
-    """A question has one id for the answers of all models: the two together name a document."""
+    """A prompt has one id for the responses of all models, so the two together identify a document."""
     columns = {"prompt": "question", "source": "prompt_source", "id": "question_id"} | dict(mapping or {})
     values = picked({name: value for name, value in row.items() if name not in _LABELLED}, columns)
     if "prompt" not in values:
@@ -64,7 +64,7 @@ def _fastfact(row: dict[str, Any], number: int, mapping: Mapped) -> IncomingDocu
 
 
 def read_original_tool(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocument | BadRow]:
-    """Screen-1 input of the Factcheck-Bench tool: one JSON object, a list of them, or one a line.
+    """Screen-1 input of the Factcheck-Bench tool: one JSON object, a list of them, or one per line.
 
     Its sentences and atomic claims become suggestions.
     """
@@ -133,7 +133,8 @@ def _original_tool(row: dict[str, Any], number: int, mapping: Mapped) -> Incomin
 
 
 def read_csv(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocument | BadRow]:
-    """A header line and one document a row; commas, semicolons or tabs. Other columns become metadata."""
+    """A header line and one document per row, separated by commas, semicolons or tabs. Other columns become
+    metadata."""
     header = csv_columns(stream)
     columns = {name: _named(header, (mapping or {}).get(name, name)) for name in FIELDS}
     if columns["response"] not in header:
@@ -198,7 +199,8 @@ def _csv_document(cells: list[str], header: list[str], columns: Mapping[str, str
 
 
 def _csv_lines(stream: BinaryIO, problems: dict[int, BadRow]) -> Iterator[str]:
-    """The file's lines for the csv module. Bytes that are not UTF-8 become lone surrogates, to be named by row."""
+    """The file's lines for the csv module. Bytes that aren't UTF-8 become lone surrogates, so that their row can be
+    named."""
     csv.field_size_limit(lines.MAX_LINE_BYTES)
     for line in lines.read_lines(stream, whole=True):
         if isinstance(line, BadRow):
@@ -223,7 +225,7 @@ def _delimiter(stream: BinaryIO) -> str:
 
 
 def _named(header: list[str], name: str) -> str:
-    """The column of that name, whatever its case."""
+    """The column of that name, ignoring case."""
     return next((column for column in header if column.casefold() == name.casefold()), name)
 
 
@@ -240,7 +242,7 @@ FORMATS: tuple[str, ...] = ("auto", *READERS)
 
 
 def detect(stream: BinaryIO, filename: str = "") -> str:
-    """The name of the format, from the file's name and its first lines. Raises ``FileError``."""
+    """The format's name, detected from the file name and the first lines. Raises ``FileError``."""
     lines.check_encoding(stream)
     suffix = PurePath(filename).suffix.lower()
     if suffix in (".csv", ".tsv"):
@@ -278,7 +280,7 @@ def _detect_json(head: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ImportPreview:
-    """The first rows of a file: its format, its columns (CSV and JSON lines), good and bad rows."""
+    """A preview of a file: its format, its columns (CSV and JSON lines), good and bad rows."""
 
     format: str
     columns: tuple[str, ...]

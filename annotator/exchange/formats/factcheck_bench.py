@@ -1,10 +1,10 @@
-"""The released format of Factcheck-Bench, written: one document a line, fields in the published names and order.
+"""Writes the released format of Factcheck-Bench: one document per line, fields in the published names and order.
 
-The ``own_…`` functions give the values that a record exports by itself: the most frequent spelling of the release. The
-released spelling of a field, where the record remembers one, goes before it (``annotator.core.released``).
+The ``own_…`` functions return the values that a record exports by itself, in the release's most frequent spelling. If
+the record remembers a released spelling, that one is used instead (``annotator.core.released``).
 
-What the format has no word for: a factual claim that is not worth checking is written as a factual claim without
-stances, with "NA" for sufficiency and edit. Stances on evidence that people added have no place in it.
+Some things have no place in this format: a factual claim that isn't check-worthy is written as a factual claim without
+stances, with "NA" for sufficiency and edit, and stances on added evidence are left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidenc
 NAME = "factcheck-bench"
 
 
-# Fields with one item a claim that come from the verify stage.
+# Verify-stage fields with one item per claim.
 _VERIFY_FIELDS = frozenset(
     {
         "if_automatic_evidence_enough_to_verify",
@@ -70,19 +70,19 @@ CLAIM_FIELDS = (
 
 
 def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
-    """The lines of the file, with their line breaks."""
+    """The lines of the file, including line breaks."""
     for document in documents:
         yield line(document) + "\n"
 
 
 def line(document: GoldDocument) -> str:
     """The document as one line of the released file, without the line break, byte for byte as released."""
-    # The release is compact ASCII with every slash escaped, as pandas writes JSON.
+    # The release is compact ASCII with every slash escaped, which is how pandas writes JSON.
     return json.dumps(render(document), ensure_ascii=True, separators=(",", ":")).replace("/", "\\/")
 
 
 def render(document: GoldDocument) -> dict[str, Any]:
-    """The document as the JSON object of its line. Stages that are not agreed give empty lists and "NA"."""
+    """The document as its line's JSON object. Stages without an adjudicated version give empty lists and "NA"."""
     values = spelled_all(document.released, own_document(document))
     values["sentences"] = {
         spelled(sentence.released, "name", own_name(number)): _render_sentence(sentence, document)
@@ -95,13 +95,13 @@ def _render_sentence(sentence: GoldSentence, document: GoldDocument) -> dict[str
     values = spelled_all(sentence.released, own_sentence(sentence, document))
     for name, items in claim_lists(sentence).items():
         there = document.verified or name not in _VERIFY_FIELDS
-        # A whole list has a spelling of its own only where it does not go by the claims.
+        # A list as a whole has its own spelling only if it isn't aligned with the claims.
         values[name] = spelled(sentence.released, name, items) if there else []
     return _present(values)
 
 
 def claim_lists(sentence: GoldSentence) -> dict[str, list[Any]]:
-    """The fields with one item a claim, spelled as released where the claim remembers it."""
+    """The fields with one item per claim, spelled as released if the claim remembers it."""
     claims = [spelled_all(claim.released, own_claim(claim)) for claim in sentence.claims]
     return {name: [claim[name] for claim in claims] for name in CLAIM_FIELDS}
 
@@ -118,7 +118,7 @@ def own_name(number: int) -> str:
 
 
 def own_document(document: GoldDocument) -> dict[str, Any]:
-    """The own values of a document's fields, its sentences left out."""
+    """The own values of a document's fields, without its sentences."""
     return {
         "prompt": document.prompt,
         "response": document.response,
@@ -128,7 +128,7 @@ def own_document(document: GoldDocument) -> dict[str, Any]:
 
 
 def own_sentence(sentence: GoldSentence, document: GoldDocument) -> dict[str, Any]:
-    """The own values of a sentence's fields, those with one item a claim left out."""
+    """The own values of a sentence's fields, without those that have one item per claim."""
     return {
         "text": sentence.text,
         "decontext": sentence.decontext,
@@ -185,7 +185,7 @@ def _added_evidence(evidence: GoldEvidence) -> str:
 
 
 def _used_evidence(claim: GoldClaim) -> str:
-    """The places (from 1) of the retrieved passages that the edit rests on, and whether it rests on added ones."""
+    """The positions (from 1) of the retrieved passages used for the edit, and whether added ones were used."""
     if claim.factuality != Factuality.FALSE:
         return NO_EVIDENCE_USED
     used: list[str] = []

@@ -1,7 +1,8 @@
-"""The released format of Factcheck-Bench, read: one line becomes a ``GoldDocument`` that renders to the same line.
+"""Reads the released format of Factcheck-Bench: one line becomes a ``GoldDocument`` that is written back as the same
+line.
 
-Blanks, missing values and odd references of the release are taken in and remembered as spelled; a word that is in no
-vocabulary, a list of the wrong length or a value of the wrong kind is a bad row, since it would be guessed at.
+Blanks, missing values and odd references in the release are accepted and remembered as written. An unknown label, a
+list of the wrong length or a value of the wrong type makes a bad row, because importing it would be a guess.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidenc
 from annotator.exchange.formats.incoming import document as checked_document
 from annotator.exchange.formats.incoming import hash_of_json, place_of, sorted_json
 
-# Beside the published fields a line may say whose answer it is, as any document that is imported.
+# In addition to the published fields, a line may describe its response, like any imported document.
 _ABOUT = ("id", "source", "model", "metadata", "reference_date")
 _DERIVED = frozenset({"response_factuality", "sentence_factuality_label", "claims_factuality_label"})
 
@@ -44,7 +45,7 @@ def read(stream: BinaryIO) -> Iterator[GoldDocument | BadRow]:
 
 
 def parse(row: Mapping[str, Any], line: int) -> GoldDocument:
-    """One line. Raises ``RowError`` with everything that is wrong with it."""
+    """One line. Raises ``RowError`` with all its problems."""
     complaints = _unknown(row, (*written.DOCUMENT_FIELDS, *_ABOUT), "")
     released = row.get("sentences")
     if not isinstance(released, dict) or not released:
@@ -93,7 +94,7 @@ def parse(row: Mapping[str, Any], line: int) -> GoldDocument:
 
 
 def _keep_others(document: GoldDocument, row: Mapping[str, Any]) -> None:
-    """What the released format has no place for is kept with the document, and named."""
+    """What the released format has no place for is kept with the document and reported."""
     extra = [name for name in _ABOUT if name in row]
     for name in extra:
         own = document.about["external_id" if name == "id" else name]
@@ -145,12 +146,12 @@ def _unknown(row: Mapping[str, Any], known: tuple[str, ...], where: str) -> list
 
 
 def _plain(word: str) -> str:
-    """A label without the differences that mean nothing: case, outer space, hyphens for underscores."""
+    """A label normalized: case, outer space, and hyphens or underscores don't matter."""
     return word.strip().lower().replace("-", "_").replace(" ", "_")
 
 
 class _LineReader:
-    """Takes values out of one sentence (or document) and collects what is wrong with them."""
+    """Reads the values of one sentence (or document) and collects their problems."""
 
     def __init__(self, where: str, complaints: list[tuple[str, str]]) -> None:
         self.where = where
@@ -160,7 +161,7 @@ class _LineReader:
         self.complaints.append((f"{self.where}.{name}" if self.where else name, reason))
 
     def text(self, row: Mapping[str, Any], name: str) -> str:
-        """A text; missing and null are taken as blank."""
+        """A text; missing and null count as blank."""
         return self.as_text(row.get(name), name)
 
     def as_text(self, value: Any, name: str) -> str:
@@ -188,12 +189,13 @@ class _LineReader:
         return blank
 
     def derived(self, row: Mapping[str, Any], name: str) -> None:
-        """A label that follows from others: only remembered, so it may be anything but a list or an object."""
+        """A derived label. It is only remembered, so it may be anything except a list or an object."""
         if isinstance(row.get(name), list | dict):
             self.complain(name, f"expected true, false or a text, found {_kind(row[name])}.")
 
     def items(self, row: Mapping[str, Any], name: str, count: int) -> list[Any]:
-        """A list with one item per claim. A sentence without claims may have one item left over: it belongs to none."""
+        """A list with one item per claim. A sentence without claims may have one extra item, which belongs to no
+        claim."""
         value = row.get(name)
         if not isinstance(value, list):
             self.complain(name, f"expected a list with one item per claim, found {_kind(value)}.")
@@ -252,7 +254,7 @@ def _claim(row: Mapping[str, Any], reader: _LineReader) -> GoldClaim:
     )
     reader.derived(row, "claims_factuality_label")
     if claim.type == ClaimType.FACTUAL:
-        # The format has no field for it: what was judged was worth checking, what was left out was not.
+        # The format has no field for this: whatever was judged was check-worthy, and what was left out wasn't.
         claim.worth_checking = bool(claim.factuality or any(each.stance for each in claim.retrieved))
     revised = reader.text(row, "revised_claims")
     if claim.factuality == Factuality.FALSE:
@@ -299,7 +301,7 @@ def _retrieved(row: Mapping[str, Any], reader: _LineReader) -> list[GoldEvidence
 
 
 def _added(text: str) -> list[GoldEvidence]:
-    """Evidence that people found, written as free text: the first address in it, and the rest as the passage."""
+    """Evidence that people found, written as free text: the first URL in it, and the rest as the passage."""
     if text.strip().upper() in ("", "NA"):
         return []
     match = _URL.search(text)
@@ -311,7 +313,7 @@ def _added(text: str) -> list[GoldEvidence]:
 
 
 def _rests_on(value: Any, claim: GoldClaim) -> list[GoldEvidence]:
-    """What the odd references of the release ("1, 5", "self-retrieved", "6", free text) say as far as they can."""
+    """Interprets the odd references of the release ("1, 5", "self-retrieved", "6", free text) as far as possible."""
     rests: list[GoldEvidence] = []
     for part in str(value).split(",") if isinstance(value, str | int) and not isinstance(value, bool) else []:
         name = part.strip()
@@ -327,7 +329,7 @@ def _rests_on(value: Any, claim: GoldClaim) -> list[GoldEvidence]:
 
 
 def _remember(document: GoldDocument, row: Mapping[str, Any], sentences: list[tuple[str, Any]]) -> None:
-    """Notes in each record what the file spells differently from what the record exports by itself."""
+    """Records, on each record, what the file writes differently from the record's own export."""
     own = written.own_document(document)
     for name in written.DOCUMENT_FIELDS[:-1]:
         remember(document.released, name, row.get(name, ABSENT), own[name])
@@ -340,7 +342,7 @@ def _remember(document: GoldDocument, row: Mapping[str, Any], sentences: list[tu
             own = written.own_claim(claim)
             for name in written.CLAIM_FIELDS:
                 remember(claim.released, name, values[name][position], own[name])
-        # A list that goes by the claims is spelled by them; without claims there may be an item left over.
+        # A list aligned with the claims is remembered by them. Without claims, there may be an extra item.
         if not sentence.claims:
             for name in written.CLAIM_FIELDS:
                 remember(sentence.released, name, values[name], [])

@@ -1,7 +1,7 @@
-"""FastFact's annotation file, written and read: an answer with its claims, each with the verifier's label.
+"""FastFact's annotation file, written and read: a response with its claims, each with the verifier's label.
 
-FastFact (section on evidence-based verification) has five labels; the table to ours is in docs/formats/fastfact.md.
-Documents of FastFact-Bench without labels are read by ``annotator.exchange.formats.documents``.
+FastFact (section on evidence-based verification) has five labels; docs/formats/fastfact.md maps them to ours. Documents
+of FastFact-Bench without labels are read by ``annotator.exchange.formats.documents``.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ NAME = "fastfact"
 SUPPORTED, REFUTED = "supported", "refuted"
 CONFLICTING, NOT_ENOUGH = "conflicting evidence", "not enough evidence"
 UNVERIFIABLE = "unverifiable"
-# What a label says: factuality, or "" of what states no fact. The first five are the verifier's, the last two those
-# that the extractor gives without evidence, where it is sure.
+# What each label means: a factuality, or "" if no fact is stated. The first five are the verifier's; the last two are
+# those the extractor assigns without evidence when it is certain.
 LABELS = {
     SUPPORTED: Factuality.TRUE.value,
     REFUTED: Factuality.FALSE.value,
@@ -48,10 +48,10 @@ PRELABELS = (SUPPORTED, "unsupported", "irrelevant", UNSURE)
 
 _PASSAGE = re.compile(r"(?:^|\n\n)Evidence (\d+)\nSource Title: ([^\n]*)\nContent: ")
 _URL = re.compile(r"https?://\S+")
-# What the file says of an answer beside its claims; for documents that came from such a file.
+# What the file says about a response besides its claims; for documents that came from such a file.
 _KNOWN = ("question", "prompt_source", "response", "model", "question_id")
 _COUNTED = ("abstained", "prelabel_stats", "token_stats", "response_stats", "k_prime")
-# Nothing of the gold was asked of a model.
+# No model was asked for gold.
 _NO_TOKENS = {
     "extract": {"prompt_tok_cnt": 0, "response_tok_cnt": 0},
     "search": 0,
@@ -63,13 +63,13 @@ _NO_TOKENS = {
 
 
 def lines(documents: Iterable[GoldDocument]) -> Iterator[str]:
-    """One answer a line."""
+    """One response per line."""
     for document in documents:
         yield json_line(render(document))
 
 
 def render(document: GoldDocument) -> dict[str, Any]:
-    """An answer with all its claims. A claim without a verdict has no verification yet."""
+    """A response with all its claims. A claim without a verdict has no verification yet."""
     claims = [_item(claim, position) for position, _, claim in numbered_claims(document)]
     values: dict[str, Any] = {
         "question_id": document_key(document),
@@ -84,7 +84,7 @@ def render(document: GoldDocument) -> dict[str, Any]:
 
 
 def _item(claim: GoldClaim, position: str) -> dict[str, Any]:
-    """A claim as the file had it, as long as nothing of it has changed; else with an id of its own."""
+    """A claim as it was in the file, as long as nothing about it has changed; otherwise with an id of its own."""
     own = _claim(claim)
     item: dict[str, Any] = spelled(claim.released, _key("claim"), own)
     return item if item is not own else {"claim_id": claim.public_id or position} | own
@@ -106,7 +106,7 @@ def _claim(claim: GoldClaim) -> dict[str, Any]:
 
 
 def _label(claim: GoldClaim) -> str:
-    """The verifier's label; "" of a claim that is still to be decided."""
+    """The verifier's label; "" if the claim isn't decided yet."""
     if not claim.is_checked:
         return UNVERIFIABLE if claim.type else ""
     if claim.factuality == Factuality.NOT_ENOUGH_EVIDENCE:
@@ -119,12 +119,13 @@ def _title(evidence: GoldEvidence) -> str:
 
 
 def _key(name: str) -> str:
-    """Under which name the spelling of a field is remembered."""
+    """The name under which a field's spelling is remembered."""
     return f"{NAME}.{name}"
 
 
 def _counts(document: GoldDocument, claims: list[dict[str, Any]]) -> dict[str, Any]:
-    """The file's own counts. ``k_prime`` is not in FastFact's file: claims that people found valid, for scoring."""
+    """The file's own counts, plus ``k_prime``, which FastFact's file doesn't have: the claims people found valid, for
+    scoring."""
     before = Counter(str(each.get("pre-label")) for each in claims)
     after = Counter(label for each in claims if (label := _verified(each)))
     labels = [_verified(each) or each.get("pre-label") for each in claims]
@@ -168,9 +169,9 @@ def _verified(item: Mapping[str, Any]) -> str:
 
 
 def read(stream: BinaryIO) -> Iterator[GoldDocument | BadRow]:
-    """Answers with labeled claims as gold. FastFact does not go by sentences: the response counts as one.
+    """Responses with labeled claims as gold. FastFact isn't organized by sentence, so the response counts as one.
 
-    Raises ``FileError``; a claim whose label is unknown or still open makes its row bad.
+    Raises ``FileError``. An unknown or open label makes a bad row.
     """
     return read_objects(stream, _document)
 
@@ -219,7 +220,7 @@ def _read_claim(item: Mapping[str, Any], where: str, complaints: list[tuple[str,
 
 
 def _passages(context: str) -> list[GoldEvidence]:
-    """The passages of a verification context. One that holds a heading of the next passage in itself is cut there."""
+    """The passages of a verification context. A passage that contains the next one's heading is cut there."""
     heads: list[re.Match[str]] = []
     for match in _PASSAGE.finditer(context):
         if int(match[1]) == len(heads) + 1:

@@ -1,10 +1,10 @@
-"""A document with everything that is agreed about it, as plain data: what gold formats are read into and written from.
+"""A document with all its adjudicated labels as plain data: what gold formats are read into and written from.
 
-It mirrors the models (sentence, claim, evidence ...). ``public_id`` and what else stands below "from the database" is
-blank on the way in. ``released`` holds the released spellings of a record, see ``annotator.core.released``.
+Mirrors the models (sentence, claim, evidence ...). ``public_id`` and everything under "from the database" is blank on
+import. ``released`` holds a record's released spellings, see ``annotator.core.released``.
 
-An attribute is named like the exported column of its declared field. ``more`` holds the declared fields that no rule of
-a format asks for, by column.
+Attributes are named after the exported columns of their declared fields. ``more`` holds, by column, the declared fields
+that no format's rule mentions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from annotator.core.vocabulary import Factuality, Handling
 
 @dataclass(slots=True)
 class GoldEvidence:
-    """One passage; ``stance`` is "" where none is agreed."""
+    """One passage; ``stance`` is "" without an adjudicated one."""
 
     passage: str = ""
     url: str = ""
@@ -43,10 +43,10 @@ class GoldEvidence:
 
 @dataclass(slots=True)
 class GoldClaim:
-    """One claim with its evidence, verdict and revision. Labels are words of the vocabulary, "" where open.
+    """One claim with its evidence, verdict and revision. Labels are values of the vocabulary, "" if not decided.
 
-    ``rests_on`` holds members of ``retrieved`` and ``added``, in the order named. ``handling`` and ``rewritten`` say
-    what the revise stage does where there is not enough evidence.
+    ``rests_on`` lists members of ``retrieved`` and ``added`` in order. ``handling`` and ``rewritten`` say what the
+    revise stage does without enough evidence.
     """
 
     text: str = ""
@@ -65,11 +65,11 @@ class GoldClaim:
     more: dict[str, Any] = field(default_factory=dict)
     # From the database:
     public_id: str = ""
-    reason: str = ""  # why a person decided so
+    reason: str = ""  # why a person decided this way
 
     @property
     def is_checked(self) -> bool:
-        """As ``annotator.core.models.Claim.is_checked``."""
+        """Like ``annotator.core.models.Claim.is_checked``."""
         return labels.claim_is_checked(self.type, self.worth_checking)
 
     @property
@@ -78,7 +78,7 @@ class GoldClaim:
 
     @property
     def revised(self) -> str:
-        """The claim after edits and revision; "" where it is deleted. Raises ``EditError`` if edits do not fit."""
+        """The claim after edits and revision; "" if deleted. Raises ``EditError`` if edits don't fit."""
         if self.is_checked and self.factuality == Factuality.FALSE:
             return apply(self.text, self.operations)
         if self.is_checked and self.factuality == Factuality.NOT_ENOUGH_EVIDENCE:
@@ -91,7 +91,7 @@ class GoldClaim:
 
 @dataclass(slots=True)
 class GoldSentence:
-    """One sentence. ``revised`` is None where the revise stage has no row for it; offsets as in the model."""
+    """One sentence. ``revised`` is None if the revise stage has no row for it; offsets are as in the model."""
 
     text: str = ""
     start: int | None = None
@@ -113,7 +113,7 @@ class GoldSentence:
 
 @dataclass(slots=True)
 class GoldDocument:
-    """One document. ``verified`` and ``revised`` say which stages beyond decompose are agreed."""
+    """One document. ``verified`` and ``revised`` say which stages after decompose are adjudicated."""
 
     prompt: str = ""
     response: str = ""
@@ -129,16 +129,16 @@ class GoldDocument:
     model: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
     reference_date: dt.date | None = None
-    # Only on the way in:
+    # On import only:
     line: int = 0
     about: dict[str, Any] = field(default_factory=dict)  # id, source, model, metadata, reference_date
     content_hash: str = ""
-    size: int = 0  # roughly, in characters
-    notes: tuple[str, ...] = ()  # what a person who imports should know: the same words for all rows of which it holds
+    size: int = 0  # approximate, in characters
+    notes: tuple[str, ...] = ()  # messages for the person importing: the same text for all rows concerned
 
     @property
     def identity(self) -> str:
-        """As of any document on its way in."""
+        """Like any imported document's."""
         return str(self.about["identity"])
 
     @property
@@ -162,7 +162,7 @@ _ATTRIBUTES = {row: frozenset(each.name for each in fields(row)) for row in (Gol
 
 
 def made(row: type[GoldRow], values: Mapping[str, Any], **own: Any) -> GoldRow:
-    """A row with the values of declared fields, by column, and with what else it has."""
+    """A row with its values of declared fields, by column, and its other values."""
     attributes = _ATTRIBUTES[row]
     if attributes.issuperset(values):
         return row(**values, **own)
@@ -171,7 +171,7 @@ def made(row: type[GoldRow], values: Mapping[str, Any], **own: Any) -> GoldRow:
 
 
 def cells_of(row: type[GoldRow], declared: Sequence[Field]) -> Callable[[GoldRow], list[Any]]:
-    """What reads the values of declared fields from a row."""
+    """Reads the values of declared fields from a row."""
     readers = [_reader(row, each) for each in declared]
     return lambda gold: [read(gold) for read in readers]
 

@@ -1,7 +1,7 @@
-"""The formats in which gold comes in: documents with everything that is agreed about them.
+"""The formats for importing gold: documents with their adjudicated labels.
 
-Every reader is a generator of ``GoldDocument | BadRow`` over a seekable binary stream, one document in memory at a time
-(one JSON list as a whole); it raises ``FileError`` where the file as a whole cannot be read.
+Every reader is a generator of ``GoldDocument | BadRow`` over a seekable binary stream, with one document in memory at a
+time (a JSON list as a whole). It raises ``FileError`` if the file as a whole can't be read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A document on its way in, the same from every format: what is checked, what counts as its identity."""
+"""An imported document, the same for every format: what is checked, and what its identity is."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from annotator.core.lines import kind_of
 from annotator.core.released import storable
 
 FIELDS: tuple[str, ...] = ("prompt", "response", "id", "source", "model", "metadata", "reference_date")
-SHORT_TEXT = 200  # characters: the width of the columns for id, source and model
+SHORT_TEXT = 200  # characters: the length of the columns for id, source and model
 
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}\S*)?")
 
 
 @dataclass(frozen=True, slots=True)
 class IncomingSentence:
-    """A sentence that the file proposes, with the claims it proposes for it."""
+    """A sentence proposed by the file, with its proposed claims."""
 
     text: str
     claims: tuple[str, ...]
@@ -30,7 +30,7 @@ class IncomingSentence:
 
 @dataclass(frozen=True, slots=True)
 class IncomingDocument:
-    """One row. Texts are as in the file: the characters that no database takes are left out only on writing."""
+    """One row. Texts are as in the file; characters that databases don't accept are dropped only when writing."""
 
     line: int
     prompt: str
@@ -41,7 +41,7 @@ class IncomingDocument:
     metadata: dict[str, Any] = field(default_factory=dict)
     reference_date: dt.date | None = None
     sentences: tuple[IncomingSentence, ...] = ()
-    repeated: str = ""  # the identity of a row whose id or texts another row of the file has, too
+    repeated: str = ""  # the identity of a row whose id or texts another row of the file shares
 
     @property
     def identity(self) -> str:
@@ -63,7 +63,7 @@ class IncomingDocument:
 
     @property
     def size(self) -> int:
-        """Roughly its length in characters, to keep a batch within bounds."""
+        """Its approximate length in characters, which limits batches."""
         return len(self.prompt) + len(self.response)
 
 
@@ -73,12 +73,12 @@ def text_identity(prompt: str, response: str) -> str:
 
 
 def hash_of(value: Any) -> str:
-    """SHA-256 (hex) of a JSON value, whatever the order of its keys."""
+    """SHA-256 (hex) of a JSON value, independent of key order."""
     return hash_of_json(sorted_json(value))
 
 
 def sorted_json(value: Any) -> str:
-    """A JSON value as ASCII, the keys of its objects in order."""
+    """A JSON value as ASCII with sorted keys."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -88,7 +88,7 @@ def hash_of_json(text: str) -> str:
 
 
 def place_of(text: str, response: str, position: int) -> tuple[int, int] | None:
-    """Where a sentence stands in the response from ``position`` on, its outer space left aside if need be."""
+    """Where a sentence is in the response from ``position`` on, ignoring its outer space if necessary."""
     for wanted in (text, text.strip()):
         start = response.find(wanted, position) if wanted else -1
         if start >= 0:
@@ -97,7 +97,7 @@ def place_of(text: str, response: str, position: int) -> tuple[int, int] | None:
 
 
 def document(values: Mapping[str, Any], *, line: int, sentences: Iterable[IncomingSentence] = ()) -> IncomingDocument:
-    """A checked document from the values of ``FIELDS``. Raises ``RowError`` with everything that is wrong."""
+    """A validated document from the values of ``FIELDS``. Raises ``RowError`` with all problems."""
     complaints: list[tuple[str, str]] = []
 
     def text(name: str, *, at_most: int | None = None) -> str:
@@ -155,7 +155,7 @@ def _external_id(value: Any) -> tuple[str, list[tuple[str, str]]]:
 
 
 def parse_date(value: Any, field_name: str) -> tuple[dt.date | None, list[tuple[str, str]]]:
-    """A date written as 2023-11-20 (a time after it is dropped), or what is wrong with it; blank is no date."""
+    """A date such as 2023-11-20 (a time after it is dropped), or a complaint. Blank means no date."""
     if value is None or value == "":
         return None, []
     match = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -169,10 +169,9 @@ def parse_date(value: Any, field_name: str) -> tuple[dt.date | None, list[tuple[
 
 
 def picked(row: Mapping[str, Any], mapping: Mapping[str, str] | None) -> dict[str, Any]:
-    """The values of ``FIELDS`` in a row; every other column becomes metadata, so that nothing is lost.
+    """The values of ``FIELDS`` in a row; every other column becomes metadata, so nothing is lost.
 
-    ``mapping`` says which column holds a field, where it is not called like it: {"prompt": "question"}. A field mapped
-    to "" is taken from no column.
+    ``mapping`` names a field's column if it differs: {"prompt": "question"}. A field mapped to "" is not read.
     """
     columns = {name: name for name in FIELDS} | dict(mapping or {})
     values = {name: row[column] for name, column in columns.items() if column and column in row}

@@ -1,9 +1,8 @@
-"""The files of the original tool's three screens, written and read: what goes into each screen, and what comes out.
+"""The files of the original tool's three screens, written and read: the input and output of each screen.
 
-A document has six files, ``0_screen1.json`` to ``0_screen3_output.json``, laid out as the tool and its scripts lay them
-out. Their fields are those of the released format under other names, so that both are one piece of work: the values and
-their remembered spellings come from ``annotator.exchange.formats.factcheck_bench``. docs/formats/original-tool.md has
-the table.
+A document has six files, ``0_screen1.json`` to ``0_screen3_output.json``, laid out as the tool and its scripts do.
+Their fields are those of the released format under other names, so the values and their remembered spellings come from
+``annotator.exchange.formats.factcheck_bench``. docs/formats/original-tool.md has the table.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from annotator.exchange.formats.incoming import FIELDS, hash_of, picked
 from annotator.exchange.formats.writing import Documents, document_key, metadata_of, source_of
 
 NAME = "original-tool"
-INDENT = 4  # of the tool's files but one
+INDENT = 4  # of all but one of the tool's files
 
 # The tool's names for the fields of the released format.
 FIELD_NAMES = {
@@ -50,7 +49,7 @@ FIELD_NAMES = {
 }
 _TAKEN_FROM = {name: released for released, name in FIELD_NAMES.items()}
 
-# A sentence's fields in each file, in the tool's order. Screen 2 drops the addresses, screen 3 what people found.
+# A sentence's fields in each file, in the tool's order. Screen 2 drops the URLs, screen 3 what people found.
 _SCREEN_1_OUTPUT = (
     "decontext",
     "Most_importance_sentence",
@@ -79,14 +78,14 @@ _DERIVED = ("response_factuality", "sentence_factuality_label", "claims_factuali
 
 
 def files(documents: Documents) -> Iterator[tuple[str, list[str]]]:
-    """The files of all documents, numbered from 0; a stage that is not agreed has no output."""
+    """The files of all documents, numbered from 0. A stage that isn't adjudicated has no output."""
     for number, document in enumerate(documents()):
         for name, text in screens(document).items():
             yield f"{number}_{name}.json", [text]
 
 
 def screens(document: GoldDocument) -> dict[str, str]:
-    """The texts of a document's files by the part of their names after the number."""
+    """A document's files by the part of their names after the number."""
     rendered = factcheck_bench.render(document)["sentences"]
     sentences = {name: _named(values) for name, values in rendered.items()}
     start = {"prompt": document.prompt, "response": document.response}
@@ -107,7 +106,7 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
     """A released sentence in the tool's names."""
     named = {FIELD_NAMES[name]: value for name, value in values.items() if name in FIELD_NAMES}
     if not named.get("Claims") and not named.get("revised_Claims"):
-        # Where there is no claim to mend, screen 3 is given the sentence itself.
+        # If there is no claim to correct, screen 3 gets the sentence itself.
         named["revised_Claims"] = [named.get("text", "")]
     return named
 
@@ -117,7 +116,7 @@ def _only(sentences: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> 
 
 
 def _screen_1(document: GoldDocument) -> dict[str, Any]:
-    """The tool's input. Its claims are the agreed ones, unless the file said what a machine had proposed."""
+    """The tool's input. Its claims are the adjudicated ones, unless the file recorded what a machine had proposed."""
     own = _own_screen_1(document)
     values = {name: spelled(document.released, _key(name), value) for name, value in own.items()}
     more = {name: value for name, value in metadata_of(document).items() if name not in values}
@@ -134,7 +133,7 @@ def _own_screen_1(document: GoldDocument) -> dict[str, Any]:
 
 
 def _key(name: str) -> str:
-    """Under which name the spelling of a field of screen 1 is remembered."""
+    """The name under which the spelling of a field of screen 1 is remembered."""
     return f"{NAME}.{name}"
 
 
@@ -146,9 +145,9 @@ def _json(value: Any, *, indent: int = INDENT) -> str:
 
 
 def read(stream: BinaryIO) -> Iterator[GoldDocument | BadRow]:
-    """The finished documents of a ZIP of such files, in the order of their names; "line" counts documents.
+    """The finished documents of a ZIP of such files, sorted by name; "line" counts documents.
 
-    A document needs ``screen3_output``; ``screen2`` gives the addresses of its evidence, ``screen2_output`` what people
+    A document needs ``screen3_output``. ``screen2`` adds the URLs of its evidence, ``screen2_output`` what people
     found, ``screen1`` its source and id. Raises ``FileError``.
     """
     try:
@@ -189,7 +188,7 @@ def _grouped(archive: zipfile.ZipFile) -> dict[str, dict[str, zipfile.ZipInfo]]:
 
 
 def _in_order(name: str) -> tuple[int, str]:
-    """Numbers by their size, after all other names; what is too long for a number is a name."""
+    """Numbers sort by value, after all other names. What is too long to be a number is a name."""
     return (int(name) if name.isdecimal() and len(name) <= 18 else -1, name)
 
 
@@ -203,7 +202,7 @@ class _Opened:
     contents: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def object(self, screen: str) -> dict[str, Any]:
-        """The JSON object of a screen; {} where there is no such file. Raises ``RowError``."""
+        """A screen's JSON object; {} without such a file. Raises ``RowError``."""
         info = self.parts.get(screen)
         if info is None:
             return {}
@@ -232,7 +231,7 @@ def _read(opened: _Opened, number: int) -> GoldDocument:
         )
     first = opened.object("screen1")
     row = _about(first) | {name: final[name] for name in ("prompt", "response", "revised_response") if name in final}
-    # A label that follows from the others stands in none of the files; a blank one is remembered for nothing.
+    # A derived label is in none of the files, so a blank one isn't remembered.
     row |= {"response_factuality": "", "sentences": _merged(final, opened)}
     try:
         document = factcheck_bench_reader.parse(row, number)
@@ -248,14 +247,14 @@ def _read(opened: _Opened, number: int) -> GoldDocument:
 
 
 def _about(first: Mapping[str, Any]) -> dict[str, Any]:
-    """What screen 1 says of the document; fields that the tool does not know become metadata."""
+    """What screen 1 says about the document. Fields that the tool doesn't know become metadata."""
     known = ("sentences", "atomic claims", "prompt", "response")
     values = picked({name: value for name, value in first.items() if name not in known}, None)
     return {name: value for name, value in values.items() if name in FIELDS}
 
 
 def _merged(final: Mapping[str, Any], opened: _Opened) -> dict[str, Any]:
-    """The sentences of screen 3 in the released names, with what screens 1 and 2 say beside them."""
+    """The sentences of screen 3 in the released names, completed from screens 1 and 2."""
     sentences = final.get("sentences")
     if not isinstance(sentences, dict):
         raise RowError(("screen3_output.sentences", "an object with sentence1, sentence2 … is needed."))
@@ -277,7 +276,7 @@ def _of(screen: Mapping[str, Any], key: str, name: str) -> Any:
 
 
 def _released(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A sentence in the released names. What was not kept is filled in as the release says that there is none."""
+    """A sentence in the released names. Missing values are filled in the way the release writes "none"."""
     row = {_TAKEN_FROM[name]: value for name, value in values.items() if name in _TAKEN_FROM}
     claims = row.get("claims")
     count = len(claims) if isinstance(claims, list) else 0
@@ -293,7 +292,7 @@ def _released(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _forget_derived(document: GoldDocument) -> None:
-    """Labels that follow from others are derived anew: the files did not say them."""
+    """Derives labels again that the files don't contain."""
     document.released.pop(_DERIVED[0], None)
     for sentence in document.sentences:
         sentence.released.pop(_DERIVED[1], None)
@@ -302,11 +301,11 @@ def _forget_derived(document: GoldDocument) -> None:
 
 
 def _place(name: str, field: str) -> str:
-    """Where something is wrong: in a file of the document, or in what its files say together."""
+    """Where a problem is: in one of the document's files, or in their combination."""
     return f"{name}_{field}" if field.startswith("screen") else f"{name}, {field}"
 
 
 def _in_words_of_the_tool(field: str) -> str:
-    """A complaint's field with the tool's name in place of the released one."""
+    """A complaint's field under the tool's name instead of the released one."""
     where, _, name = field.rpartition(".")
     return f"{where}.{FIELD_NAMES.get(name, name)}" if where else FIELD_NAMES.get(name, name)

@@ -1,8 +1,8 @@
 """The five subtask files of Factcheck-Bench, written and read (the tasks: Factcheck-Bench section 4).
 
-Names of files and fields are those that the authors publish, so that their scripts run on them; ``id``, ``document``
-and ``position`` come before them and name each row as predictions do. The published files, which have no such keys,
-are read, too. docs/formats/subtasks.md tells which rows there are.
+File and field names are the ones the authors publish, so their scripts run on these files. ``id``, ``document`` and
+``position`` come first and identify each row as in predictions. The published files, which don't have these keys, can
+be read, too. docs/formats/subtasks.md lists the rows of each file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """One file: its fields beside the keys, by kind, and how its rows are made from a document."""
+    """One file: its fields besides the keys, by type, and how its rows are made from a document."""
 
     file: str
     texts: tuple[str, ...]
@@ -131,7 +131,7 @@ def _revisions(document: GoldDocument) -> Iterator[Row]:
 
 
 def _revised_claims(document: GoldDocument) -> Iterator[str]:
-    """What the mended response is to say: the claims after their edits, and the sentences that make no claim."""
+    """What the revised response should say: the claims after their edits, and the sentences without claims."""
     for sentence in document.sentences:
         for text in [claim.revised for claim in sentence.claims] if sentence.claims else [sentence.text]:
             if text.strip():
@@ -182,7 +182,7 @@ SUBTASKS = (
 
 
 def read(subtask: Subtask, stream: BinaryIO) -> Iterator[Row | BadRow]:
-    """The rows of one of the files. Raises ``FileError``; a row with an unknown label is bad, never guessed at."""
+    """The rows of one of the files. Raises ``FileError``. A row with an unknown label is a bad row."""
     return read_objects(stream, lambda row, _: _checked(subtask, row))
 
 

@@ -1,7 +1,7 @@
 """VeriScore's three files, written and read: claims per sentence, evidence per claim, labels per claim.
 
-Each file has the fields of the one before it and one more, as VeriScore's steps write them. Only claims that are
-checked are in them (VeriScore section 2.1: verifiable claims only). docs/formats/veriscore.md has the table of labels.
+Each file has the fields of the previous one and one more, as VeriScore's steps write them. They contain only checked
+claims (VeriScore section 2.1: verifiable claims only). docs/formats/veriscore.md has the table of labels.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CLAIMS_FILE, EVIDENCE_FILE, LABELS_FILE = "claims.jsonl", "evidence.jsonl", "ver
 NO_CLAIM = "No verifiable claim."
 
 SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
-UNSUPPORTED = "unsupported"  # the last two together, as most files of VeriScore have it
+UNSUPPORTED = "unsupported"  # the last two combined, as in most of VeriScore's files
 LABELS = {
     SUPPORTED: Factuality.TRUE.value,
     CONTRADICTED: Factuality.FALSE.value,
@@ -47,7 +47,7 @@ _ANSWER = ("question_id", "question", "prompt_source", "response", "prompt_tok_c
 _CLAIMS = (*_ANSWER, "abstained", "sentences", "claim_list", "all_claim_lst")
 _EVIDENCE = (*_CLAIMS, "claim_search_results")
 _LABELS = (*_EVIDENCE, "claim_verification_result")
-# Of all fields, those that a file does not have.
+# The fields that a file doesn't have.
 _LEFT_OUT = {
     file: frozenset(_LABELS).difference(fields)
     for file, fields in ((CLAIMS_FILE, _CLAIMS), (EVIDENCE_FILE, _EVIDENCE), (LABELS_FILE, _LABELS))
@@ -69,7 +69,7 @@ def files(documents: Documents) -> Files:
 
 
 def render(document: GoldDocument) -> dict[str, Any]:
-    """An answer with its checked claims, their evidence and their labels; a claim without a verdict has no label."""
+    """A response with its checked claims, their evidence and labels. A claim without a verdict has no label."""
     claims = [claim for sentence in document.sentences for claim in sentence.claims if claim.is_checked]
     found = _search_results(claims)
     values: dict[str, Any] = {
@@ -81,7 +81,7 @@ def render(document: GoldDocument) -> dict[str, Any]:
         "response_tok_cnt": 0,
         "model": model_of(document),
         "abstained": False,
-        # VeriScore's files tell the sentences apart only by their order.
+        # VeriScore's files identify sentences only by their order.
         "sentences": [sentence.text for sentence in document.sentences],
         "claim_list": [_listed(sentence) for sentence in document.sentences],
         "all_claim_lst": list(found),
@@ -96,7 +96,7 @@ def _listed(sentence: GoldSentence) -> list[str]:
 
 
 def _search_results(claims: list[GoldClaim]) -> dict[str, list[dict[str, str]]]:
-    """Evidence by the text of its claim, which is the key in these files: of claims that are alike it is one list."""
+    """Evidence by claim text, which is the key in these files. Claims with the same text share one list."""
     found: dict[str, list[dict[str, str]]] = {}
     for claim in claims:
         results = found.setdefault(claim.text, [])
@@ -108,7 +108,7 @@ def _search_results(claims: list[GoldClaim]) -> dict[str, list[dict[str, str]]]:
 
 
 def _labels(claims: list[GoldClaim], found: Mapping[str, list[dict[str, str]]]) -> list[dict[str, str]]:
-    """One label for each different claim; where claims that are alike were judged differently, the first one's."""
+    """One label per distinct claim. If claims with the same text were judged differently, the first label counts."""
     judged: dict[str, str] = {}
     for claim in claims:
         if claim.factuality:
@@ -130,9 +130,9 @@ def _as_text(results: list[dict[str, str]]) -> str:
 
 
 def read(stream: BinaryIO) -> Iterator[GoldDocument | BadRow]:
-    """Answers with claims as gold, from any of the three files. Raises ``FileError``.
+    """Responses with claims as gold, from any of the three files. Raises ``FileError``.
 
-    Where the file has no ``sentences`` (VeriScore's own have none), the response counts as one sentence.
+    Without ``sentences`` (VeriScore's own files have none), the response counts as one sentence.
     """
     return read_objects(stream, _document)
 
@@ -176,7 +176,7 @@ def _document(row: Mapping[str, Any], line: int) -> GoldDocument:
 def _placed(
     response: str, sentences: list[str], claim_list: list[list[str]], claim: Callable[[str], GoldClaim]
 ) -> Iterator[GoldSentence]:
-    """The sentences with their claims, each at its place in the response where it stands there."""
+    """The sentences with their claims, each at its position in the response if it occurs there."""
     position = 0
     for text, texts in zip(sentences, claim_list, strict=True):
         sentence = sentence_with(storable(text), [claim(each) for each in texts if each != NO_CLAIM])
@@ -205,7 +205,7 @@ def _texts_of_texts(value: Any, complaints: list[tuple[str, str]]) -> list[list[
 
 
 def _results(value: Any, complaints: list[tuple[str, str]]) -> dict[str, list[dict[str, Any]]]:
-    """What was found for each claim, by its text; a file of claims has nothing yet."""
+    """What was found for each claim, by its text. A file of claims has no evidence yet."""
     if value is None:
         return {}
     if isinstance(value, dict) and all(

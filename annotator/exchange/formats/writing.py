@@ -1,4 +1,4 @@
-"""What the formats share that are written from gold documents."""
+"""Shared by the formats that are written from gold documents."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from annotator.core.released import storable_text
 from annotator.core.vocabulary import StanceLabel
 from annotator.exchange.formats.gold import GoldClaim, GoldDocument, GoldEvidence, GoldSentence
 
-# Begins the documents anew each time it is called, so that several files can be written from them.
+# Restarts the documents each time it is called, so that several files can be written from them.
 Documents = Callable[[], Iterator[GoldDocument]]
-# Names of files, each with its content piece by piece.
+# File names, each with its content in pieces.
 Files = Iterator[tuple[str, Iterator[bytes]]]
 
-PIECE = 1 << 18  # bytes read at once from a file
+PIECE = 1 << 18  # bytes per read from a file
 
 _SUPPORTS = (StanceLabel.COMPLETELY_SUPPORT, StanceLabel.PARTIALLY_SUPPORT)
 
 
 @contextmanager
 def temporary_files(names: Iterable[str]) -> Iterator[dict[str, IO[bytes]]]:
-    """Temporary files by name, so that several files are written in one pass: they belong together, and the database is
-    read once."""
+    """Temporary files by name, so that several files are written in one pass and the database is read once."""
     with ExitStack() as stack:
         yield {name: stack.enter_context(TemporaryFile()) for name in names}
 
@@ -43,12 +42,12 @@ def pieces_of(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def json_line(value: Any) -> str:
-    """A value as one line of JSON, with its line break, as ``storable_text`` gives it."""
+    """A value as one line of JSON, with its line break, formatted by ``storable_text``."""
     return storable_text(value) + "\n"
 
 
 def document_key(document: GoldDocument) -> str:
-    """The document's own id, or its public one where it has none: as in predictions (docs/formats/predictions.md)."""
+    """The document's own id, or its public id if it has none, as in predictions (docs/formats/predictions.md)."""
     return document.external_id or str(document.about.get("external_id") or "") or document.public_id
 
 
@@ -72,11 +71,11 @@ def numbered_claims(document: GoldDocument) -> Iterator[tuple[str, GoldSentence,
 
 
 def evidence_of(claim: GoldClaim) -> list[GoldEvidence]:
-    """What was retrieved, then what people added."""
+    """Retrieved passages, then added ones."""
     return [*claim.retrieved, *claim.added]
 
 
 def is_contested(claim: GoldClaim) -> bool:
-    """Whether one passage supports the claim, wholly or in part, and another one refutes it."""
+    """Whether one passage supports the claim, fully or partially, and another refutes it."""
     stances = {each.stance for each in evidence_of(claim)}
     return StanceLabel.REFUTE in stances and any(each in stances for each in _SUPPORTS)

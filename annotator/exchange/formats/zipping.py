@@ -1,4 +1,4 @@
-"""Several files as one ZIP, streamed: what is packed goes out while the rest is still to be read and written."""
+"""Streams several files as one ZIP: compressed data is sent while the rest is still being read."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import IO, cast
 
 NamedFiles = Iterable[tuple[str, Iterable[str | bytes]]]
 
-PIECE = 64 * 1024  # bytes that go out at once
+PIECE = 64 * 1024  # bytes per chunk
 
 
 class _Outgoing(bytearray):
-    """What was packed and has not gone out yet. It cannot be sought in, so ``zipfile`` never looks back."""
+    """Compressed data that hasn't been sent yet. It isn't seekable, so ``zipfile`` never goes back."""
 
     def write(self, data: bytes) -> int:
         self += data
@@ -28,9 +28,10 @@ class _Outgoing(bytearray):
 
 
 def zip_of(files: NamedFiles) -> Iterator[bytes]:
-    """A ZIP of named files, piece by piece. The same files give the same bytes: each has the earliest date there is."""
+    """A ZIP of named files, in pieces. The same files give the same bytes: every entry has the earliest possible
+    date."""
     out = _Outgoing()
-    # By level 2 a ZIP is a sixth larger than by the usual 6, in a third of the time.
+    # At level 2, a ZIP is a sixth larger than at the default of 6 and takes a third of the time.
     with zipfile.ZipFile(cast("IO[bytes]", out), "w", zipfile.ZIP_DEFLATED, compresslevel=2) as archive:
         for name, parts in files:
             with archive.open(name, "w", force_zip64=True) as file:
@@ -38,7 +39,7 @@ def zip_of(files: NamedFiles) -> Iterator[bytes]:
                     file.write(part.encode() if isinstance(part, str) else part)
                     if len(out) >= PIECE:
                         yield out.take()
-            archive.getinfo(name).external_attr = 0o644 << 16  # zipfile would let nobody but the owner read it
+            archive.getinfo(name).external_attr = 0o644 << 16  # zipfile would make it readable only by the owner
             if len(out) >= PIECE:
                 yield out.take()
     yield out.take()

@@ -1,12 +1,12 @@
-"""The native format: a benchmark with everything that happened in it, as JSON lines (docs/formats/touchstone.md).
+"""The native format: a benchmark with its complete history, as JSON lines (docs/formats/touchstone.md).
 
-The first line is the header: protocol, guidelines, people, groups, batches. Each further line is a document: its
-own fields, and under the name of each table a list of rows. A row names itself by ``id``, the public id, and other rows
-by theirs; people are named by a key, a pseudonym or a user name. What is blank is left out.
+The first line is the header: protocol, guidelines, people, groups, batches. Each further line is a document: its own
+fields, and for each table a list of rows. Rows are identified by ``id``, the public id, and refer to each other by it.
+People are identified by a key, a pseudonym or a user name. Blank values are left out.
 
-``TABLES`` says all of it once, for writer (``annotator.exchange.queries.native``), reader (``touchstone_reader``),
-import
-(``annotator.exchange.actions.native_rows``) and schema. It stands in the order in which rows depend on each other.
+``TABLES`` is the only definition, used by the writer (``annotator.exchange.queries.native``), the reader
+(``touchstone_reader``), the import (``annotator.exchange.actions.native_rows``) and the schema. It lists tables in the
+order of their dependencies.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class NativeTable:
     """Rows of one model that belong to a document. ``fields`` are columns; ``links`` foreign keys to rows of a table of
     the same line; ``people`` foreign keys to persons; ``lists`` many-to-many fields to rows of a table.
 
-    ``annotation`` is the path to the annotation that a row is part of, which decides who sees it; None where the
-    writer has a rule of its own.
+    ``annotation`` is the path to the annotation that a row is part of, which decides who sees it; None if the writer
+    has its own rule.
     """
 
     name: str
@@ -56,25 +56,25 @@ class NativeTable:
 
     @cached_property
     def always(self) -> frozenset[str]:
-        """Fields that are written even when blank: they are required, or a row without them would get another value."""
+        """Fields that are written even if blank: they are required, or their default isn't blank."""
         return frozenset(name for name in self.fields if not _may_be_left_out(self.column(name)))
 
     @cached_property
     def converters(self) -> dict[int, Callable[[Any], Any]]:
-        """How values become JSON, by the place of their field; those that are not in it are JSON already."""
+        """How values become JSON, by type. Types not listed are JSON already."""
         converters = {place: _as_json(self.column(name)) for place, name in enumerate(self.fields)}
         return {place: convert for place, convert in converters.items() if convert}
 
 
 def _as_json(column: Field[Any, Any]) -> Callable[[Any], Any] | None:
-    """Days and times in ISO 8601, objects with their keys sorted; None for what is JSON already."""
+    """Dates and times in ISO 8601, objects with sorted keys; None for JSON values."""
     if isinstance(column, DateField):
         return lambda value: value and value.isoformat()
     return in_order if isinstance(column, JSONField) else None
 
 
 def _may_be_left_out(column: Field[Any, Any]) -> bool:
-    """Does a row without this column get the blank value?"""
+    """Is a missing column read as blank?"""
     default = column.get_default()
     if default is None:
         return column.null
@@ -120,8 +120,8 @@ BATCHES = NativeTable(
 )
 HEADER_TABLES = (GUIDELINES, PROMPTS, GROUPS, SEATS, BATCHES)
 
-# In the line of a document. A run over many documents stands in the line of each; what its plan has in common with
-# other runs (SHARED) is written once, in the header's "configurations", under its hash.
+# In a document's line. A run over many documents appears in each of their lines. The parts of plans that runs share
+# (SHARED) are written once, in the header's "configurations", under their hash.
 RUNS = NativeTable("runs", models.PipelineRun, None, _RUN_FIELDS, people=("requested_by",))
 SHARED = ("parameters", "corpus_revision", "services", "model", "seed", "temperature", "prompts")
 RUN_ITEMS = NativeTable(
@@ -139,7 +139,7 @@ STEP_USES = NativeTable(
         *("step", "chats", "searches", "pages", "rankings", "cached"),
         *("prompt_tokens", "answer_tokens", "money", "seconds"),
     ),
-    links={"item": "run_items"},  # which is known by its run
+    links={"item": "run_items"},  # identified by its run
 )
 SENTENCE_SUGGESTIONS = NativeTable(
     "sentence_suggestions",
@@ -346,7 +346,7 @@ TABLES: tuple[NativeTable, ...] = (
     ACTIVITIES,
 )
 
-# The protocol: columns of the benchmark that the header carries.
+# The protocol: the benchmark's columns in the header.
 PROTOCOL = (
     *("description", "overlap", "third_rater_at_verify", "practice_documents", "asks_reliable", "asks_sufficient"),
     *("strategy", "parameters", "budget_tokens", "budget_money", "learns"),
@@ -362,7 +362,7 @@ def line(value: dict[str, Any]) -> bytes:
 
 
 def in_order(value: Any) -> Any:
-    """A JSON value with its keys sorted: databases keep them in an order of their own."""
+    """A JSON value with sorted keys, because databases keep them in an order of their own."""
     if isinstance(value, dict):
         return {key: in_order(value[key]) for key in sorted(value)}
     if isinstance(value, list):

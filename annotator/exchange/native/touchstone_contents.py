@@ -1,5 +1,5 @@
-"""What stands inside the values of a native line, where Touchstone relies on it: edits that fit their claims, plans of
-runs, tallies, changes of the history. A column takes them as they are; the first page that reads them would not."""
+"""Checks the contents of JSON values in a native line that Touchstone relies on: edits that fit their claims, plans of
+runs, tallies, changes in the history. A JSON column would accept anything, and the first page to read it would fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Complaints = list[tuple[str, str]]
 
 
 def misfits(tables: dict[str, list[Row]]) -> Complaints:
-    """What does not fit in the rows of one document, each with its place."""
+    """The problems in the rows of one document, each with its place."""
     found = [*_edits(tables), *_rationales(tables)]
     for place, row in enumerate(tables["tallies"], start=1):
         if not _is_tally(row["data"], len(row["people"])):
@@ -31,7 +31,7 @@ def misfits(tables: dict[str, list[Row]]) -> Complaints:
 
 
 def _edits(tables: dict[str, list[Row]]) -> Complaints:
-    """Of verdicts that are agreed or handed in: before that they need not fit yet."""
+    """For adjudicated or submitted verdicts; before that, edits need not fit yet."""
     submitted = {row["id"] for row in tables["annotations"] if row["state"] == AnnotationState.SUBMITTED}
     removed = {row["id"] for row in tables["sentences"] if row["removed"]}
     claims = {row["id"]: row for row in tables["claims"] if not row["removed"] and row["sentence"] not in removed}

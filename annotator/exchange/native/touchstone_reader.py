@@ -1,8 +1,8 @@
-"""The native format, read: each line checked against ``touchstone.TABLES`` before anything is written.
+"""Reads the native format: each line is checked against ``touchstone.TABLES`` before anything is written.
 
-What can be said from the line alone is said here, with the place: unknown names, wrong kinds of value, words that are
-in no vocabulary, ids that nothing in the line has, a stage that the document's annotations do not bear out. What only
-the database knows (ids in use, values that may not stand together) shows when the row is written.
+Everything that the line alone reveals is reported here, with its place: unknown names, wrong types, unknown labels, ids
+without a row, a status that the document's annotations don't support. What only the database knows (ids in use, values
+that exclude each other) shows when the row is written.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from annotator.exchange.native.touchstone_values import reader_of
 Row = dict[str, Any]
 Complaints = list[tuple[str, str]]
 
-MAX_KEY = 140  # characters of a person's key: "imported-" and it have to fit a user name
+MAX_KEY = 140  # characters of a person's key: with "imported-" it must fit a user name
 _ID = re.compile(r"[a-z0-9]{4,32}")
 _AGAIN = "Export it again from Touchstone, or correct the line."
-# Columns of rows that are no fields of their table: see ``touchstone`` and ``annotator.exchange.queries.native``.
+# Columns of rows that aren't fields of their table: see ``touchstone`` and ``annotator.exchange.queries.native``.
 _MORE: dict[str, tuple[str, ...]] = {"runs": ("configuration",), "annotations": ("guidelines",)}
 _HEADER_KEYS = {
     *("format", "version", "include", "people", "benchmark", "protocol", "members", "configurations"),
@@ -43,7 +43,7 @@ _HEADER_KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line. ``tables`` holds rows as in the file, with values checked."""
+    """The first line. ``tables`` holds rows as in the file, with checked values."""
 
     benchmark: Row
     protocol: Row
@@ -54,7 +54,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class NativeDocument:
-    """The line of one document. ``text`` is the line itself, ``own`` the document's fields, ``tables`` its rows."""
+    """A document's line. ``text`` is the line itself, ``own`` the document's fields, ``tables`` its rows."""
 
     line: int
     text: str
@@ -76,17 +76,17 @@ class NativeDocument:
         return len(self.text)
 
     def ids(self) -> list[str]:
-        """Every public id that the line gives to something."""
+        """Every public id that the line assigns."""
         return [self.public_id, *(row["id"] for rows in self.tables.values() for row in rows if "id" in row)]
 
 
 def is_native(head: bytes) -> bool:
-    """Do these first bytes of a file begin a header?"""
+    """Do these first bytes of a file start a header?"""
     return re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"touchstone"', head) is not None
 
 
 def is_native_file(path: Path) -> bool:
-    """As ``is_native``, of a file on disk; False for one that cannot be opened."""
+    """Like ``is_native``, for a file on disk; False if it can't be opened."""
     try:
         with path.open("rb") as stream:
             return is_native(stream.read(200))
@@ -95,7 +95,7 @@ def is_native_file(path: Path) -> bool:
 
 
 def read_header(stream: BinaryIO) -> Header:
-    """The first line. Raises FileError that says what is wrong with it."""
+    """The first line. Raises FileError with its problem."""
     first = next(lines.read_lines(stream), None)
     try:
         if not isinstance(first, FileLine):
@@ -131,7 +131,7 @@ def read(stream: BinaryIO, header: Header) -> Iterator[NativeDocument | BadRow]:
 
 
 def parse(text: str, number: int, header: Header) -> NativeDocument:
-    """One line. Raises RowError with everything that is wrong."""
+    """One line. Raises RowError with all its problems."""
     row = json_object(text)
     complaints: Complaints = []
     names = {table.name for table in TABLES}
@@ -168,7 +168,7 @@ def _checked_table(table: NativeTable, rows: Any, complaints: Complaints) -> lis
 
 
 def _checked_row(table: NativeTable, row: Any, place: str, complaints: Complaints) -> Row:
-    """The row with values of the database's kinds; a field that it does not have gets what is blank for it."""
+    """The row with values of the database's types. A missing field gets its blank value."""
     if not isinstance(row, dict):
         complaints.append((place, f"expected an object, found {kind_of(row)}."))
         return {}
@@ -225,7 +225,7 @@ def _known(table: NativeTable) -> frozenset[str]:
 
 @cache
 def _fields(table: NativeTable) -> tuple[tuple[str, bool, Callable[[], Any], Callable[[Any], Any]], ...]:
-    """Name, whether it is needed, what is blank for it, how its value is checked."""
+    """Name, whether it is required, its blank value, how it is checked."""
     return tuple(
         (name, name in table.always, table.column(name).get_default, reader_of(table.column(name)))
         for name in table.fields
@@ -236,7 +236,7 @@ def _fields(table: NativeTable) -> tuple[tuple[str, bool, Callable[[], Any], Cal
 
 
 def _check_links(tables: dict[str, list[Row]], header: Header, complaints: Complaints) -> None:
-    """Every id that a row names is there, and no id is given twice."""
+    """Checks that every id a row refers to exists and that no id is used twice."""
     ids: dict[str, set[str]] = {}
     for table in TABLES:
         key = "run" if table.name == "run_items" else "id"
@@ -264,7 +264,7 @@ def _check_links(tables: dict[str, list[Row]], header: Header, complaints: Compl
 
 
 def _check_stage(own: Row, tables: dict[str, list[Row]], complaints: Complaints) -> None:
-    """A document stands behind the last of the stages that are agreed."""
+    """Checks that a document's stage comes after the last adjudicated one."""
     agreed = {
         row["stage"]
         for row in tables["annotations"]
@@ -286,14 +286,14 @@ def _check_stage(own: Row, tables: dict[str, list[Row]], complaints: Complaints)
 
 
 def _check_pages(rows: list[Row], complaints: Complaints) -> None:
-    """Pages are shared by address and hash, so a page has to be what its hash says."""
+    """Pages are shared by URL and hash, so a page must match its hash."""
     for place, row in enumerate(rows, start=1):
         if hashlib.sha256(row["text"].encode()).hexdigest() != row["content_hash"]:
             complaints.append((f"pages[{place}].content_hash", "it is not the SHA-256 of the text."))
 
 
 def _check_lists(tables: dict[str, list[Row]], complaints: Complaints) -> None:
-    """The two lists of JSON that are read by what stands in them: people of a tally, changes of the history."""
+    """The two JSON lists whose items are checked: people of a tally, changes of the history."""
     for place, row in enumerate(tables["tallies"], start=1):
         if not all(isinstance(each, str) and each and _is_key(each) for each in row["people"]):
             complaints.append((f"tallies[{place}].people", "a list of people’s keys is needed."))

@@ -1,4 +1,4 @@
-"""docs/formats/touchstone.schema.json: what it says of declared fields follows from their declarations."""
+"""docs/formats/touchstone.schema.json: its part about declared fields is generated from their declarations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUGGESTED: dict[str, NativeTable] = {"sentence": touchstone.SENTENCE_SUGGESTIONS
 
 
 def brought_up_to_date(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with the declared fields as they are declared now, in the order of the tables."""
+    """The schema with the currently declared fields, in the order of the tables."""
     definitions = dict(schema["$defs"])
     for record, table in DECLARED.items():
         described = {name: value for each in fields_of(record) for name, value in _columns(each).items()}
@@ -34,14 +34,14 @@ def brought_up_to_date(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with(definition: dict[str, Any], table: NativeTable, described: dict[str, Any]) -> dict[str, Any]:
-    """The definition of a table's rows, with its declared columns as described."""
+    """The definition of a table's rows with its declared columns."""
     before = definition["properties"]
     names = ("id", *table.fields, *table.links, *table.lists)
     return definition | {"properties": {name: described.get(name) or before[name] for name in names}}
 
 
 def _columns(field: Field) -> dict[str, Any]:
-    """A field's column, and that of its origin."""
+    """A field's column and its origin's column."""
     found = {name: {"enum": [*(origin.value for origin in Origin), ""]} for name in field.columns[1:]}
     return {name: _described(field) for name in field.columns[:1]} | found
 

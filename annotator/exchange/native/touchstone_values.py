@@ -1,4 +1,4 @@
-"""Single values of the native format, checked by the column that keeps them."""
+"""Checks single values of the native format by the column that stores them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from annotator.core.released import storable, storable_json
 
 @cache
 def reader_of(column: Field[Any, Any]) -> Callable[[Any], Any]:
-    """What gives the value as the column keeps it, and raises ValueError that says what is wrong with it."""
+    """Returns a function that converts a value for the column and raises ValueError with its problem."""
     if isinstance(column, JSONField):
         return partial(_json, kind=type(column.get_default()))
     read = _kind(column)
@@ -53,7 +53,7 @@ def _kind(column: Field[Any, Any]) -> Callable[[Any], Any]:
 
 
 def _json(value: Any, kind: type) -> Any:
-    """``kind``: that of the blank value, for a column that holds lists or objects alone."""
+    """``kind``: the type of the blank value, for a column that holds only lists or only objects."""
     if kind in (list, dict) and type(value) is not kind:
         raise ValueError(f"expected {'a list' if kind is list else 'an object'}, found {kind_of(value)}.")
     return storable_json(value)
@@ -100,7 +100,7 @@ def _time(value: Any) -> dt.datetime:
         moment = dt.datetime.fromisoformat(value)
         if moment.tzinfo is not None:
             return moment.astimezone(dt.UTC)
-    except (ValueError, OverflowError):  # the latter where it is no time of the years 1 to 9999 in UTC
+    except (ValueError, OverflowError):  # the latter outside the years 1 to 9999 in UTC
         pass
     raise ValueError(f"“{value[:40]}” isn’t a time with a time zone. Write it as 2023-11-20T12:00:00+00:00.")
 

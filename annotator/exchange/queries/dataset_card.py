@@ -1,4 +1,4 @@
-"""What a dataset card tells about how the gold of a benchmark came about: guidelines, people in numbers, suggestions,
+"""The facts for a dataset card about how a benchmark's gold was made: guidelines, numbers of people, suggestions,
 agreement, irregularities. Nobody is named."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BY_IMPORT = "import"  # the strategy of suggestions that came with an imported f
 
 @dataclass(frozen=True, slots=True)
 class UsedGuidelines:
-    """One version: ``annotations`` of one person on one stage of gold were made by it."""
+    """One version of the guidelines: ``annotations`` (one person on one stage of gold) were made under it."""
 
     number: int
     published: dt.datetime
@@ -32,7 +32,7 @@ class UsedGuidelines:
 
 @dataclass(frozen=True, slots=True)
 class UsedPipeline:
-    """A strategy as it was used at a stage, for so many gold documents. ``prompts``: wording by name."""
+    """A strategy as used at a stage, for this many gold documents. ``prompts``: versions by name."""
 
     stage: str
     strategy: str
@@ -44,8 +44,8 @@ class UsedPipeline:
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    """``imported``: gold documents that came in as agreed, so that nobody here labeled them. ``third_raters`` signed
-    as such. ``blind_first``: gold documents on which people labeled before they saw a suggestion."""
+    """``imported``: gold documents imported with their labels, so nobody here labeled them. ``third_raters`` signed off
+    as adjudicators. ``blind_first``: gold documents that people labeled before they saw a suggestion."""
 
     gold: int
     imported: int
@@ -61,7 +61,7 @@ class CardFacts:
 
 
 def card_facts(benchmark: Benchmark) -> CardFacts:
-    """The facts of the gold that there is now; some twenty-five queries, however much it is."""
+    """The facts about the current gold. About twenty-five queries, independent of its size."""
     scope = GoldScope(benchmark)
     documents = scope.documents()
     work = Annotation.objects.filter(
@@ -84,7 +84,7 @@ def card_facts(benchmark: Benchmark) -> CardFacts:
 
 
 def _guidelines(benchmark: Benchmark, scope: GoldScope) -> tuple[UsedGuidelines, ...]:
-    """All versions, the oldest first (one query)."""
+    """All versions, oldest first (one query)."""
     of_gold = Q(annotation__kind=AnnotationKind.INDIVIDUAL, annotation__state=AnnotationState.SUBMITTED)
     rows = (
         Guidelines.objects.filter(benchmark=benchmark)
@@ -95,8 +95,8 @@ def _guidelines(benchmark: Benchmark, scope: GoldScope) -> tuple[UsedGuidelines,
 
 
 def _pipelines(scope: GoldScope) -> tuple[UsedPipeline, ...]:
-    """What suggested something for gold, alike runs as one, by stage, the most used first (two queries). A search that
-    a person made for one claim is their own work and not counted."""
+    """What made suggestions for gold, with equal runs combined, by stage, most used first (two queries). Searches that
+    people made for single claims are part of their own work and don't count."""
     items = RunItem.objects.filter(scope.gold("document__"), state=RunState.FINISHED).exclude(
         run__plan__has_key="again"
     )
@@ -106,7 +106,7 @@ def _pipelines(scope: GoldScope) -> tuple[UsedPipeline, ...]:
         prompts = {name: each["label"] for name, each in plan.get("prompts", {}).items()}
         key = [stage, strategy, plan.get("model", ""), plan.get("parameters", {}), prompts]
         keys[run] = json.dumps(key, sort_keys=True)
-    documents: dict[str, set[int]] = {}  # a document that was suggested for twice counts once
+    documents: dict[str, set[int]] = {}  # a document with suggestions from two runs counts once
     for run, document in items.order_by("run").values_list("run", "document").iterator():
         if run in keys:
             documents.setdefault(keys[run], set()).add(document)

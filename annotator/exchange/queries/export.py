@@ -1,7 +1,7 @@
-"""The agreed rows of a benchmark as gold documents, streamed: a chunk of documents at a time, a dozen queries each.
+"""Streams the adjudicated rows of a benchmark as gold documents: a chunk of documents at a time, a dozen queries each.
 
-Reads only adjudicated versions, without removed rows. The keys of the documents are read first (8 bytes each), so that
-no cursor stays open during a download. Apart from them, memory does not grow with the benchmark.
+Reads only adjudicated versions, without removed rows. The documents' keys are read first (8 bytes each), so that no
+cursor stays open during a download. Otherwise memory doesn't grow with the benchmark.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def count_documents(benchmark: Benchmark, *, include: str = "gold") -> int:
 
 
 def gold_documents(benchmark: Benchmark, *, include: str = "gold", among: Q | None = None) -> Iterator[GoldDocument]:
-    """The documents of a benchmark in their order with all that is agreed.
+    """The documents of a benchmark in order, with everything adjudicated.
 
-    ``gold`` takes those that are agreed at all three stages; ``all`` every document that is not discarded, with what is
-    agreed so far. ``among`` narrows them further.
+    ``gold`` takes documents that are adjudicated at all three stages; ``all`` takes every document that isn't
+    discarded, with what is adjudicated so far. ``among`` narrows them further.
     """
     chosen = documents_to_export(benchmark, include).filter(among or Q())
     keys = array("q", chosen.order_by("order", "id").values_list("pk", flat=True).iterator())
@@ -63,7 +63,7 @@ def gold_documents(benchmark: Benchmark, *, include: str = "gold", among: Q | No
 
 
 def documents_to_export(benchmark: Benchmark, include: str) -> QuerySet[Document]:
-    """The documents that an export has, in no order. Raises ValueError for an unknown ``include``."""
+    """The documents of an export, unsorted. Raises ValueError for an unknown ``include``."""
     documents = Document.objects.filter(benchmark=benchmark, twin_of__isnull=True).exclude(phase=Phase.DISCARDED)
     if include == "gold":
         return documents.filter(stage=Stage.REVISE, phase=Phase.AGREED)
@@ -73,9 +73,9 @@ def documents_to_export(benchmark: Benchmark, include: str) -> QuerySet[Document
 
 
 def _grouped(rows: Iterable[tuple[Any, ...]]) -> dict[int, list[tuple[Any, ...]]]:
-    """Rows by their first column, those of a group in the order of their second and third.
+    """Rows grouped by their first column, sorted by their second and third.
 
-    Put in order here, not by the database: passages are long, and it would sort them on the disk.
+    Sorted here rather than by the database, which would sort long passages on disk.
     """
     found: dict[int, list[tuple[Any, ...]]] = {}
     for row in sorted(rows, key=itemgetter(1, 2)):
@@ -84,9 +84,9 @@ def _grouped(rows: Iterable[tuple[Any, ...]]) -> dict[int, list[tuple[Any, ...]]
 
 
 class _GoldChunk:
-    """Reads what belongs to some documents, table by table, and puts it together.
+    """Reads everything that belongs to some documents, table by table, and assembles it.
 
-    Rows are tuples, and are found by the annotations of the chunk: keys of its many claims and passages would make long
+    Rows are tuples, selected by the chunk's annotations; listing its many claims and passages would make long
     statements.
     """
 
@@ -235,7 +235,7 @@ def _names(record: str) -> tuple[str, ...]:
 
 @cache
 def _columns(record: str) -> tuple[str, ...]:
-    """The same by the names that they have in tables and in gold rows."""
+    """The same, by their names in tables and gold rows."""
     return tuple(each.column for each in exported_fields(record))
 
 
@@ -244,5 +244,5 @@ def _by_column(record: str, values: Iterable[Any]) -> dict[str, Any]:
 
 
 def _values(record: str, about: str, rows: QuerySet[Any]) -> dict[int, dict[str, Any]]:
-    """What is exported of some rows, by the key of what they are about."""
+    """The exported values of some rows, by the key of the record they describe."""
     return {key: _by_column(record, values) for key, *values in rows.values_list(about, *_names(record))}

@@ -1,4 +1,4 @@
-"""Reading imports of files: the latest of a benchmark, and how far one is."""
+"""Reads imports of files: a benchmark's latest, and the progress of one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from annotator.exchange.models import ImportJob
 
 
 def latest_imports(benchmark: Benchmark, count: int = 10) -> QuerySet[ImportJob]:
-    """The newest imports of a benchmark with who brought them (one query)."""
+    """The newest imports of a benchmark with the people who started them (one query)."""
     return benchmark.imports.select_related("by").defer("problems").order_by("-id")[:count]
 
 
 def pace_of(job: ImportJob) -> Pace:
-    """How far an import is and how fast it goes, by the part of the file that is read."""
+    """An import's progress and speed, by the part of the file that has been read."""
     per_second, left = 0.0, None
     if job.state == RunState.RUNNING and job.started_at is not None and job.seen_at is not None:
         seconds = (job.seen_at - job.started_at).total_seconds()
