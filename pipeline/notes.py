@@ -1,4 +1,4 @@
-"""What happened while one claim or document was worked on: notes for people, counts for the cost formula."""
+"""What happened while a claim or document was processed: notes for people, counts for the cost formula."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 @dataclass(slots=True)
 class StepNotes:
-    """Filled while a strategy works. ``counts["STEP_again"]``: how often a step's answer could not be read and was
-    asked for once more, or was cut and continued."""
+    """Filled while a strategy works. ``counts["STEP_again"]``: how often a step's output was unreadable and was
+    requested again, or was cut off and continued."""
 
     notes: list[Note] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
     def note(self, step: str, text: str) -> None:
-        """Keep a sentence for the person who reads the suggestion."""
+        """Keep a sentence for the person who reviews the suggestion."""
         self.notes.append(Note(step, text))
 
     async def ask(
@@ -40,9 +40,9 @@ class StepNotes:
         max_tokens: int = 1024,
         sample: Sample | None = None,
     ) -> Answer | None:
-        """A model's answer; None where it gave none that can be used, noted with what is done ``instead`` (a
-        sentence). Of a list that was cut at its length limit the complete items, which is noted too. Raises what
-        ``asking.ask`` raises else."""
+        """A model's output; None if it gave nothing usable, with a note that says what is done ``instead`` (a
+        sentence). If a list was cut off at its length limit, returns the complete items and adds a note. Otherwise
+        raises what ``asking.ask`` raises."""
         asked = await self.asking(
             tools,
             step=step,
@@ -72,7 +72,7 @@ class StepNotes:
         logprobs: bool = False,
         sample: Sample | None = None,
     ) -> Asking[Answer] | None:
-        """Like ``ask``, for callers that go on where an answer was cut (``Asking.cut``)."""
+        """Like ``ask``, for callers that continue output that was cut off (``Asking.cut``)."""
         try:
             asked = await ask(
                 tools,
@@ -92,6 +92,6 @@ class StepNotes:
         return asked
 
     def again(self, step: str, calls: int = 1) -> None:
-        """Count calls of a step that its formula does not know."""
+        """Count calls of a step that its formula doesn't include."""
         if calls:
             self.counts[f"{step}_again"] += calls

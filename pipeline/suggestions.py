@@ -1,4 +1,4 @@
-"""What the machines are given and what they hand over: typed, immutable, without Django.
+"""The input and output of strategies: typed, immutable, without Django.
 
 A strategy turns a document into a ``Decomposition``, a claim into a ``Verification`` and a checked document into a
 ``SuggestedRevision``. Labels are members of ``annotator.core.vocabulary``; ``None`` means that the strategy has no
@@ -17,8 +17,8 @@ from pipeline.clients.base import FetchedPage
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """What a strategy may know of a document. ``metadata`` is what was imported beside it (speaker, place, url ...);
-    nothing published on or after ``reference_date`` may be used where it is given."""
+    """What a strategy may know about a document. ``metadata`` was imported with it (speaker, place, url ...). If
+    ``reference_date`` is given, nothing published on or after it may be used."""
 
     prompt: str
     response: str
@@ -28,8 +28,8 @@ class DocumentText:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that a person should know of how a suggestion came about: a step that fell back to rules, a page that
-    could not be read. ``text`` is a sentence."""
+    """Something people should know about a suggestion's origin: a step that fell back to rules, a page that couldn't be
+    read. ``text`` is a sentence."""
 
     step: str
     text: str
@@ -37,9 +37,9 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Prejudgement:
-    """What a model says of a claim before any search (FastFact section 4.1), in the strategy's own word.
-    ``confidence`` is the probability of the label's tokens, None where the server gave none. ``settled``: definite and
-    confident enough that no evidence is searched for."""
+    """A model's judgment of a claim before any search (FastFact section 4.1), as the strategy's own label.
+    ``confidence`` is the probability of the label's tokens, None if the server gave none. ``settled``: definite and
+    confident enough to skip the search."""
 
     label: str
     confidence: float | None
@@ -60,7 +60,7 @@ class SuggestedClaim:
 
 @dataclass(frozen=True, slots=True)
 class SuggestedSentence:
-    """A piece of the response. ``response[start:end] == text``; both None when it is no substring."""
+    """A piece of the response. ``response[start:end] == text``; both None if it isn't a substring."""
 
     text: str
     start: int | None
@@ -73,7 +73,7 @@ class SuggestedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """All sentences of a response, in its order. ``counts`` are the quantities of the strategy's cost formula."""
+    """All sentences of a response, in order. ``counts`` are the quantities of the strategy's cost formula."""
 
     sentences: tuple[SuggestedSentence, ...]
     notes: tuple[Note, ...] = ()
@@ -93,8 +93,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class RetrievedEvidence:
-    """A passage found for a claim, with where it is from and how it was found. ``snapshot``: the page it was cut
-    from."""
+    """A passage found for a claim, with its source and how it was found. ``snapshot``: the page it was cut from."""
 
     passage: str
     url: str
@@ -111,7 +110,7 @@ class RetrievedEvidence:
 
 @dataclass(frozen=True, slots=True)
 class ClaimText:
-    """A claim to verify, with the sentence it is from and what a model said of it before any search."""
+    """A claim to verify, with its sentence and a model's judgment before any search."""
 
     text: str
     sentence: str = ""
@@ -120,8 +119,8 @@ class ClaimText:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswer:
-    """One link of a chain (Papelo): what was asked, what was searched for, what came out. ``evidence`` is the position
-    of its passage among the claim's evidence, from 0; None: nothing was found."""
+    """One link of a chain (Papelo): the question, the query, the answer. ``evidence`` is its passage's index in the
+    claim's evidence; None if nothing was found."""
 
     question: str
     query: str
@@ -131,8 +130,8 @@ class QuestionAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SuggestedVerdict:
-    """What a strategy holds of a claim: a hint, never a choice made for a person. ``label`` is the strategy's own word,
-    ``factuality`` what it means in the words of the vocabulary."""
+    """A strategy's verdict on a claim: a hint, never a choice made for people. ``label`` is the strategy's own,
+    ``factuality`` its meaning in our vocabulary."""
 
     label: str
     factuality: Factuality | None
@@ -144,7 +143,7 @@ class SuggestedVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Evidence for one claim, best first (in the order of the chain, where there is one), and what follows from it."""
+    """Evidence for one claim, best first (or in the order of the chain), and the verdict."""
 
     evidence: tuple[RetrievedEvidence, ...] = ()
     verdict: SuggestedVerdict | None = None
@@ -154,7 +153,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """A claim with what was decided on it. ``revised``: its corrected text, "" where it is deleted."""
+    """A claim with its verdict. ``revised``: its corrected text, "" if deleted."""
 
     text: str
     factuality: Factuality | None

@@ -1,4 +1,4 @@
-"""The pipeline's Celery tasks: thin, named, ids in. What they do is in ``pipeline.runs.coordinator``."""
+"""The pipeline's Celery tasks: thin and named, with ids as arguments. ``pipeline.runs.coordinator`` does the work."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ AT_ONCE = 20
 
 @shared_task(name="pipeline.advance_run")
 def advance_run(run_id: int) -> int:
-    """Hand out the documents of a run that have no result yet. Returns how many."""
+    """Enqueue the documents of a run that have no result yet. Returns how many."""
     run = PipelineRun.objects.filter(pk=run_id).first()
     if run is None:
         return 0
     items = coordinator.begin(run)
-    # A few documents are someone waiting at a screen: they do not queue up behind a whole benchmark.
+    # With few documents, someone is waiting at a screen, so they skip the queue of whole benchmarks.
     queue = "touchstone" if len(items) <= AT_ONCE else "touchstone-bulk"
     for item_id in items:
         prefill_item.apply_async((item_id,), queue=queue)
@@ -49,7 +49,7 @@ def prefill_item(item_id: int) -> None:
 
 @shared_task(name="pipeline.work_off_run")
 def work_off_run(run_id: int, at_once: int) -> None:
-    """Do the documents of a run here, ``at_once`` of them at the same time, in threads. For a command that waits."""
+    """Process the documents of a run in this process, ``at_once`` at a time, in threads. For a command that waits."""
     run = PipelineRun.objects.filter(pk=run_id).first()
     if run is None:
         return
@@ -73,7 +73,7 @@ def work_off_run(run_id: int, at_once: int) -> None:
 
 @shared_task(name="pipeline.pick_up_runs")
 def pick_up_runs() -> int:
-    """Begin runs that wait for any worker, every few seconds. Returns how many."""
+    """Start runs that wait for a worker, every few seconds. Returns how many."""
     ids = list(coordinator.waiting_runs())
     for run_id in ids:
         advance_run.delay(run_id)
@@ -88,7 +88,7 @@ def train_suggesters(benchmark_id: int) -> int:
 
 @shared_task(name="pipeline.learn_where_gold_has_grown")
 def learn_where_gold_has_grown() -> int:
-    """Train anew where the gold has grown by enough, every few minutes. Returns for how many benchmarks."""
+    """Retrain where the gold has grown enough, every few minutes. Returns for how many benchmarks."""
     ids = suggesters.benchmarks_to_train()
     for benchmark_id in ids:
         train_suggesters.apply_async((benchmark_id,), queue="touchstone-bulk")
@@ -103,11 +103,11 @@ def probe_service(service_id: int) -> None:
 
 @shared_task(name="pipeline.resume_runs")
 def resume_runs(alone: bool = False) -> int:
-    """Pick up what was lost: called when a worker starts, and every few seconds. Returns how much.
+    """Pick up lost work: called when a worker starts, and every few seconds. Returns how much.
 
-    What a killed worker had in hand is handed out again. All other documents that wait are in the queue, unless the
-    broker has forgotten them: then the queue is empty. ``alone``: there is no other worker, so what is marked as
-    running was lost with the last one, and so was the queue.
+    Documents of a killed worker are enqueued again. All other waiting documents are in the queue, unless the broker has
+    lost them: then the queue is empty. ``alone``: there is no other worker, so documents marked as running were lost
+    with the last worker, and so was the queue.
     """
     coordinator.close_cancelled(alone=alone)
     for run_id in cancelled_with_documents():
@@ -124,7 +124,7 @@ def resume_runs(alone: bool = False) -> int:
 
 
 def _queues_are_empty() -> bool:
-    """Does no message wait? Those that a worker has fetched already do not count: done twice they do no harm."""
+    """Is no message waiting? Messages that a worker has already fetched don't count: doing them twice is harmless."""
     with current_app.connection_for_write() as broker:
         return not any(_waiting(broker, queue.name) for queue in current_app.amqp.queues.values())
 

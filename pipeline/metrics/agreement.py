@@ -1,14 +1,14 @@
-"""How well people agree on labels, beyond chance, with intervals that know the labels of one document hang together.
+"""Agreement on labels beyond chance, with intervals that account for labels of one document being correlated.
 
-Every coefficient here is a short formula over sums that run over the items. So the sums are kept per cluster (a
-document), and a bootstrap resample is nothing but these rows drawn anew and added up: a thousand resamples of 100,000
-items take about a second. The libraries that know these coefficients take whole tables and would have to be called
-for every resample; that is why the formulas are our own. The tests hold them against nltk, statsmodels, figures of
-irrCAC and the worked examples of the literature.
+Every coefficient here is a short formula over sums over the items. The sums are kept per cluster (a document), so a
+bootstrap resample only draws these rows anew and adds them up: a thousand resamples of 100,000 items take about a
+second. Libraries for these coefficients take whole tables and would have to be called once per resample, which is why
+the formulas are our own. The tests compare them with nltk, statsmodels, figures of irrCAC and worked examples from the
+literature.
 
 An interval is the middle 95% of the resamples (percentile bootstrap; Efron and Tibshirani 1993, chapter 13). Whole
-clusters are drawn, since the labels of one document are not independent (Field and Welsh 2007). Resamples in which a
-figure is not defined are left out.
+clusters are drawn, because labels of one document aren't independent (Field and Welsh 2007). Resamples with an
+undefined figure are left out.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _Floats = NDArray[np.float64]
 
 RESAMPLES = 1000
 _INTERVAL = (2.5, 97.5)
-# Draws of clusters held in memory at once; about 30 MB.
+# Cluster draws held in memory at once; about 30 MB.
 _DRAWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class RatedItem:
-    """One thing that people labeled, with the document (cluster) it is from and the label of each rater.
+    """One labeled item with its document (cluster) and each rater's label.
 
-    Raters are numbers or names, the same ones throughout. (A mapping's key type cannot be widened, hence Any.)
-    ``times``: it stands for so many things of the document that got the same labels.
+    Raters are numbers or names, the same ones throughout. (A mapping's key type can't be widened, hence Any.)
+    ``times``: how many items of the document got these labels.
     """
 
     cluster: Hashable
@@ -44,7 +44,7 @@ class RatedItem:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its 95% interval. The bounds are None where nothing can be resampled: a single cluster."""
+    """A figure with its 95% interval. The bounds are None with a single cluster, which can't be resampled."""
 
     value: float
     low: float | None
@@ -53,17 +53,18 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement over the ``items`` that have two labels or more; ``left_out`` counts those with one.
+    """Agreement over the ``items`` with at least two labels; ``left_out`` counts those with one.
 
-    ``fleiss_gwet`` and ``ac1_gwet`` take the frequencies of labels from these, too, as Gwet does; without any they are
+    ``fleiss_gwet`` and ``ac1_gwet`` include the latter in the label frequencies, as Gwet does; without any, they equal
     ``fleiss`` and ``ac1``.
 
-    A coefficient is None where it is not defined: without items all are; when all labels are the same, the three that
-    divide by the disagreement expected by chance (Cohen's and Fleiss' kappa, alpha) are, while percent and AC1 are 1.
+    A coefficient is None if it is undefined. Without items, all are. If all labels are the same, the three that divide
+    by the disagreement expected by chance (Cohen's and Fleiss' kappa, alpha) are undefined, while percent and AC1 are
+    1.
 
-    ``labels`` counts the labels given to these items. ``confusion[one][other]`` counts pairs of labels of an item: with
-    exactly two raters, ``one`` is what ``raters[0]`` said and ``other`` what ``raters[1]`` said; with more, the table
-    is symmetric, and a pair that disagrees is found in both places.
+    ``labels`` counts the labels given to these items. ``confusion[one][other]`` counts pairs of labels of an item. With
+    exactly two raters, ``one`` is the label of ``raters[0]`` and ``other`` that of ``raters[1]``. With more, the table
+    is symmetric, and a pair that disagrees is counted in both cells.
     """
 
     items: int
@@ -81,7 +82,7 @@ class Agreement:
     confusion: dict[str, dict[str, int]]
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON knows it: an estimate is an object of value, low and high, or null."""
+        """Everything as JSON: an estimate is an object of value, low and high, or null."""
         return {**asdict(self), "raters": list(self.raters)}
 
 
@@ -90,10 +91,10 @@ def agreement(
 ) -> Agreement:
     """Percent agreement, Cohen's kappa, Fleiss' kappa, Krippendorff's alpha and Gwet's AC1 of nominal labels.
 
-    Items may have different raters, and different numbers of them. Cohen's kappa is given when exactly two raters
-    occur. ``scale`` names the labels that could be chosen: AC1 also depends on those that nobody chose; without it
-    the labels that occur are taken. The same items in the same order with the same ``seed`` give the same intervals;
-    ``resamples=0`` leaves the intervals out.
+    Items may have different raters, and different numbers of them. Cohen's kappa is given if exactly two raters occur.
+    ``scale`` lists the labels that could be chosen, because AC1 also depends on labels nobody chose; without it, the
+    labels that occur are used. The same items in the same order with the same ``seed`` give the same intervals;
+    ``resamples=0`` skips the intervals.
     """
     given = list(items)
     table = _Table.of(given, scale)
@@ -142,7 +143,7 @@ def ratio_estimate(
 ) -> Estimate | None:
     """The sum of all numerators divided by the sum of all denominators; a pair comes with its cluster in front.
 
-    Pooled F1 of matched claims, for instance, is 2 x matched over found + gold. None where the denominators sum to 0.
+    For example, pooled F1 of matched claims is 2 x matched over found + gold. None if the denominators sum to 0.
     """
     rows = [(cluster, (above, below)) for cluster, above, below in pairs]
     [estimate] = sums_estimates(rows, 2, lambda sums: [_divide(sums[:, 0], sums[:, 1])], resamples=resamples, seed=seed)
@@ -157,10 +158,10 @@ def sums_estimates(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[Estimate | None]:
-    """Figures that are functions of sums over ``rows`` of ``width`` numbers, each given with its cluster.
+    """Figures computed from sums over ``rows`` of ``width`` numbers, each given with its cluster.
 
-    ``figures`` takes sums, one row a resample, and returns for each figure one value a row, NaN where it is not
-    defined. All figures come from the same resamples. None for a figure that is not defined over all rows.
+    ``figures`` takes sums, one row per resample, and returns one value per row for each figure, NaN if undefined. All
+    figures come from the same resamples. A figure that is undefined over all rows is None.
     """
     clusters = _numbered([cluster for cluster, _ in rows])
     values = np.array([numbers for _, numbers in rows], dtype=np.float64).reshape(-1, width)
@@ -169,16 +170,16 @@ def sums_estimates(
     return [_estimate(value, others) for value, others in zip(whole, drawn, strict=True)]
 
 
-# The coefficients. Each takes sums over items, one row a resample, and returns one figure a row, NaN where undefined.
+# The coefficients. Each takes sums over items, one row per resample, and returns one figure per row, NaN if undefined.
 
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """What the coefficients are functions of: sums over items, one row a resample, label columns in one order.
+    """The input of the coefficients: sums over items, one row per resample, label columns in a fixed order.
 
     With n the labels of an item and n_k how many of them are k: ``agreeing`` sums the share of its pairs that agree,
     ``differing`` its ordered pairs that differ divided by n - 1, ``counts`` n_k, ``shares`` n_k / n. ``first`` and
-    ``second`` count the labels of either rater, where there are exactly two.
+    ``second`` count each rater's labels if there are exactly two.
     """
 
     items: _Floats
@@ -202,18 +203,18 @@ def _percent(sums: _Sums) -> _Floats:
 
 
 def _cohen(sums: _Sums) -> _Floats:
-    """Cohen (1960): by chance each rater keeps to their own frequencies of labels."""
+    """Cohen (1960): by chance, each rater keeps their own label frequencies."""
     by_chance = _divide((sums.first * sums.second).sum(axis=1), sums.items**2)
     return _divide(_percent(sums) - by_chance, 1 - by_chance)
 
 
 def _fleiss(sums: _Sums) -> _Floats:
     """Fleiss (1971), generalized to varying numbers of raters as in Gwet, Handbook of Inter-Rater Reliability (2014),
-    chapter 2: a label's frequency is its share of an item's labels, averaged over items, so that each item weighs the
-    same. With equal numbers it is Fleiss' own; with two raters, Scott's pi.
+    chapter 2: a label's frequency is its share of an item's labels, averaged over items, so that all items have the
+    same weight. With equal numbers of raters it is Fleiss' original; with two raters, Scott's pi.
 
-    Gwet lets items with one label count towards the frequencies: that is ``fleiss_gwet``. Here they are left out, as
-    from all other figures.
+    Gwet counts items with one label toward the frequencies: that is ``fleiss_gwet``. Here they are left out, as in all
+    other figures.
     """
     by_chance = (_divide(sums.shares, sums.shares.sum(axis=1, keepdims=True)) ** 2).sum(axis=1)
     return _divide(_percent(sums) - by_chance, 1 - by_chance)
@@ -228,7 +229,7 @@ def _alpha(sums: _Sums) -> _Floats:
 
 def _ac1(sums: _Sums) -> _Floats:
     """Gwet, Computing inter-rater reliability and its variance in the presence of high agreement (2008): AC1 for
-    several raters, with the frequencies of labels taken as in ``_fleiss``. It stays put where labels are skewed.
+    several raters, with label frequencies as in ``_fleiss``. Unlike kappa, it stays stable for skewed labels.
     """
     shares = _divide(sums.shares, sums.shares.sum(axis=1, keepdims=True))
     by_chance = (shares * (1 - shares)).sum(axis=1) / max(shares.shape[1] - 1, 1)
@@ -236,8 +237,8 @@ def _ac1(sums: _Sums) -> _Floats:
 
 
 def _with_singles(items: Sequence[RatedItem], scale: Sequence[str], resamples: int, seed: int) -> list[Estimate | None]:
-    """Fleiss' kappa and AC1 with the frequencies of labels over all items that have a label (Gwet 2014, section 2.4):
-    items with one label add a share of 1, and no pair. None where no item has two."""
+    """Fleiss' kappa and AC1 with the label frequencies of all items that have a label (Gwet 2014, section 2.4): items
+    with one label contribute a share of 1 and no pair. None if no item has two labels."""
     single = [item for item in items if len(item.labels) == 1]
     table = _Table.of(items, [*scale, *sorted({label for item in single for label in item.labels.values()})])
     if not len(table.counts):
@@ -262,7 +263,7 @@ def _with_singles(items: Sequence[RatedItem], scale: Sequence[str], resamples: i
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The items as arrays: row i is an item with two labels or more, and stands for ``times[i]`` of them."""
+    """The items as arrays. Row i is an item with at least two labels that stands for ``times[i]`` items."""
 
     clusters: NDArray[np.int64]  # numbered from 0
     times: NDArray[np.int64]
@@ -279,12 +280,12 @@ class _Table:
         counted = [item for item in given if len(item.labels) > 1]
         found = {label for item in counted for label in item.labels.values()}
         labels = (*dict.fromkeys(scale), *sorted(found.difference(scale)))
-        # Numbers before names: the two cannot be compared.
+        # Numbers before names, because the two can't be compared.
         raters = tuple(
             sorted({rater for item in counted for rater in item.labels}, key=lambda each: (isinstance(each, str), each))
         )
         index = {label: number for number, label in enumerate(labels)}
-        # One number for each label given: its cell in the table of counts.
+        # One number per label given: its cell in the table of counts.
         cells = [row * len(labels) + index[label] for row, item in enumerate(counted) for label in item.labels.values()]
         counts = np.bincount(np.array(cells, dtype=np.int64), minlength=len(counted) * len(labels))
         pairs = [[index[item.labels[rater]] for rater in raters] for item in counted] if len(raters) == 2 else []
@@ -299,11 +300,11 @@ class _Table:
         )
 
     def per_cluster(self) -> _Floats:
-        """The sums that ``_Sums`` explains, one row a cluster."""
+        """The sums described in ``_Sums``, one row per cluster."""
         return _summed(self.per_item(), self.clusters)
 
     def per_item(self) -> _Floats:
-        """The same, one row an item."""
+        """The same, one row per item."""
         counts = self.counts.astype(np.float64)
         size = counts.sum(axis=1)
         same = (counts**2).sum(axis=1)
@@ -335,47 +336,47 @@ class _Table:
 
 
 def _numbered(clusters: Iterable[Hashable]) -> NDArray[np.int64]:
-    """A number for each cluster, from 0, in the order in which they first occur."""
+    """A number for each cluster, from 0, in order of first occurrence."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters], dtype=np.int64)
 
 
 def _summed(rows: _Floats, clusters: NDArray[np.int64]) -> _Floats:
-    """The rows of each cluster, added up."""
+    """The sum of the rows of each cluster."""
     sums = np.zeros((int(clusters.max(initial=-1)) + 1, rows.shape[1]))
     np.add.at(sums, clusters, rows)
     return sums
 
 
 def resampled(sums: _Floats, resamples: int, seed: int) -> _Floats:
-    """One row a resample: the sum of as many rows as there are, drawn with replacement. None from a single row."""
+    """One row per resample: the sum of as many rows as there are, drawn with replacement. None for a single row."""
     if len(sums) < 2:
         return np.empty((0, sums.shape[1]))
     return np.concatenate([np.empty((0, sums.shape[1])), *_parts(sums, resamples, seed)])
 
 
 def _parts(sums: _Floats, resamples: int, seed: int) -> Iterator[_Floats]:
-    """The resamples in parts that fit into memory: how often each row was drawn, times the rows."""
+    """The resamples in chunks that fit into memory: how often each row was drawn, times the rows."""
     random = np.random.default_rng(seed)
     rows = len(sums)
     step = max(1, _DRAWS // rows)
     for start in range(0, resamples, step):
         many = min(step, resamples - start)
         drawn = random.integers(rows, size=(many, rows))
-        drawn += np.arange(many)[:, None] * rows  # so that one count serves all resamples of the part
+        drawn += np.arange(many)[:, None] * rows  # so that one count serves all resamples of the chunk
         times = np.bincount(drawn.ravel(), minlength=many * rows).reshape(many, rows)
         yield times.astype(np.float64) @ sums
 
 
 def _divide(above: _Floats, below: _Floats) -> _Floats:
-    """Division that says NaN, without a warning, where it would divide by nothing."""
+    """Division that returns NaN for a zero denominator, without a warning."""
     below = np.broadcast_to(below, above.shape)
     quotient: _Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
     return quotient
 
 
 def _estimate(value: _Floats, drawn: _Floats) -> Estimate | None:
-    """The one figure in ``value`` with the interval of ``drawn``. None where the figure is not defined."""
+    """The figure in ``value`` with the interval of ``drawn``. None if it is undefined."""
     figure = float(value[0])
     if np.isnan(figure):
         return None

@@ -1,6 +1,6 @@
-"""Which claims of two sets are the same claim: a one-to-one assignment over text similarity.
+"""Which claims of two sets are the same: a one-to-one assignment by text similarity.
 
-By hand: SciPy comes with the extra ``science`` alone, and every adjudication aligns claims.
+Our own implementation because SciPy is only in the extra ``science`` and every adjudication aligns claims.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from math import inf
 from pipeline.metrics.text import token_f1
 
 Similarity = Callable[[str, str], float]
-# The similarities of two sets of texts: a row for each of the first, a column for each of the second.
+# The similarities of two sets of texts: a row for each of the first set, a column for each of the second.
 Table = Callable[[Sequence[str], Sequence[str]], list[list[float]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Item ``first`` of the one set is item ``second`` of the other, by index, with their similarity."""
+    """Item ``first`` of one set matches item ``second`` of the other, by index, with their similarity."""
 
     first: int
     second: int
@@ -27,7 +27,8 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionRecall:
-    """Counts of a comparison of found with gold items, and what follows. Nothing to find and nothing found is 1."""
+    """The counts of comparing found with gold items, and the scores they give. With nothing to find and nothing found,
+    the scores are 1."""
 
     matched: int
     found: int
@@ -57,10 +58,10 @@ def align(
     threshold: float = 0.0,
     similarity: Similarity = token_f1,
 ) -> list[Match]:
-    """The one-to-one matches with the greatest total similarity, in the order of ``first``.
+    """The one-to-one matches with the highest total similarity, in the order of ``first``.
 
-    Pairs below ``threshold``, and pairs with nothing in common, stay unmatched. Cubic in the number of items: made for
-    the claims of one document, not for a whole benchmark.
+    Pairs below ``threshold`` or without anything in common stay unmatched. Cubic in the number of items: meant for one
+    document's claims, not for a whole benchmark.
     """
     return align_table([[similarity(one, two) for two in second] for one in first], threshold=threshold)
 
@@ -71,11 +72,10 @@ def word_table(first: Sequence[str], second: Sequence[str]) -> list[list[float]]
 
 
 def align_table(table: Sequence[Sequence[float]], *, threshold: float = 0.0) -> list[Match]:
-    """As ``align``, of similarities that are known: ``table[i][j]`` is that of item i of the one set with item j of the
-    other."""
+    """Like ``align``, from known similarities: ``table[i][j]`` compares item i of one set with item j of the other."""
     if not table or not table[0]:
         return []
-    # Worthless pairs score nothing, so that the assignment does not give up a good match for two bad ones.
+    # Pairs below the threshold score nothing, so that a good match isn't given up for two bad ones.
     worth = [[value if value >= threshold else 0.0 for value in row] for row in table]
     return [
         Match(row, column, table[row][column])
@@ -85,12 +85,12 @@ def align_table(table: Sequence[Sequence[float]], *, threshold: float = 0.0) -> 
 
 
 def match_score(found: Sequence[str], gold: Sequence[str], *, threshold: float) -> PrecisionRecall:
-    """Precision, recall and F1 of ``found`` against ``gold`` where a match needs similarity ``threshold``."""
+    """Precision, recall and F1 of ``found`` against ``gold``, where a match needs similarity ``threshold``."""
     return PrecisionRecall(len(align(found, gold, threshold=threshold)), len(found), len(gold))
 
 
 def assign(worth: Sequence[Sequence[float]]) -> list[int | None]:
-    """For each row the column it is given, so that the sum of ``worth`` is greatest; None when columns run out.
+    """The column assigned to each row, such that the sum of ``worth`` is highest; None if columns run out.
 
     ``worth`` is a full table, rows by columns. The Hungarian method with potentials (Kuhn 1955, Munkres 1957).
     """
@@ -105,7 +105,7 @@ def assign(worth: Sequence[Sequence[float]]) -> list[int | None]:
                 chosen[row] = column
         return chosen
 
-    # Index 0 of the columns is a stand-in for "no column"; real rows and columns count from 1.
+    # Column 0 is a placeholder for "no column"; real rows and columns count from 1.
     row_price = [0.0] * (rows + 1)
     column_price = [0.0] * (columns + 1)
     owner = [0] * (columns + 1)

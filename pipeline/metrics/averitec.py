@@ -1,8 +1,8 @@
-"""The AVeriTeC score: the label is right, and the questions and answers found say what the gold ones say.
+"""The AVeriTeC score: the label is right, and the predicted questions and answers match the gold ones.
 
 As described in Papelo's paper (sections 1 and 5): METEOR between gold and predicted question-answer pairs, summed over
-the best assignment and divided by the number of gold pairs, must be above a threshold. As in the official scorer, only
-the first ten predicted pairs count: with more, chance finds a partner for every gold pair.
+the best assignment and divided by the number of gold pairs, must exceed a threshold. As in the official scorer, only
+the first ten predicted pairs count: with more, every gold pair finds a partner by chance.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class CheckedClaimLabel:
 
 
 def evidence_score(gold: Sequence[str], found: Sequence[str]) -> float:
-    """Sum of METEOR over the best one-to-one assignment, divided by the number of gold pairs: 0 to 1. A gold pair
-    that is left without a partner counts 0. Without a gold pair there is nothing to find: 1."""
+    """The sum of METEOR over the best one-to-one assignment, divided by the number of gold pairs: 0 to 1. A gold pair
+    without a partner counts 0. Without gold pairs the score is 1."""
     if not gold:
         return 1.0
     if not found:
@@ -43,10 +43,11 @@ def averitec_score(
     threshold: float = THRESHOLD,
     max_pairs: int = MAX_PAIRS,
 ) -> tuple[float, list[float]]:
-    """Share of the claims whose label is right and whose evidence scores above the threshold, and each claim's evidence
-    score; item i of the one is item i of the other. Of each prediction the first ``max_pairs`` pairs count.
+    """The share of claims whose label is right and whose evidence scores above the threshold, and each claim's evidence
+    score. Item i of one sequence belongs to item i of the other. Only the first ``max_pairs`` pairs of a prediction
+    count.
 
-    Raises ValueError when they differ in length or are empty.
+    Raises ValueError if they differ in length or are empty.
     """
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} gold claims but {len(predicted)} predictions: every claim needs both.")

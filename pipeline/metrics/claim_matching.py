@@ -1,12 +1,12 @@
-"""Which claims of two people say the same: a similarity that minds what tells one claim from its neighbor.
+"""Which claims of two people say the same: a similarity that respects what distinguishes a claim from its neighbors.
 
-Words that most claims of a sentence share (its subject, the year it is about) say little about which claim is which;
-numbers, names and negations say much. So words are weighed by how few of the claims at hand have them, and claims that
-contradict each other in a number, a name or a negation are never the same. Nobody writes a claim twice, so two claims
-are not the same either that are no more alike than one of them is to another claim of the same person.
+Words that most claims of a sentence share (its subject, its year) don't tell claims apart; numbers, names and negations
+do. So words are weighted by how few of the claims contain them, and claims that contradict each other in a number, a
+name or a negation never match. Nobody writes the same claim twice, so two claims don't match either if one of them is
+just as similar to another claim of the same person.
 
-By hand: sentence encoders need weights that cannot be shipped. ``benchmarks/matching.py`` measures the error on pairs
-made from released gold.
+Our own implementation because sentence encoders need weights that can't be shipped. ``benchmarks/matching.py`` measures
+the error on pairs made from released gold.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nltk.stem import PorterStemmer
 from pipeline.metrics.alignment import Match, align_table
 from pipeline.metrics.text import edit_distance
 
-# Claims less alike than this are two claims. benchmarks/matching.py shows what other thresholds would do.
+# Claims less similar than this are different. benchmarks/matching.py shows the effect of other thresholds.
 SAME_CLAIM = 0.6
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|\w+(?:['’]\w+)?|%")
@@ -39,23 +39,23 @@ _NUMBERS = {
         "seventeen eighteen nineteen twenty".split()
     )
 }
-# "One" is a pronoun as often as a number.
+# "One" is a pronoun as often as it is a number.
 del _NUMBERS["one"]
 _SAME = {"percent": "%", "us": "unitedstates", "usa": "unitedstates", "uk": "unitedkingdom", "un": "unitednations"}
 _ABBREVIATED = re.compile(r"\b(?:([A-Z])\.){2,}")
 _LONG_NAMES = re.compile(r"\b(united)\s+(states(?: of america)?|kingdom|nations)\b", re.IGNORECASE)
 
-# What a word weighs that is in every claim at hand, and one that carries no meaning of its own; other words weigh 1.
+# The weight of a word that every claim contains, and of a function word; other words weigh 1.
 _SHARED, _EMPTY = 0.35, 0.2
-# Up to this edit distance two names may be one, misspelled.
+# Up to this edit distance, two names can be the same name misspelled.
 _MISSPELLED = 0.25
-# Differences of similarities below this are rounding.
+# Smaller differences of similarities are rounding errors.
 _TINY = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A claim as it is compared: its stems, and which of them are numbers and names; whether it is negated."""
+    """A claim prepared for comparison: its stems, which of them are numbers and names, and whether it is negated."""
 
     stems: Mapping[str, int]
     numbers: frozenset[str]
@@ -81,7 +81,7 @@ def _said(text: str) -> _Said:
             numbers.add(stem)
         else:
             stem = str(_STEMS.stem(word))
-            # The first word of a claim is capitalized whatever it is.
+            # The first word of a claim is always capitalized.
             if token[:1].isupper() and place and word not in _FUNCTION:
                 names.add(stem)
         stems[stem] += 1
@@ -89,25 +89,25 @@ def _said(text: str) -> _Said:
 
 
 def _contradict(one: _Said, other: _Said) -> bool:
-    """Whether both say something that the other does not say, in numbers or in names, or one says no.
+    """Whether each claim has a number or name that the other lacks, or only one is negated.
 
-    A claim with fewer numbers or names than the other may say the same in fewer words. Names that begin either claim
-    are looked up among the other's words, since their capital says nothing there.
+    A claim with fewer numbers or names than the other may say the same in fewer words. Names at the start of a claim
+    are compared with all words of the other, because their capital letter means nothing there.
     """
     if one.negated != other.negated:
         return True
     if one.numbers - other.numbers and other.numbers - one.numbers:
         return True
     ours, theirs = one.names - other.stems.keys(), other.names - one.stems.keys()
-    # A name that is spelled a little otherwise is the same name.
+    # A name with a slightly different spelling is the same name.
     return bool(theirs) and any(min(edit_distance(name, each) for each in theirs) > _MISSPELLED for name in ours)
 
 
 def claim_table(first: Sequence[str], second: Sequence[str]) -> list[list[float]]:
-    """How alike the claims of two people are, 0 to 1: a row for each claim of the first, a column for each of the
-    second. 0 where two claims contradict each other, or where one of them is as much like another one of the same
-    person's. The claims have to be those of one sentence, or one response: what
-    most of them share weighs little."""
+    """How similar the claims of two people are, 0 to 1: a row for each claim of the first, a column for each of the
+    second. 0 if two claims contradict each other, or if one of them is just as similar to another claim of the same
+    person. All claims must come from one sentence or one response, because words that most of them share get little
+    weight."""
     ours, theirs = [_said(text) for text in first], [_said(text) for text in second]
     weights = _weights(ours, theirs)
     least, least_of_theirs = _to_others(ours, weights), _to_others(theirs, weights)
@@ -121,8 +121,8 @@ def claim_table(first: Sequence[str], second: Sequence[str]) -> list[list[float]
 
 
 def _to_others(claims: Sequence[_Said], weights: Mapping[str, float]) -> list[float]:
-    """How alike each claim is to that of the same person's others which is most like it; a claim that repeats another
-    one word by word has no others of that kind."""
+    """The similarity of each claim to the most similar other claim of the same person. Exact repetitions of a claim
+    don't count."""
     return [
         max((value for each in claims if (value := _similarity(one, each, weights)) < 1 - _TINY), default=0.0)
         for one in claims
@@ -130,12 +130,12 @@ def _to_others(claims: Sequence[_Said], weights: Mapping[str, float]) -> list[fl
 
 
 def match_claims(first: Sequence[str], second: Sequence[str], *, threshold: float = SAME_CLAIM) -> list[Match]:
-    """The claims of two people that say the same, one to one, in the order of ``first``."""
+    """The matching claims of two people, one to one, in the order of ``first``."""
     return align_table(claim_table(first, second), threshold=threshold)
 
 
 def _weights(ours: Sequence[_Said], theirs: Sequence[_Said]) -> dict[str, float]:
-    """What each stem weighs: the less, the more claims of both people have it."""
+    """The weight of each stem: the more claims of both people contain it, the less it weighs."""
     weights: dict[str, float] = {}
     for stem in {stem for each in (*ours, *theirs) for stem in each.stems}:
         shares = [sum(stem in each.stems for each in side) / len(side) for side in (ours, theirs) if side]
@@ -145,7 +145,7 @@ def _weights(ours: Sequence[_Said], theirs: Sequence[_Said]) -> dict[str, float]
 
 
 def _similarity(one: _Said, other: _Said, weights: Mapping[str, float]) -> float:
-    """F1 of the weighed stems that both claims have."""
+    """F1 of the weighted stems that two claims share."""
     if _contradict(one, other):
         return 0.0
     total = sum(weights[stem] * times for each in (one, other) for stem, times in each.stems.items())

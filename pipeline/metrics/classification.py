@@ -1,6 +1,6 @@
 """Accuracy, precision, recall and F1 of predicted labels, per label and macro-averaged.
 
-By hand: scikit-learn is an extra, which scoring does without.
+Our own implementation because scoring must work without the extra that has scikit-learn.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LabelScore:
-    """Scores of one label. A label never predicted has precision 0, one that is not in the gold recall 0."""
+    """Scores of one label. A label that is never predicted has precision 0; one that isn't in the gold has recall 0."""
 
     precision: float
     recall: float
@@ -23,9 +23,9 @@ class LabelScore:
 
 @dataclass(frozen=True, slots=True)
 class ClassificationReport:
-    """Scores over all items. Macro averages weigh every label alike that occurs in the gold or in the predictions.
+    """Scores over all items. Macro averages give every label in the gold or the predictions the same weight.
 
-    ``confusion[gold][predicted]`` is a count; every label that occurs is present in both directions.
+    ``confusion[gold][predicted]`` is a count. Every label that occurs is present in both directions.
     """
 
     accuracy: float
@@ -37,9 +37,9 @@ class ClassificationReport:
 
 
 def classify(gold: Sequence[str], predicted: Sequence[str]) -> ClassificationReport:
-    """Compares two equally long sequences of labels; item i of the one is item i of the other.
+    """Compares two sequences of labels of the same length, item by item.
 
-    Raises ValueError when they differ in length or are empty.
+    Raises ValueError if they differ in length or are empty.
     """
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} gold labels but {len(predicted)} predictions: every item needs both.")
@@ -49,7 +49,7 @@ def classify(gold: Sequence[str], predicted: Sequence[str]) -> ClassificationRep
 
 
 def classify_counts(pairs: Counter[tuple[str, str]]) -> ClassificationReport:
-    """The same from how often each pair of gold and predicted label occurs. Raises ValueError without any."""
+    """The same from counts of gold and predicted pairs. Raises ValueError without any."""
     total = pairs.total()
     if not total:
         raise ValueError("No labels to compare: scores of nothing are not defined.")

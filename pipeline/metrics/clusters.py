@@ -1,4 +1,4 @@
-"""Which claims of several annotators are the same claim, and which one of the one is several of the other."""
+"""Which claims of several annotators are the same, and which claim of one corresponds to several of another."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import NamedTuple
 from pipeline.metrics.alignment import Table, align_table, word_table
 from pipeline.metrics.text import token_f1, words
 
-# A part of a claim says little that the whole does not say: at least this share of its words is found there. Without
-# it a claim would be offered as a part of another for sharing a name or a "the".
+# At least this share of a part's words must occur in the whole. Otherwise, a claim would count as part of another just
+# for sharing a name or a "the".
 _CONTAINED = 0.5
-# Differences of similarities below this are rounding.
+# Smaller differences of similarities are rounding errors.
 _TINY = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """One claim in the words of several annotators: for each the index of their claim, None where they have none."""
+    """One claim as several annotators wrote it: for each, the index of their claim, or None."""
 
     members: tuple[int | None, ...]
 
@@ -28,7 +28,7 @@ class Cluster:
 class ClaimGroup(NamedTuple):
     """Claims of two annotators that say the same, by index: one against one, or one against several.
 
-    A side is empty where that annotator has nothing like the other's claim.
+    A side is empty if that annotator has no matching claim.
     """
 
     first: tuple[int, ...]
@@ -36,15 +36,15 @@ class ClaimGroup(NamedTuple):
 
 
 def cluster(sets: Sequence[Sequence[str]], *, threshold: float, table: Table = word_table) -> list[Cluster]:
-    """Clusters the claims of any number of annotators; ``sets[i]`` are the texts of annotator i. Each claim is in one.
-    ``table`` says how alike the texts of two annotators are.
+    """Clusters the claims of any number of annotators; ``sets[i]`` are the texts of annotator i. Each claim is in
+    exactly one cluster. ``table`` compares the texts of two annotators.
 
-    The medoid, the set most similar to all others, is the yardstick: every other set is aligned with it one to
-    one by ``align_table``. What the others have left over is clustered in the same way, until each claim has its place.
-    Ties go to the annotator who comes first. With two annotators this is ``align_table`` and what it leaves over.
+    The medoid, the set most similar to all others, is the reference: every other set is aligned with it one to one by
+    ``align_table``. Unmatched claims are clustered in the same way, until none is left. Ties go to the first annotator.
+    With two annotators, this is ``align_table`` and what it leaves unmatched.
 
-    The order is the medoid's; a cluster of leftovers follows the claim that comes before it in the set that was the
-    yardstick for it, or opens the list.
+    Clusters are in the medoid's order. A cluster of unmatched claims follows the claim before it in the set that served
+    as its reference, or comes first.
     """
     left = [list(range(len(texts))) for texts in sets]
     tables = {(one, other): table(sets[one], sets[other]) for one, other in combinations(range(len(sets)), 2)}
@@ -65,9 +65,9 @@ def cluster(sets: Sequence[Sequence[str]], *, threshold: float, table: Table = w
 def split_or_merge(first: Sequence[str], second: Sequence[str], clusters: Sequence[Cluster]) -> list[ClaimGroup]:
     """The ``clusters`` of two annotators, where an unmatched claim joins a match that it completes.
 
-    It does when most of its words stand in the other annotator's one claim, and that claim is more similar to what this
-    annotator has with it than without it. So one is set against two or more, never several against several. The best
-    completion goes first; claims that complete nothing stay single. A group stands where its match stood.
+    It does if most of its words are in the other annotator's claim, and that claim is more similar to the match with it
+    than without it. So one claim can be set against several, but never several against several. The best completion
+    goes first; claims that complete nothing stay single. A group takes the position of its match.
     """
     texts = (first, second)
     groups = [
@@ -83,7 +83,7 @@ def split_or_merge(first: Sequence[str], second: Sequence[str], clusters: Sequen
 
 
 def _completion(texts: tuple[Sequence[str], Sequence[str]], groups: Sequence[ClaimGroup]) -> tuple[int, int] | None:
-    """Of all unmatched claims the one that completes a match best: its position and that of the match."""
+    """The unmatched claim that completes a match best: its position and the match's."""
     best, found = _TINY, None
     for alone, part in enumerate(groups):
         if part.first and part.second:
@@ -102,8 +102,8 @@ def _completion(texts: tuple[Sequence[str], Sequence[str]], groups: Sequence[Cla
 def _medoid(
     left: Sequence[Sequence[int]], tables: Mapping[tuple[int, int], list[list[float]]], threshold: float
 ) -> tuple[int, list[dict[int, int]]]:
-    """The set most similar to all others, and for each set which of its texts, of those that are left, matches which of
-    the medoid's."""
+    """The set most similar to all others, and for each set which of its remaining texts matches which of the
+    medoid's."""
     matches: list[list[dict[int, int]]] = [[{} for _ in left] for _ in left]
     similar = [0.0] * len(left)
     for (one, other), table in tables.items():
@@ -112,13 +112,13 @@ def _medoid(
             matches[other][one][match.second] = match.first
             similar[one] += match.similarity
             similar[other] += match.similarity
-    # Rounded, so that the order of adding up decides no tie; of equals, max takes the first.
+    # Rounded, so that the order of summation never breaks a tie; max takes the first of equals.
     medoid = max((who for who, some in enumerate(left) if some), key=lambda who: round(similar[who], 9))
     return medoid, matches[medoid]
 
 
 def _place(placed: Sequence[Cluster], who: int, index: int) -> int:
-    """Where claim ``index`` of annotator ``who`` goes: behind the nearest of their earlier claims, or to the front."""
+    """Where claim ``index`` of annotator ``who`` goes: after the nearest of their earlier claims, or to the front."""
     before = [
         (member, position)
         for position, each in enumerate(placed)
@@ -128,7 +128,7 @@ def _place(placed: Sequence[Cluster], who: int, index: int) -> int:
 
 
 def _gain(matched: Sequence[str], part: str, whole: str) -> float:
-    """How much more similar ``matched`` is to ``whole`` when ``part`` joins it; 0 where it is no part of it."""
+    """How much more similar ``matched`` is to ``whole`` if ``part`` joins it; 0 if it isn't part of it."""
     own, known = Counter(words(part)), Counter(words(whole))
     if not own or (own & known).total() < _CONTAINED * own.total():
         return 0.0
@@ -136,9 +136,9 @@ def _gain(matched: Sequence[str], part: str, whole: str) -> float:
 
 
 def _together(texts: Iterable[str]) -> str:
-    """The words of several claims, each as often as the claim that has it most often.
+    """The words of several claims, each as often as in the claim that has it most often.
 
-    Not the texts one after another: parts that can stand alone repeat their subject, which the whole names once.
+    Texts aren't simply concatenated: self-contained parts repeat their subject, which the whole names once.
     """
     bag: Counter[str] = Counter()
     for text in texts:

@@ -1,6 +1,6 @@
-"""A suggested decomposition against the gold: where sentences are cut, which one is which, how far claims are apart.
+"""A suggested decomposition against the gold: sentence boundaries, matching sentences, distances between claims.
 
-Used by the benchmark script for the released file and by the page and command for a benchmark's own gold.
+Used by the benchmark script for the released file, and by the page and command for a benchmark's own gold.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Protocol
 from pipeline.metrics.alignment import PrecisionRecall, align
 from pipeline.metrics.text import edit_distance, word_overlap
 
-# From this similarity of words on two sentences, or two claims whose labels are compared, are taken to be the same.
+# Above this word similarity, two sentences count as one, as do two claims whose labels are compared.
 SAME = 0.5
 
 
 class SentenceCut(Protocol):
-    """A sentence with its place in the response; ``start`` and ``end`` are None where it is no substring of it."""
+    """A sentence with its position in the response; ``start`` and ``end`` are None if it isn't a substring of it."""
 
     @property
     def text(self) -> str: ...
@@ -27,16 +27,16 @@ class SentenceCut(Protocol):
 
 
 def same_cuts(found: Sequence[SentenceCut], gold: Sequence[SentenceCut]) -> PrecisionRecall:
-    """Sentences with exactly the same start and end. Gold sentences that are no substring of the response are left
-    out: nothing could be cut like them."""
+    """Sentences with exactly the same start and end. Gold sentences that aren't substrings of the response are left
+    out, because no boundary could match theirs."""
     known = [(each.start, each.end) for each in gold if each.start is not None]
     shared = {(each.start, each.end) for each in found} & set(known)
     return PrecisionRecall(len(shared), len(found), len(known))
 
 
 def pair_sentences(gold: Sequence[SentenceCut], found: Sequence[SentenceCut]) -> list[int | None]:
-    """For each gold sentence the position of the suggested one, one to one: that of the same place in the response,
-    else the best match of its text; None where there is none."""
+    """The position of the suggested sentence for each gold sentence, one to one: the one at the same place in the
+    response, else the best match by text; None if there is none."""
     by_place: dict[tuple[int | None, int | None], int] = {
         (each.start, each.end): at for at, each in enumerate(found) if each.start is not None
     }

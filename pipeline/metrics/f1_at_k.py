@@ -1,7 +1,7 @@
-"""How factual a long answer is: precision of its claims, and F1 against how many facts it should hold.
+"""How factual a long response is: precision of its claims, and F1 relative to how many facts it should contain.
 
-Counts come from anywhere: people's gold, or a pipeline's labels. ``supported`` is S(r), a count; claims that cannot be
-verified are not among the claims.
+Counts can come from people's gold or a pipeline's labels. ``supported`` is S(r), a count. Claims that can't be verified
+don't count as claims.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-# As in FastFact's released code; the paper (section 4.4.2) gives the formula without a value.
+# From FastFact's released code; the paper (section 4.4.2) has the formula without a value.
 GAMMA = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimCounts:
-    """The claims of one answer: ``supported`` of all ``claims``. Raises ValueError where that cannot be."""
+    """The claims of one response: ``supported`` out of ``claims``. Raises ValueError for impossible counts."""
 
     supported: int
     claims: int
@@ -31,15 +31,15 @@ class ClaimCounts:
 
 
 def precision(counts: ClaimCounts) -> float:
-    """Share of the claims that are supported, 0 to 1 (FActScore; VeriScore 2.4 and FastFact equation 2). An answer
-    without a claim has 0: it holds no supported fact."""
+    """The share of claims that are supported, 0 to 1 (FActScore; VeriScore 2.4 and FastFact equation 2). A response
+    without claims has 0, because it contains no supported fact."""
     return counts.supported / counts.claims if counts.claims else 0.0
 
 
 def domain_k(answers: Sequence[ClaimCounts]) -> float:
-    """K of a domain: the median number of claims over all models' answers in it (VeriScore 2.4).
+    """K of a domain: the median number of claims over all models' responses in it (VeriScore 2.4).
 
-    Raises ValueError without an answer.
+    Raises ValueError without a response.
     """
     if not answers:
         raise ValueError("K is the median over a domain's answers, and there is none.")
@@ -47,7 +47,7 @@ def domain_k(answers: Sequence[ClaimCounts]) -> float:
 
 
 def f1_at_k(counts: ClaimCounts, k: float) -> float:
-    """Harmonic mean of precision and recall min(S / K, 1); 0 where nothing is supported (VeriScore 2.4).
+    """Harmonic mean of precision and recall min(S / K, 1); 0 if nothing is supported (VeriScore 2.4).
 
     Raises ValueError unless K is greater than 0.
     """
@@ -57,7 +57,7 @@ def f1_at_k(counts: ClaimCounts, k: float) -> float:
 
 
 def f1s_at_k(supported: NDArray[np.float64], claims: NDArray[np.float64], k: float) -> NDArray[np.float64]:
-    """``f1_at_k`` of many answers at once."""
+    """``f1_at_k`` for many responses at once."""
     precisions = np.divide(supported, claims, out=np.zeros_like(supported), where=claims > 0)
     recalls = np.minimum(supported / k, 1.0)
     total = precisions + recalls
@@ -66,10 +66,10 @@ def f1s_at_k(supported: NDArray[np.float64], claims: NDArray[np.float64], k: flo
 
 
 def f1_at_k_prime(counts: ClaimCounts, k_prime: float, gamma: float = GAMMA) -> float:
-    """The same with a recall that falls alike for too few and too many supported claims,
-    ``2 / (1 + exp(gamma |S - K'|))``.
+    """Like ``f1_at_k``, with a recall that drops equally for too few and too many supported claims, ``2 / (1 +
+    exp(gamma |S - K'|))``.
 
-    K' is the number of valid claims that people found in this very answer (FastFact equations 5 and 6).
+    K' is the number of valid claims that people found in this response (FastFact equations 5 and 6).
 
     Raises ValueError for a negative K'.
     """

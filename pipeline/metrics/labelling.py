@@ -1,4 +1,4 @@
-"""Predicted labels against the gold, with intervals that know that the labels of one document hang together."""
+"""Predicted labels against the gold, with intervals that account for labels of one document being correlated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LabelledSpan:
-    """One thing with its gold and its predicted label, and the document (cluster) it is from."""
+    """One item with its gold and predicted labels, and its document (cluster)."""
 
     cluster: Hashable
     gold: str
@@ -24,8 +24,8 @@ class LabelledSpan:
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """Accuracy, and macro-averages over every label that occurs in the gold or in the predictions, as
-    ``pipeline.metrics.classification`` defines them. None without items."""
+    """Accuracy, and macro averages over every label in the gold or the predictions, as defined in
+    ``pipeline.metrics.classification``. None without items."""
 
     accuracy: Estimate | None
     precision: Estimate | None
@@ -37,15 +37,15 @@ class Labelling:
 def labelling(items: Sequence[LabelledSpan], *, resamples: int = RESAMPLES, seed: int = 0) -> Labelling:
     """The scores of all items with 95% intervals by bootstrap over clusters.
 
-    ``confusion[gold][predicted]`` is a count; every label that occurs is present in both directions. Averages of a
-    resample are over the labels of the whole; one in which such a label occurs nowhere has no averages.
+    ``confusion[gold][predicted]`` is a count. Every label that occurs is present in both directions. The averages of a
+    resample are over the labels of the whole sample; a resample without one of these labels has no averages.
     """
     if not items:
         return Labelling(None, None, None, None, {})
     names = sorted({label for item in items for label in (item.gold, item.predicted)})
     place = {name: number for number, name in enumerate(names)}
     size = len(names)
-    # One row a cluster: its confusion table, flattened.
+    # One row per cluster: its confusion table, flattened.
     tables: dict[Hashable, list[float]] = {}
     for item in items:
         table = tables.setdefault(item.cluster, [0.0] * (size * size))
@@ -70,9 +70,9 @@ def labelling(items: Sequence[LabelledSpan], *, resamples: int = RESAMPLES, seed
 def scores_of_tables(tables: _Floats, averaged: Sequence[bool] = ()) -> list[_Floats]:
     """Accuracy, macro precision, recall and F1 of confusion tables (resample, gold, predicted); NaN for empty ones.
 
-    ``averaged`` says of each label whether the averages are over it, in every table; by default all are. A label that
-    is never predicted has precision 0. Where such a label occurs neither in a table's gold nor in its predictions, the
-    averages of that table are not defined: another set of labels would be another figure.
+    ``averaged`` says for each label whether it counts in the averages of every table; by default all do. A label that
+    is never predicted has precision 0. If such a label occurs neither in a table's gold nor in its predictions, the
+    averages of that table are undefined, because another set of labels would be another figure.
     """
     right = np.diagonal(tables, axis1=1, axis2=2)
     gold, predicted = tables.sum(axis=2), tables.sum(axis=1)
@@ -84,12 +84,12 @@ def scores_of_tables(tables: _Floats, averaged: Sequence[bool] = ()) -> list[_Fl
 
 
 def _shares(above: _Floats, below: _Floats) -> _Floats:
-    """Division that says 0 where it would divide by nothing."""
+    """Division that returns 0 for a zero denominator."""
     found: _Floats = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
     return found
 
 
 def _divided(above: _Floats, below: _Floats) -> _Floats:
-    """Division that says NaN where it would divide by nothing."""
+    """Division that returns NaN for a zero denominator."""
     found: _Floats = np.divide(above, below, out=np.full_like(below, np.nan), where=below > 0)
     return found

@@ -1,6 +1,6 @@
-"""METEOR of nltk without a download: synonyms by WordNet only where that is installed.
+"""NLTK's METEOR without downloads: uses WordNet's synonyms only if WordNet is installed.
 
-Tokens by the Treebank rules (the usual tokenizer wants data too), lower case, Porter stems, nltk's default weights.
+Treebank tokens (the default tokenizer needs data, too), lower case, Porter stems, NLTK's default weights.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WITHOUT_WORDNET = "exact and stem matches, no synonyms: WordNet is not installed
 
 
 class _NoSynonyms:
-    """Stands in for WordNet: no word has a synonym."""
+    """Replaces WordNet: no word has a synonym."""
 
     def synsets(self, word: str) -> list[Any]:
         return []
@@ -25,7 +25,7 @@ class _NoSynonyms:
 
 @cache
 def _wordnet() -> Any:
-    """WordNet if its data is there, else the stand-in."""
+    """WordNet if its data is installed, else the replacement."""
     from nltk.corpus import wordnet
 
     try:
@@ -36,12 +36,12 @@ def _wordnet() -> Any:
 
 
 def variant() -> str:
-    """Which METEOR this installation counts; to be said beside every score."""
+    """Which METEOR this installation computes. Show it with every score."""
     return WITHOUT_WORDNET if isinstance(_wordnet(), _NoSynonyms) else WITH_WORDNET
 
 
 def meteor(reference: str, hypothesis: str) -> float:
-    """METEOR of two texts, 0 to 1 (Banerjee and Lavie 2005); 0 where one of them has no word."""
+    """METEOR of two texts, 0 to 1 (Banerjee and Lavie 2005); 0 if either has no words."""
     one, two = _tokens(reference), _tokens(hypothesis)
     if not one or not two:
         return 0.0

@@ -1,4 +1,4 @@
-"""Is one of two systems better on the same items, or could the difference be chance?"""
+"""Is one of two systems better on the same items, or could the difference be due to chance?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 _Floats = NDArray[np.float64]
 Cluster = TypeVar("Cluster", bound=Hashable)
 SHUFFLES = 2000
-# From so many items on McNemar's test goes by the normal distribution.
+# From this number of items on, McNemar's test uses the normal approximation.
 MAX_EXACT = 2000
 # Random signs held in memory at once; about 30 MB.
 _SIGNS = 4_000_000
@@ -22,17 +22,17 @@ _SIGNS = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """First minus second, and the two-sided p-value of its being chance."""
+    """First minus second, with its two-sided p-value."""
 
     value: float
     p: float
 
 
 def mcnemar(first_only: int, second_only: int) -> float:
-    """Two-sided exact p-value from the items that only the first, or only the second, has right (McNemar 1947; the
-    binomial instead of chi-square, so that few items do no harm). 1 without such items."""
+    """The two-sided exact p-value from the numbers of items that only one of the two has right (McNemar 1947; with the
+    binomial distribution instead of chi-square, so that few items do no harm). 1 without such items."""
     number, fewer = first_only + second_only, min(first_only, second_only)
-    # Whole numbers, so that many items lose nothing to rounding before the one division.
+    # Integers, so that many items lose nothing to rounding before the single division.
     if number > MAX_EXACT:
         return _normal(number, fewer)
     tail = sum(comb(number, each) for each in range(fewer + 1))
@@ -40,7 +40,7 @@ def mcnemar(first_only: int, second_only: int) -> float:
 
 
 def _normal(number: int, fewer: int) -> float:
-    """The same for many items, by the normal distribution with a continuity correction."""
+    """The same for many items, with the normal approximation and a continuity correction."""
     distance = max(0.0, number / 2 - fewer - 0.5)
     return min(1.0, erfc(distance / sqrt(number / 2)))
 
@@ -53,12 +53,12 @@ def randomisation(
     shuffles: int = SHUFFLES,
     seed: int = 0,
 ) -> list[PairedDifference | None]:
-    """Approximate randomization (Noreen 1989; Yeh 2000): the sums of a cluster (a document) are given to the two
-    systems at random, again and again; p is the share of differences at least as great as the one observed, the
-    observed one counted in. Whole clusters change hands, since the items of one document hang together.
+    """Approximate randomization (Noreen 1989; Yeh 2000): the sums of each cluster (a document) are assigned to the two
+    systems at random, many times. p is the share of differences at least as large as the observed one, which is
+    counted, too. Whole clusters are swapped, because items of one document are correlated.
 
-    ``figures`` takes sums, one row a resample, and gives one value a row for each figure, NaN where undefined; then the
-    difference is None. Raises ValueError unless both have the same clusters.
+    ``figures`` takes sums, one row per resample, and returns one value per row for each figure, NaN if undefined; then
+    the difference is None. Raises ValueError unless both have the same clusters.
     """
     if first.keys() != second.keys():
         raise ValueError("Two systems are compared over the same documents, and these differ.")
@@ -79,7 +79,7 @@ def randomisation(
     for start in range(0, shuffles, step):
         signs = random.integers(2, size=(min(step, shuffles - start), len(one))).astype(np.float64) * 2 - 1
         for place, drawn in enumerate(differences(signs)):
-            # A hair's breadth, since the same sum in another order is not the same float.
+            # A small tolerance, because the same sum in another order isn't the same float.
             beyond[place] += int((np.abs(np.nan_to_num(drawn)) >= abs(observed[place]) - 1e-12).sum())
     return [
         None if np.isnan(value) else PairedDifference(value, float((1 + count) / (1 + shuffles)))

@@ -1,9 +1,9 @@
-"""What difference between two systems a set of labels can tell: 80% power at a level of 5%, whole documents drawn.
+"""What difference between two systems a set of labels can detect: 80% power at the 5% level, drawing whole documents.
 
-Two systems are simulated on the gold's own labels and documents. Each gets a share of the items right; how that share
-varies from document to document is taken from the gold: the intraclass correlation of a constant answer's being right,
-which is the most that is known before any system was scored. The two err independently of each other, so real systems,
-which tend to err on the same items, are told apart a little more easily.
+Two systems are simulated on the gold's own labels and documents. Each gets a share of the items right. How that share
+varies between documents is estimated from the gold: the intraclass correlation of a constant answer being right, which
+is the best estimate before any system has been scored. The two make independent errors. Real systems tend to err on the
+same items, so they are slightly easier to tell apart.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _Floats = NDArray[np.float64]
 POWER, LEVEL = 0.8, 0.05
 ACCURACY = 0.7
 SIMULATIONS = 400
-# Fewer simulations of more items than this: about a second in all.
+# Fewer simulations for more items than this: about a second in all.
 _ITEMS = 4_000_000
-# Correlations beyond this would leave documents that are all right or all wrong.
+# With higher correlations, documents would be all right or all wrong.
 _HIGHEST = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """``correlation``: intraclass, within documents. ``accuracy`` and ``f1_macro``: the smallest difference that is
-    found in 80% of the cases, None where no number can be given (fewer than two documents or labels)."""
+    """``correlation``: intraclass, within documents. ``accuracy`` and ``f1_macro``: the smallest difference detected in
+    80% of the simulations, None if it can't be determined (fewer than two documents or labels)."""
 
     items: int
     documents: int
@@ -41,12 +41,13 @@ class Power:
     f1_macro: float | None
 
     def documents_for(self, difference: float, *, metric: str = "accuracy") -> int | None:
-        """How many documents of this kind would tell the difference: the error falls with the root of their number."""
+        """How many documents of this kind would detect the difference: the error falls with the square root of their
+        number."""
         found = getattr(self, metric)
         return None if found is None else max(2, ceil(self.documents * (found / difference) ** 2))
 
     def with_documents(self, documents: int, *, metric: str = "accuracy") -> float | None:
-        """The difference that so many documents of this kind would tell."""
+        """The difference that this many documents of this kind would detect."""
         found = getattr(self, metric)
         return None if found is None else float(found * (self.documents / documents) ** 0.5)
 
@@ -84,8 +85,8 @@ def power_of(
 
 
 def intraclass(clusters: Sequence[Sequence[float]]) -> float | None:
-    """The intraclass correlation of values within clusters of differing sizes, by analysis of variance (Donner 1986,
-    equation 2.3), not below 0. None where every cluster has one value, or all values are the same."""
+    """The intraclass correlation of values in clusters of different sizes, by analysis of variance (Donner 1986,
+    equation 2.3), at least 0. None if every cluster has one value or all values are equal."""
     sizes = np.array([len(each) for each in clusters], dtype=np.float64)
     total, number = sizes.sum(), len(clusters)
     if number < 2 or total <= number:
@@ -109,8 +110,7 @@ def _system(
     correlation: float,
     random: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """The answers of one system: right with a share that is drawn for each document (beta-binomial), else any other
-    label."""
+    """One system's answers: right with a probability drawn for each document (beta-binomial), else any other label."""
     documents = int(of_document[-1]) + 1
     rho = min(correlation, _HIGHEST)
     shares = (

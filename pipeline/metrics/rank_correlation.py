@@ -1,4 +1,4 @@
-"""Do two domains rank the same models alike? By hand: SciPy comes with the extra ``science`` alone."""
+"""Do two domains rank the same models alike? Our own implementation because SciPy is only in the extra ``science``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from math import sqrt
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Kendall's tau-b between two equally long sequences, -1 to 1; None where one of them ranks nothing (fewer than two
-    values, or all alike). Quadratic: made for models and domains, dozens of values.
+    """Kendall's tau-b of two sequences of the same length, -1 to 1; None if one of them has no ranking (fewer than two
+    values, or all equal). Quadratic: meant for dozens of models or domains.
 
-    Raises ValueError when they differ in length. (VeriScore 4 and Figure 3 compares domains so; ties by Kendall 1945.)
+    Raises ValueError if they differ in length. (VeriScore 4 and Figure 3 compares domains this way; ties by Kendall
+    1945.)
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} values against {len(second)}: every model needs both.")

@@ -1,4 +1,4 @@
-"""Several systems on the same items: p-values that allow for how many were compared, and how sure each rank is."""
+"""Several systems on the same items: p-values corrected for multiple comparisons, and the uncertainty of each rank."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INTERVAL = (2.5, 97.5)
 
 @dataclass(frozen=True, slots=True)
 class RankInterval:
-    """The rank over all documents, 1 the best, and the middle 95% of its ranks over resamples of documents."""
+    """The rank over all documents, 1 being the best, and the middle 95% of its ranks over resamples of documents."""
 
     rank: int
     low: int
@@ -26,8 +26,8 @@ class RankInterval:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values that hold for all comparisons together, in the given order (Holm 1979): the smallest times the number of
-    comparisons, the next times one less, and so on, never below the one before and never above 1."""
+    """Corrected p-values in the given order (Holm 1979): the smallest times the number of comparisons, the next times
+    one less, and so on, never below the previous one and never above 1."""
     adjusted = [0.0] * len(p_values)
     least = 0.0
     for place, index in enumerate(sorted(range(len(p_values)), key=lambda each: p_values[each])):
@@ -44,10 +44,10 @@ def rank_intervals(
     seed: int = 0,
 ) -> list[RankInterval]:
     """The rank of each system with its 95% interval (percentile bootstrap over clusters, all systems on the same
-    resamples; Goldstein and Spiegelhalter 1996 give intervals of ranks). Equal values share the better rank.
+    resamples; Goldstein and Spiegelhalter 1996 describe intervals of ranks). Equal values share the better rank.
 
-    ``systems`` hold the sums of each cluster, ``figure`` makes of sums, one row a resample, the value that ranks;
-    higher is better, NaN ranks last. Raises ValueError unless all systems have the same clusters, two at least.
+    ``systems`` hold each cluster's sums. ``figure`` computes the value to rank by from sums, one row per resample;
+    higher is better, NaN ranks last. Raises ValueError unless there are at least two systems with the same clusters.
     """
     if not systems or any(each.keys() != systems[0].keys() for each in systems) or len(systems[0]) < 2:
         raise ValueError("Systems are ranked over the same documents, two at least.")
@@ -66,8 +66,8 @@ def rank_intervals(
 
 
 def _ranks(values: _Floats) -> NDArray[np.int64]:
-    """How many systems are better, plus 1: a row for each resample, a column for each system."""
-    # Sums in another order are not the same float.
+    """The number of better systems plus 1: a row per resample, a column per system."""
+    # Sums in another order aren't the same float.
     better = values[:, None, :] > values[:, :, None] + 1e-12
     found: NDArray[np.int64] = 1 + better.sum(axis=2)
     return found

@@ -1,4 +1,4 @@
-"""How alike two texts are. Pure; texts are compared as they are stored."""
+"""Similarity of two texts. Pure; texts are compared as stored."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ _WORD = re.compile(r"\w+")
 
 
 def edit_distance(first: str, second: str) -> float:
-    """Character Levenshtein distance divided by the length of the longer text: 0 equal, 1 nothing in common.
+    """Character Levenshtein distance divided by the length of the longer text: 0 means equal, 1 nothing in common.
 
-    With ``word_overlap`` it reproduces the figures for revised answers of Factcheck-Bench (Table 6, human revisions).
+    Together with ``word_overlap``, it reproduces Factcheck-Bench's figures for revised responses (Table 6, human
+    revisions).
     """
     return float(Levenshtein.normalized_distance(first, second))
 
@@ -21,8 +22,8 @@ def edit_distance(first: str, second: str) -> float:
 def word_overlap(first: str, second: str) -> float:
     """Share of the longer text's whitespace tokens that occur in the other text, 0 to 1.
 
-    The longer text is the one with more tokens, the second when they have the same number. Two texts without words
-    overlap wholly, as equal texts do.
+    The longer text is the one with more tokens, or the second if they have the same number. Two texts without words
+    overlap fully, like equal texts.
     """
     shorter, longer = sorted((first.split(), second.split()), key=len)
     if not longer:
@@ -32,7 +33,7 @@ def word_overlap(first: str, second: str) -> float:
 
 
 def token_f1(first: str, second: str) -> float:
-    """F1 of the words that two texts share, counted with repetition; case and punctuation aside. 0 to 1."""
+    """F1 of the words that two texts share, counted with repetition, ignoring case and punctuation. 0 to 1."""
     one, two = Counter(words(first)), Counter(words(second))
     if not one or not two:
         return float(one == two)
@@ -41,5 +42,5 @@ def token_f1(first: str, second: str) -> float:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, case folded, without punctuation."""
+    """The words of a text, case-folded, without punctuation."""
     return _WORD.findall(text.casefold())

@@ -1,10 +1,9 @@
-"""The prompts: files of this folder, ``STRATEGY/STEP.md``, each of our own wording.
+"""The prompts: files in this folder, ``STRATEGY/STEP.md``, all in our own words.
 
-A file begins with lines ``key: value`` (``version`` counts the wordings, ``purpose`` is one sentence for the person who
-reads it on the Prompts page), then turns, each under a line ``=== system ===``, ``=== user ===`` or
-``=== assistant ===``: pairs of user and assistant before the last user turn are the few-shot examples. ``{{ name }}``
-is replaced by a field. A benchmark may carry wordings of its own (``annotator.core.models.PromptVersion``); a run's
-plan freezes the texts that it uses.
+A file starts with lines ``key: value`` (``version`` counts the versions; ``purpose`` is one sentence for people reading
+the Prompts page). Then come the turns, each under a line ``=== system ===``, ``=== user ===`` or ``=== assistant ===``.
+Pairs of user and assistant before the last user turn are few-shot examples. ``{{ name }}`` is replaced by a field. A
+benchmark may have prompts of its own (``annotator.core.models.PromptVersion``); a run's plan freezes the texts it uses.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "ass
 
 
 class BadPromptError(ValueError):
-    """A prompt that cannot be used; the sentence says what is wrong and where."""
+    """A prompt that can't be used. The message says what is wrong and where."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt: ``name`` is STRATEGY/STEP, ``label`` names this wording in plans and tables."""
+    """One prompt: ``name`` is STRATEGY/STEP, ``label`` identifies this version in plans and tables."""
 
     name: str
     text: str
@@ -45,16 +44,16 @@ class Prompt:
 
     @property
     def digest(self) -> str:
-        """The first twelve digits of the text's SHA-256: tells one wording from another."""
+        """The first twelve digits of the text's SHA-256, which identify the version."""
         return sha256(self.text.encode()).hexdigest()[:12]
 
     @property
     def fields(self) -> frozenset[str]:
-        """The names of the fields that the turns ask for."""
+        """The names of the fields that the turns use."""
         return frozenset(_FIELD.findall(self.text))
 
     def turns(self) -> list[tuple[Role, str]]:
-        """Role and text of each turn. Raises BadPromptError if there is none, or the last is not the user's."""
+        """Role and text of each turn. Raises BadPromptError if there is none or the last one isn't the user's."""
         parts = _TURN.split(self.text)[1:]
         turns = [(_ROLES[role], text.strip()) for role, text in zip(parts[::2], parts[1::2], strict=True)]
         if not turns or turns[-1][0] != "user":
@@ -62,7 +61,7 @@ class Prompt:
         return turns
 
     def messages(self, fields: Mapping[str, object]) -> tuple[Message, ...]:
-        """The turns with their fields filled in. Raises BadPromptError for a field that is not given."""
+        """The turns with their fields filled in. Raises BadPromptError for a missing field."""
 
         def fill(match: re.Match[str]) -> str:
             try:
@@ -78,7 +77,7 @@ class Prompt:
 
 @cache
 def shipped(name: str) -> Prompt:
-    """The prompt of that name as it comes with Touchstone. Raises BadPromptError if there is none."""
+    """The prompt of that name as shipped with Touchstone. Raises BadPromptError if there is none."""
     path = FOLDER / f"{name}.md"
     if not re.fullmatch(r"[a-z0-9_]+/[a-z0-9_]+", name) or not path.is_file():
         raise BadPromptError(f"There is no prompt “{name}”.")
@@ -87,8 +86,8 @@ def shipped(name: str) -> Prompt:
 
 
 def check_wording(name: str, text: str) -> Prompt:
-    """A wording of one's own for a shipped prompt. Raises BadPromptError where a turn is missing, or the fields differ
-    from those of the shipped one."""
+    """A benchmark's own version of a shipped prompt. Raises BadPromptError if a turn is missing or its fields
+    differ."""
     prompt = Prompt(name=name, text=text.replace("\r\n", "\n"))
     prompt.turns()
     expected = shipped(name).fields

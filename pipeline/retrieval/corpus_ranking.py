@@ -1,4 +1,4 @@
-"""Step 4c: the passages of a corpus that speak most about a claim, by BM25 over word stems."""
+"""Step 4c: the passages of a corpus that best match a claim, by BM25 over word stems."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from pipeline.retrieval.passages import SeenTexts, passages
 from pipeline.retrieval.postings import Postings, TokenCorpus, Tokens
 from pipeline.suggestions import Page, RetrievedEvidence
 
-# Passages a claim (Factcheck-Bench section 3.2).
+# Passages per claim (Factcheck-Bench section 3.2).
 PER_CLAIM = 5
-# Of written indexes: to be raised whenever passages are cut, or words stemmed, in another way.
+# Version of written indexes: increase it whenever the cutting of passages or the stemming changes.
 INDEX_FORMAT = 1
 
 
 class PassageIndex:
-    """All passages of a corpus, ready to be searched. Immutable once built, and safe for several threads.
+    """All passages of a corpus, ready to search. Immutable once built, and thread-safe.
 
-    It lies in memory (``build``) or in a folder (``write``, ``open``), from which all processes read the same pages of
-    the operating system's cache. docs/benchmarks.md says what a million passages cost.
+    Kept in memory (``build``) or in a folder (``write``, ``open``), which all processes map from the operating system's
+    page cache. docs/benchmarks.md has the cost of a million passages.
     """
 
     def __init__(self, found: FoundPassages, postings: Postings | None) -> None:
         self._found = found
-        self._postings = postings  # None: the corpus has not a word
+        self._postings = postings  # None: the corpus has no words
 
     @classmethod
     def build(cls, pages: Iterable[Page]) -> Self:
-        """Cuts pages into passages and indexes them; near-duplicates of an earlier passage are left out."""
+        """Cuts pages into passages and indexes them. Near-duplicates of earlier passages are left out."""
         texts, sources = BytesIO(), BytesIO()
         collected = _CollectedHits(texts, sources)
         collected.read(pages)
@@ -47,8 +47,8 @@ class PassageIndex:
 
     @classmethod
     def write(cls, pages: Iterable[Page], folder: Path) -> None:
-        """As ``build``, into files of an empty folder: little more than the numbers of the words is held in memory
-        meanwhile. Raises OSError."""
+        """Like ``build``, into files in an empty folder, holding little more than word numbers in memory. Raises
+        OSError."""
         with (folder / TEXTS).open("wb") as texts, (folder / SOURCES).open("wb") as sources:
             collected = _CollectedHits(texts, sources)
             collected.read(pages)
@@ -56,18 +56,18 @@ class PassageIndex:
         if postings is not None:
             found.save(folder)
             postings.save(folder, show_progress=False)
-        elif len(found):  # nothing but function words, which nobody can search for
+        elif len(found):  # only function words, which can't be searched for
             cls.write((), folder)
         else:
             found.save(folder)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """The index that was written to a folder. Raises OSError or ValueError if there is none, or not a whole one."""
+        """Opens an index written to a folder. Raises OSError or ValueError if it is missing or incomplete."""
         try:
             found = FoundPassages.open(folder)
             return cls(found, Postings.load(folder, mmap=True) if len(found) else None)
-        except (EOFError, KeyError, TypeError) as error:  # what numpy and the library say of an empty or foreign file
+        except (EOFError, KeyError, TypeError) as error:  # raised by numpy and the library for an empty or foreign file
             raise ValueError(f"What lies in {folder} is no index: {error}") from error
 
     def __len__(self) -> int:
@@ -76,7 +76,7 @@ class PassageIndex:
     def search(self, query: str, k: int = PER_CLAIM) -> list[RetrievedEvidence]:
         """At most ``k`` passages that share a word with the query, best first.
 
-        Of two neighboring windows of one page, which are mostly the same text, only the better one is given.
+        Overlapping windows of a page have mostly the same text, so only the better one is returned.
         """
         wanted = stems(query)
         if not wanted or self._postings is None:
@@ -96,7 +96,7 @@ class PassageIndex:
 
 
 class _CollectedHits:
-    """Passages on their way into an index: texts and sources into files, the rest into arrays."""
+    """Collects passages for an index: texts and sources into files, the rest into arrays."""
 
     def __init__(self, texts: BinaryIO, sources: BinaryIO) -> None:
         self._texts = PackedWriter(texts)
@@ -106,7 +106,7 @@ class _CollectedHits:
         self._numbers, self._lengths = array("i"), array("i")
 
     def read(self, pages: Iterable[Page]) -> None:
-        """Cut the pages, and take in what is new."""
+        """Cuts the pages and adds new passages."""
         seen = SeenTexts()
         for number, page in enumerate(pages):
             self._sources.add(source_line(page))
@@ -123,7 +123,7 @@ class _CollectedHits:
         self._lengths.append(len(numbers))
 
     def found(self, texts: bytes, sources: bytes) -> FoundPassages:
-        """The passages, with the bytes that their texts and sources were written to."""
+        """The passages, with the files that contain their texts and sources."""
         return FoundPassages(
             texts=Packed(texts, self._texts.ends()),
             sources=Packed(sources, self._sources.ends()),
@@ -132,7 +132,7 @@ class _CollectedHits:
         )
 
     def postings(self) -> Postings | None:
-        """The index of the words; None where there is not one. Gives up what was collected of them."""
+        """The index of the words; None if there are none. Frees the collected tokens."""
         if not self._numbers:
             return None
         numbers, self._numbers = self._numbers, array("i")
@@ -142,7 +142,7 @@ class _CollectedHits:
 
 
 class _WordNumbers(dict[str, int]):
-    """The number of a word's stem, -1 for function words; each word is stemmed once."""
+    """The number of a word's stem, -1 for function words. Each word is stemmed once."""
 
     def __init__(self) -> None:
         self.vocabulary: dict[str, int] = {}
@@ -161,8 +161,8 @@ def content_hash(text: str) -> str:
 
 
 def _best(scores: np.ndarray, k: int) -> list[int]:
-    """Indexes of positive scores, best first, earlier passages before later ones; enough to choose k from."""
-    wanted = min(len(scores), 3 * k)  # each chosen window may rule out two neighbors
+    """Indexes of positive scores, best first, earlier passages first among equals; enough to choose k from."""
+    wanted = min(len(scores), 3 * k)  # each chosen window can exclude two neighbors
     candidates = np.argpartition(-scores, wanted - 1)[:wanted]
     return [int(index) for index in sorted(candidates, key=lambda each: (-scores[each], each)) if scores[index] > 0]
 
@@ -181,7 +181,7 @@ def _evidence(text: str, page: Page, query: str, score: float) -> RetrievedEvide
 
 
 def stems(text: str) -> list[str]:
-    """The stems of the content words of a text, in their order."""
+    """The stems of a text's content words, in order."""
     return [_stem(word) for word in words(text) if word not in FUNCTION_WORDS]
 
 

@@ -1,7 +1,7 @@
-"""What a text names: a query for a search that found nothing.
+"""What a text names, as a query after a search without results.
 
 Papelo repeats an empty search with "only the named entities (and other capitalized words after the first word)"
-(section 3.3). Names are found by the rules of ``tagging``: no trained tagger ships with Touchstone.
+(section 3.3). Names are found by the rules of ``tagging``, because no trained tagger ships with Touchstone.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pipeline.sentences.boundaries import split_sentences
 
 
 def named(text: str) -> str:
-    """The names and other capitalised words of a text, each once, in its order; "" if it has none.
+    """The names and other capitalized words of a text, each once, in order; "" if there are none.
 
-    The first word of a sentence counts if it stands capitalized elsewhere too, or opens a longer name.
+    The first word of a sentence counts if it is capitalized elsewhere, too, or starts a longer name.
     """
     sentences = [tag(span.text) for span in split_sentences(text)]
     elsewhere = {token.text for tokens in sentences for token in tokens[1:] if _is_capitalised(token)}
@@ -42,5 +42,5 @@ def _is_name(tokens: list[TaggedToken], position: int, elsewhere: set[str]) -> b
 
 
 def _is_capitalised(token: TaggedToken) -> bool:
-    """Whether a word has a large letter where a name has one: "Utah", "iPhone", "COVID-19"; not "I"."""
+    """Whether a word is capitalized like a name: "Utah", "iPhone", "COVID-19"; not "I"."""
     return any(letter.isupper() for letter in token.text) and token.text != "I"

@@ -1,7 +1,7 @@
-"""Step 4 as a whole: queries are searched for, pages fetched and cut, passages ranked, the best of all queries taken.
+"""Step 4 as a whole: search, fetch and cut pages, rank passages, take the best of all queries.
 
-A page that cannot be read, or is not to be, is quoted by its search snippet. Without a search service the passages of
-the local corpus are searched.
+A page that can't or mustn't be fetched is quoted by its search snippet. Without a search service, the local corpus is
+searched.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from pipeline.tools import Tools
 
 @dataclass(frozen=True, slots=True)
 class SearchReach:
-    """How much is looked at and how much is kept: pages a query, sentences of a passage, how far one passage begins
-    behind the other, characters of a sentence (longer ones are cut, or dropped), passages a page, passages a claim."""
+    """How much is read and kept: pages per query, sentences per passage, the stride between passages, characters per
+    sentence (longer ones are cut or dropped), passages per page, passages per claim."""
 
     pages: int = 5
     window: int = WINDOW
@@ -40,7 +40,7 @@ class SearchReach:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A page with its passages in order; None: it could not be read."""
+    """A page with its passages in order; None if it couldn't be read."""
 
     page: FetchedPage | None
     passages: tuple[str, ...]
@@ -48,7 +48,7 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """A passage with its page; ``position`` is its place among the page's passages."""
+    """A passage with its page; ``position`` is its index among the page's passages."""
 
     text: str
     hit: SearchResult
@@ -59,11 +59,11 @@ class _Cut:
 async def evidence_for(
     queries: Sequence[str], before: dt.date | None, reach: SearchReach, tools: Tools, tally: StepNotes
 ) -> list[RetrievedEvidence]:
-    """The best passages over all queries, which take turns: the best of each, then the second of each.
+    """The best passages over all queries, alternating: the best of each, then the second best of each.
 
-    ``before``: nothing published on that day or later, as far as search service and page say when. A query that cannot
-    be searched for is noted; if none can, the ServiceError of the last is raised. Counts ``queries`` (those put to a
-    search service), ``pages`` (fetched, each once a claim) and ``ranked`` (queries ranked by meaning too).
+    ``before``: excludes anything published on or after that day, as far as the search service and the page state dates.
+    A query that fails is noted; if all fail, the last ServiceError is raised. Counts ``queries`` (sent to a search
+    service), ``pages`` (fetched, each once per claim) and ``ranked`` (queries also ranked by meaning).
     """
     looking = _Looking(before, reach, tools, tally)
     orders = await together(looking.find(query) for query in queries)
@@ -78,7 +78,7 @@ async def evidence_for(
 
 
 class _Looking:
-    """The search for one claim's evidence: its queries share the pages that they lead to."""
+    """The search for one claim's evidence. Its queries share the pages they find."""
 
     def __init__(self, before: dt.date | None, reach: SearchReach, tools: Tools, tally: StepNotes) -> None:
         self.before = before
@@ -90,7 +90,7 @@ class _Looking:
         self.unread = 0
 
     async def find(self, query: str) -> list[tuple[RetrievedEvidence, int]]:
-        """The passages for one query, best first, each with its place in its page; none if the search failed."""
+        """The passages for one query, best first, each with its position in its page; none if the search failed."""
         try:
             hits = await self._hits(query)
         except ServiceError as error:
@@ -99,7 +99,7 @@ class _Looking:
             return []
         pages = await together(self._read(hit) for hit in hits)
         cuts: list[_Cut] = []
-        seen: set[str] = set()  # a corpus gives several passages of one page; the page is quoted once
+        seen: set[str] = set()  # a corpus returns several passages of one page; the page is quoted once
         for hit, read in zip(hits, pages, strict=True):
             if read is None or hit.url not in seen:
                 cuts += self._cut(hit, read)
@@ -119,7 +119,7 @@ class _Looking:
     async def _hits(self, query: str) -> list[SearchResult]:
         tools, count = self.tools, self.reach.pages
         if tools.search is None and tools.index is not None:
-            # Passages come back instead of pages.
+            # The search returned passages rather than pages.
             search, count = CorpusSearch(tools.index), count * self.reach.passages_a_page
             hits = await search.search(SearchRequest("search", query, count, self.before))
         else:
@@ -131,7 +131,7 @@ class _Looking:
         return self.before is None or published is None or published < self.before
 
     async def _read(self, hit: SearchResult) -> _Read | None:
-        """The page of a hit, cut into passages; None where there is none to be had."""
+        """A search result's page, cut into passages; None if it isn't available."""
         if self.tools.pages is None or self.tools.search is None or not hit.url:
             return None
         if hit.url not in self.fetched:
@@ -149,12 +149,13 @@ class _Looking:
         if page is None:
             self.unread += 1
             return _Read(None, ())
-        # Ten milliseconds for a page of 150 sentences: beside the loop, so that other answers are not kept waiting.
+        # Cutting 150 sentences takes ten milliseconds, so it runs in a thread and doesn't block other responses.
         reach = self.reach
         return _Read(page, await asyncio.to_thread(_passages, page.text, reach))
 
     def _cut(self, hit: SearchResult, read: _Read | None) -> Iterator[_Cut]:
-        """The passages of a page; its snippet where there are none. A page that turns out too late has none at all."""
+        """The passages of a page, or its snippet if there are none. A page that turns out to be published too late has
+        none."""
         if read is not None and read.page is not None:
             if not self._is_early_enough(read.page.published):
                 return
@@ -178,21 +179,21 @@ class _Looking:
 
 @lru_cache(maxsize=128)
 def _passages(text: str, reach: SearchReach) -> tuple[str, ...]:
-    """The claims of a document often lead to the same pages."""
+    """Claims of one document often lead to the same pages."""
     return tuple(
         passages(text, window=reach.window, stride=reach.stride, longest=reach.longest, drops_long=reach.drops_long)
     )
 
 
 def _overlaps(position: int, taken: Sequence[int], reach: SearchReach) -> bool:
-    """Whether a window of a page shares a sentence with one that is taken."""
+    """Whether a window shares a sentence with one already taken from its page."""
     return position >= 0 and any(abs(position - other) * reach.stride < reach.window for other in taken)
 
 
 def _apart(
     found: Sequence[tuple[RetrievedEvidence, int]], reach: SearchReach
 ) -> Iterator[tuple[RetrievedEvidence, int]]:
-    """Without what another query has brought already, or a window that overlaps it."""
+    """Without passages that another query found, and windows that overlap them."""
     taken: dict[str, list[int]] = {}
     for evidence, position in found:
         of_page = taken.setdefault(evidence.url, [])

@@ -1,4 +1,4 @@
-"""The passages of a corpus with their pages, as a few arrays and two runs of bytes, in memory or in files."""
+"""The passages of a corpus with their pages, as a few arrays and two byte strings, in memory or in files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import numpy as np
 
 from pipeline.suggestions import Page
 
-# Names of files in an index's folder; those of the postings are the library's.
+# File names in an index's folder; the library names its own files.
 TEXTS, SOURCES = "texts.bin", "sources.bin"
 _TEXT_ENDS, _SOURCE_ENDS, _PAGES, _POSITIONS = "text_ends.npy", "source_ends.npy", "pages.npy", "positions.npy"
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Texts one after the other in UTF-8, and where each ends (int64)."""
+    """Concatenated texts in UTF-8, and where each ends (int64)."""
 
     data: bytes | mmap.mmap
     ends: np.ndarray
@@ -32,7 +32,7 @@ class Packed:
 
 
 class PackedWriter:
-    """Writes texts as ``Packed`` holds them."""
+    """Writes texts in the form of ``Packed``."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -49,7 +49,7 @@ class PackedWriter:
 
 @dataclass(frozen=True, slots=True)
 class FoundPassages:
-    """The text of each passage, its page, and its place among the page's passages (int32 both)."""
+    """The text of each passage, its page, and its index among the page's passages (int32 both)."""
 
     texts: Packed
     sources: Packed
@@ -64,7 +64,7 @@ class FoundPassages:
         return self.texts[index]
 
     def place(self, index: int) -> tuple[int, int]:
-        """The number of a passage's page, and its place there."""
+        """The number of a passage's page, and its index there."""
         return int(self.pages[index]), int(self.positions[index])
 
     def source(self, page: int) -> Page:
@@ -73,7 +73,7 @@ class FoundPassages:
         return Page(url, title, "", site, dt.date.fromisoformat(published) if published else None)
 
     def save(self, folder: Path) -> None:
-        """Write the arrays; the bytes are there already."""
+        """Write the arrays; the texts are already written."""
         np.save(folder / _TEXT_ENDS, self.texts.ends)
         np.save(folder / _SOURCE_ENDS, self.sources.ends)
         np.save(folder / _PAGES, self.pages)
@@ -81,7 +81,7 @@ class FoundPassages:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """What was saved, mapped into memory. Raises OSError or ValueError if it is not there, or not whole."""
+        """What was saved, memory-mapped. Raises OSError or ValueError if it is missing or incomplete."""
         return cls(
             texts=_opened(folder / TEXTS, folder / _TEXT_ENDS),
             sources=_opened(folder / SOURCES, folder / _SOURCE_ENDS),
@@ -91,7 +91,7 @@ class FoundPassages:
 
 
 def source_line(page: Page) -> str:
-    """All of a page but its text."""
+    """A page without its text."""
     return json.dumps([page.url, page.title, page.site, page.published.isoformat() if page.published else None])
 
 

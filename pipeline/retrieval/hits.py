@@ -1,4 +1,4 @@
-"""What a search finds for a claim that is itself the query."""
+"""Searches with the claim itself as the query."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pipeline.tools import Tools
 
 
 async def hits(query: str, count: int, document: DocumentText, tools: Tools, tally: StepNotes) -> list[SearchResult]:
-    """At most ``count`` hits, best first, none of them known to be published on or after the document's reference date.
-    Without a search service those of the benchmark's corpus, counted as ``local``: that is no call.
+    """At most ``count`` results, best first, without any known to be published on or after the document's reference
+    date. Without a search service, results of the benchmark's corpus, counted as ``local`` because that isn't a call.
 
     Raises ServiceError, BudgetSpentError, MissingServiceError.
     """
@@ -30,5 +30,5 @@ async def hits(query: str, count: int, document: DocumentText, tools: Tools, tal
 
 
 def is_early_enough(published: dt.date | None, document: DocumentText) -> bool:
-    """Whether something may be used: published before the reference date, as far as anyone knows."""
+    """Whether a source may be used: published before the reference date, as far as known."""
     return published is None or document.reference_date is None or published < document.reference_date

@@ -1,4 +1,4 @@
-"""One question of a chain: search, choose one document, read around its snippet, answer (Papelo, section 3.3)."""
+"""Answers one question of a chain: search, choose a document, read around its snippet (Papelo, section 3.3)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ NOTHING_FOUND = "Nothing was found."
 
 @dataclass(frozen=True, slots=True)
 class LookUpReach:
-    """How far one question looks: hits of a search, sentences of a window, share of a snippet's words in it."""
+    """Limits for one question: search results, sentences per window, share of a snippet's words that a window must
+    contain."""
 
     results: int
     sentences: int
@@ -33,8 +34,8 @@ class LookUpReach:
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:
-    """What one question led to. ``evidence``: what the answer rests on, None where that is no single passage.
-    ``failure``: the search service could not be asked."""
+    """The outcome of one question. ``evidence``: what the answer is based on, None if that isn't a single passage.
+    ``failure``: the search service failed."""
 
     question: str
     query: str
@@ -44,7 +45,7 @@ class LookedUp:
 
 
 class ChosenDocument(BaseModel):
-    """The document that answers best, by its number; None: none does. ``answer`` is the answer all the same."""
+    """The number of the document that answers best, or None. There is an ``answer`` either way."""
 
     document: int | None = None
     answer: str = ""
@@ -59,8 +60,8 @@ class Answered(BaseModel):
 async def look_up(
     question: str, claim: str, document: DocumentText, reach: LookUpReach, tools: Tools, tally: StepNotes
 ) -> LookedUp:
-    """Search for one question of a claim and answer it. A search that fails is noted and finds nothing; the caller
-    decides what a claim without any is worth."""
+    """Search for one question of a claim and answer it. A failed search is noted and finds nothing; the caller decides
+    what a claim without evidence means."""
     query = plain_query(f"{claim} {question}")
     try:
         query, found = await _hits(query, document, reach.results, tools, tally)
@@ -71,7 +72,7 @@ async def look_up(
         tally.counts["lists"] += 1
         choice = await _choose(question, found, tools, tally)
         if choice.document is None:
-            # The answer then rests on the list of hits as a whole, which is no passage that one could judge.
+            # The answer is then based on the list of results as a whole, which isn't a passage that people could judge.
             return LookedUp(question, query, choice.answer.strip() or NOTHING_FOUND)
         tally.counts["chosen"] += 1
         hit = found[choice.document - 1]
@@ -79,22 +80,22 @@ async def look_up(
         if page is None or is_early_enough(page.published, document):
             evidence = _evidence(hit, page, query, reach)
             return LookedUp(question, query, await _answer(question, evidence, tools, tally), evidence)
-        # The service did not know its date, the page does: it is as if it had not been found.
+        # The page states a date that the service didn't know, so it counts as not found.
         tally.counts["too_late"] += 1
         found = [each for each in found if each is not hit]
     return LookedUp(question, query, NOTHING_FOUND)
 
 
 def plain_query(text: str) -> str:
-    """A text as the authors' code sends it to the search service: without possessive endings and punctuation, but for
-    hyphens, points and dollar signs. Letters of any script stay; theirs keeps ASCII alone."""
+    """A text as the authors' code sends it to the search service: without possessive endings and punctuation except
+    hyphens, periods and dollar signs. Letters of any script are kept; their code keeps only ASCII."""
     return " ".join(_PUNCTUATION.sub("", _POSSESSIVE.sub(" ", text.replace("’", "'"))).split())
 
 
 async def _hits(
     query: str, document: DocumentText, count: int, tools: Tools, tally: StepNotes
 ) -> tuple[str, list[SearchResult]]:
-    """The hits of a query, of its names alone where it has none; with the query that was the last."""
+    """The results of a query, or of its names alone if it has none, with the query that was used."""
     tally.counts["searched"] += 1
     found = await hits(query, count, document, tools, tally)
     names = named(query)
@@ -127,7 +128,7 @@ async def _choose(question: str, found: Sequence[SearchResult], tools: Tools, ta
 
 
 async def _page(hit: SearchResult, tools: Tools, tally: StepNotes) -> FetchedPage | None:
-    """The hit's page, None where it cannot be had. A passage of the local corpus has been read already."""
+    """The result's page, None if unavailable. Passages of the local corpus don't need fetching."""
     if tools.pages is None or tools.search is None or not hit.url:
         return None
     tally.counts["pages"] += 1
@@ -139,7 +140,7 @@ async def _page(hit: SearchResult, tools: Tools, tally: StepNotes) -> FetchedPag
 
 
 def _evidence(hit: SearchResult, page: FetchedPage | None, query: str, reach: LookUpReach) -> RetrievedEvidence:
-    """The window of the page around the snippet; the snippet where there is none; the page's opening without either."""
+    """The window of the page around the snippet; the snippet if there is none; the page's beginning without either."""
     window = page and window_of(page.text, hit.snippet, sentences=reach.sentences, share=reach.share)
     if page and not window and not hit.snippet.strip():
         window = opening_of(page.text, sentences=reach.sentences)
@@ -170,7 +171,7 @@ async def _answer(question: str, evidence: RetrievedEvidence, tools: Tools, tall
 
 
 def _described(source: SearchResult | RetrievedEvidence) -> str:
-    """Title, site and day of a source, as far as they are known: who says something is part of what it is worth."""
+    """Title, site and date of a source, as far as known, because they tell how much a source is worth."""
     known = [
         f"“{' '.join(source.title.split())}”" if source.title else "",
         f"from {source.site}" if source.site else "",

@@ -1,20 +1,20 @@
-"""Whole pages in overlapping chunks of whole sentences (FastFact, section 4.3).
+"""Whole pages as overlapping chunks of whole sentences (FastFact, section 4.3).
 
-A chunk ends where the next sentence would make it too long, and the next one begins with the sentences that fit into
-the overlap, so that what two neighboring sentences say together is in one chunk.
+A chunk ends where the next sentence would exceed its length. The next chunk starts with the sentences that fit into the
+overlap, so that information spread over two neighboring sentences stays in one chunk.
 """
 
 from __future__ import annotations
 
 from pipeline.sentences.boundaries import sentences_of_page
 
-LENGTH = 200  # words, and OVERLAP too: as FastFact's released code calls its retriever
+LENGTH = 200  # words, like OVERLAP; the values in FastFact's released code
 OVERLAP = 30
 
 
 def page_chunks(text: str, *, length: int = LENGTH, overlap: int = OVERLAP) -> list[str]:
     """The chunks of a page in order, each at most ``length`` words long and sharing at most ``overlap`` words (less
-    than ``length``) with the one before it. A sentence that is longer is cut between words."""
+    than ``length``) with the previous one. A sentence that is longer is cut between words."""
     sentences = [
         part
         for sentence in sentences_of_page(text.replace("\x00", " "))
@@ -26,7 +26,7 @@ def page_chunks(text: str, *, length: int = LENGTH, overlap: int = OVERLAP) -> l
     for sentence in sentences:
         if current and size + len(sentence) > length:
             found.append(_text(current))
-            # What is carried over must leave room for the sentence that did not fit.
+            # The overlap must leave room for the sentence that didn't fit.
             most = min(overlap, length - len(sentence))
             while current and size > most:
                 size -= len(current.pop(0))
@@ -38,7 +38,7 @@ def page_chunks(text: str, *, length: int = LENGTH, overlap: int = OVERLAP) -> l
 
 
 def _short_enough(words: list[str], length: int, overlap: int) -> list[list[str]]:
-    """A sentence as it is; a longer one in overlapping pieces."""
+    """A sentence as it is, or in overlapping pieces if it is too long."""
     if len(words) <= length:
         return [words] if words else []
     step = length - overlap

@@ -1,5 +1,5 @@
-"""The chunks of whole pages that say most about a claim, by BM25 over all pages of its search (FastFact, sections 4.2
-and 4.3)."""
+"""The chunks of whole pages that best match a claim, by BM25 over all pages of its search (FastFact, sections 4.2 and
+4.3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pipeline.tools import Tools
 
 @dataclass(frozen=True, slots=True)
 class PageCut:
-    """How pages are cut and how much of them is kept: words of a chunk, words that two share, chunks a claim."""
+    """How pages are cut and how much is kept: words per chunk, words of overlap, chunks per claim."""
 
     length: int
     overlap: int
@@ -37,14 +37,14 @@ class _PageChunk:
 async def page_evidence(
     claim: str, found: Sequence[SearchResult], cut: PageCut, document: DocumentText, tools: Tools, tally: StepNotes
 ) -> list[RetrievedEvidence]:
-    """The best chunks, best first; only such as share a word with the claim.
+    """The best chunks, best first, if they share a word with the claim.
 
-    Each address is fetched once, all at the same time, counted as ``pages``. Where no page is to be had (gone, refused,
-    pages switched off) the search's snippet stands for it; a page that proves too late for the document is left out.
+    Each URL is fetched once, all in parallel, counted as ``pages``. If a page is unavailable (gone, refused, fetching
+    disabled), the search snippet is used instead. A page published too late for the document is left out.
     """
     places = list({hit.url or f"#{number}": hit for number, hit in enumerate(found)}.values())
     read = await together(_page(hit, tools, tally) for hit in places)
-    # Cutting long pages takes a while, in which other calls should go on.
+    # Cutting long pages takes a while, during which other calls should continue.
     return await asyncio.to_thread(_best, claim, found, list(zip(places, read, strict=True)), cut, document)
 
 
@@ -55,10 +55,10 @@ def _best(
     cut: PageCut,
     document: DocumentText,
 ) -> list[RetrievedEvidence]:
-    chunks: dict[str, _PageChunk] = {}  # two addresses may show one text
+    chunks: dict[str, _PageChunk] = {}  # two URLs may lead to the same text
     for hit, page in read:
         if page is None:
-            # A corpus may have given several passages of one page.
+            # A corpus may return several passages of one page.
             texts = [
                 " ".join(each.snippet.split()) for each in found if each is hit or (hit.url and each.url == hit.url)
             ]

@@ -1,7 +1,7 @@
-"""Step 4b: passages from pages: windows of sentences, without boilerplate and near-duplicates.
+"""Step 4b: passages from pages as windows of sentences, without boilerplate and near-duplicates.
 
-Factcheck-Bench cuts retrieved pages by a sliding window (section 3.1). The sizes are those of its authors' code: five
-sentences, two apart; sentences of more than 250 characters are mostly no prose and dropped, or cut.
+Factcheck-Bench cuts retrieved pages with a sliding window (section 3.1). The sizes are those of its authors' code: five
+sentences with a stride of two. Sentences of more than 250 characters are mostly not prose and are dropped or cut.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WINDOW = 5
 STRIDE = 2
 SENTENCE_LENGTH = 250
 _SKETCH = 32
-# A Python set takes some sixty bytes a number, an array four: more than so many move over.
+# A Python set takes about sixty bytes per number, an array four, so numbers move to an array above this count.
 _RECENT = 1_000_000
 
 _NOISE = re.compile(
@@ -42,8 +42,8 @@ def passages(
     longest: int = SENTENCE_LENGTH,
     drops_long: bool = False,
 ) -> list[str]:
-    """The passages of one page in order, as text; a page shorter than a window is one passage. Sizes in sentences,
-    ``longest`` in characters a sentence; longer ones are cut, or dropped if ``drops_long``."""
+    """The passages of one page in order, as text; a page shorter than a window is one passage. Sizes are in sentences,
+    ``longest`` in characters per sentence. Longer sentences are cut, or dropped if ``drops_long``."""
     flat = (" ".join(sentence.replace("\x00", " ").split()) for sentence in sentences_of_page(text))
     sentences = [
         cut
@@ -60,14 +60,14 @@ def passages(
 
 
 def is_boilerplate(sentence: str) -> bool:
-    """True for what is furniture of a page: menus, cookie notices, link lists, bare headings of wikis."""
+    """True for boilerplate: menus, cookie notices, link lists, bare headings of wikis."""
     tokens = words(sentence)
     if not tokens:
         return True
     if _NOISE.search(sentence) and len(tokens) < 25:
         return True
     if len(tokens) >= 6:
-        # Running text has function words; a list of links has separators or capitals instead.
+        # Prose has function words; a list of links has separators or capitals instead.
         share = sum(token in FUNCTION_WORDS for token in tokens) / len(tokens)
         if share < 0.1 and len(_SEPARATORS.findall(sentence)) >= 3:
             return True
@@ -75,7 +75,7 @@ def is_boilerplate(sentence: str) -> bool:
 
 
 def without_near_duplicates(texts: Iterable[str]) -> Iterator[int]:
-    """Positions of the texts to keep: those of which at least a sixth is new."""
+    """Positions of the texts to keep: those with at least a sixth of new content."""
     seen = SeenTexts()
     for position, text in enumerate(texts):
         if seen.adds(text):
@@ -83,10 +83,10 @@ def without_near_duplicates(texts: Iterable[str]) -> Iterator[int]:
 
 
 class SeenTexts:
-    """What was read so far, for leaving out what comes again.
+    """Remembers what was read so far, to leave out repetitions.
 
-    A text is compared with all before it by the smallest hashes of its word triples (a bottom-k sketch), so that a
-    large corpus stays linear. Neighboring windows share three sentences of five and stay. About 130 bytes a text.
+    A text is compared with all earlier ones by the smallest hashes of its word triples (a bottom-k sketch), so a large
+    corpus takes linear time. Neighboring windows share three of five sentences and are kept. About 130 bytes per text.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class SeenTexts:
         self._older = np.empty(0, dtype=np.uint32)  # sorted
 
     def adds(self, text: str) -> bool:
-        """Whether at least a sixth of the text is new; if so, it counts as seen from now on."""
+        """Whether at least a sixth of the text is new. If so, it counts as seen from now on."""
         tokens = words(text)
         triples = {_hash(tokens[start : start + 3]) for start in range(max(1, len(tokens) - 2))}
         sketch = sorted(triples)[:_SKETCH]
@@ -107,7 +107,7 @@ class SeenTexts:
         return True
 
     def _new(self, sketch: list[int]) -> int:
-        """How many of the hashes were not seen."""
+        """How many of the hashes are new."""
         fresh = [value for value in sketch if value not in self._recent]
         if not fresh or not len(self._older):
             return len(fresh)

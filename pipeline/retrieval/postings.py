@@ -1,7 +1,7 @@
-"""BM25 postings of a large corpus in a few arrays, where bm25s itself takes lists of lists.
+"""BM25 postings of a large corpus in a few arrays, where bm25s itself uses lists of lists.
 
-Its index holds for every stem the passages that have it, with the share of the score that each gets from it. The
-library builds that from one Python list a passage; here all tokens are sorted at once, in a fraction of the memory.
+For every stem, its index holds the passages that contain it, with its contribution to each one's score. The library
+builds that from one Python list per passage; here, all tokens are sorted at once in a fraction of the memory.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Any
 import bm25s
 import numpy as np
 
-# The library sets its own logger to DEBUG when imported; nobody asked for its progress.
+# The library sets its own logger to DEBUG on import, and its progress isn't needed.
 logging.getLogger("bm25s").setLevel(logging.WARNING)
 
-# Tokens that are turned into scores at once: bounds what is held beside the result.
+# How many tokens are scored at once, which limits memory beyond the result.
 _AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """All tokens of a corpus: the number of the word (upper half) and of the passage (lower) in one integer, sorted;
-    and how many tokens each passage has."""
+    """All tokens of a corpus: the word's number (upper half) and the passage's (lower half) in one integer, sorted; and
+    the number of tokens of each passage."""
 
     pairs: np.ndarray
     lengths: np.ndarray
 
     @classmethod
     def of(cls, words: array[int], lengths: array[int]) -> Tokens:
-        """From the words of all passages one after the other, and how many each passage has."""
+        """From the words of all passages, concatenated, and the number of words of each passage."""
         sizes = np.array(lengths, dtype=np.int64)
         pairs = np.array(words, dtype=np.int64)
         pairs <<= 32
@@ -41,7 +41,7 @@ class Tokens:
         return cls(pairs, sizes)
 
     def counted(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Words, their passages and how often each word stands there, in order, some at a time."""
+        """Words, their passages and their counts there, in order, in pieces."""
         start = 0
         while start < len(self.pairs):
             last = self.pairs[min(start + _AT_ONCE, len(self.pairs)) - 1]
@@ -55,7 +55,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class TokenCorpus:
-    """What bm25s calls a tokenized corpus: ``vocab`` gives each stem its number, 0 and up without a gap."""
+    """What bm25s calls a tokenized corpus: ``vocab`` numbers the stems from 0 without gaps."""
 
     ids: Tokens
     vocab: dict[str, int]
@@ -74,13 +74,13 @@ class Postings(bm25s.BM25):
     def build_index_from_ids(
         self, unique_token_ids: list[int], corpus_token_ids: Tokens, **_progress: Any
     ) -> Mapping[str, Any]:
-        """The library's hook for building the index in another way; its result is what the library's own gives."""
+        """The library's hook for building the index differently. Its result equals that of the library's own code."""
         lengths = corpus_token_ids.lengths
         in_passages = np.zeros(len(unique_token_ids), dtype=np.int64)
         for words, _, _ in corpus_token_ids.counted():
             in_passages += np.bincount(words, minlength=len(in_passages))
         rarity = np.log(1 + (len(lengths) - in_passages + 0.5) / (in_passages + 0.5)).astype(np.float32)
-        # How much a passage's length holds its words back.
+        # How much a passage's length reduces the weight of its words.
         held_back = self.k1 * ((1 - self.b) + self.b * lengths / lengths.mean())
         ends = np.concatenate(([0], np.cumsum(in_passages)))
         data, indices = np.empty(ends[-1], dtype=np.float32), np.empty(ends[-1], dtype=np.int32)

@@ -7,7 +7,7 @@ from pipeline.metrics.text import words
 
 
 def query_for(claim: str, prompt: str) -> str:
-    """The claim itself; a claim of few content words is followed by the prompt, which says what it is about."""
+    """The claim itself. If it has few content words, the prompt is added, which states the topic."""
     content = [word for word in words(claim) if word not in FUNCTION_WORDS]
     claim = " ".join(claim.split())
     return claim if len(content) >= 3 else f"{claim} {' '.join(prompt.split())[:200]}".strip()

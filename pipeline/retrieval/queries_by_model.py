@@ -1,4 +1,4 @@
-"""Step 4a by a model: what to search for, from several sides, each query once (Factcheck-Bench section B.2)."""
+"""Step 4a by a model: search queries from several angles, without repetition (Factcheck-Bench section B.2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.suggestions import ClaimText, DocumentText
 from pipeline.together import together
 from pipeline.tools import Tools
 
-# What a question asks for tells it from another about the same thing.
+# Question words distinguish questions about the same thing.
 _ASKING = frozenset("who whom whose what when where which why how many much".split())
 
 
@@ -28,8 +28,8 @@ class Queries(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class QueryReach:
-    """How queries are asked for: ``rounds`` times, each with a seed of its own at that ``temperature``; at most
-    ``most`` in all, each less than ``similarity`` (0 to 1) like those before it."""
+    """How queries are requested: ``rounds`` times, each with its own seed at that ``temperature``; at most ``most`` in
+    all, each with less than ``similarity`` (0 to 1) to every earlier one."""
 
     rounds: int
     temperature: float
@@ -40,7 +40,7 @@ class QueryReach:
 async def queries_by_model(
     claim: ClaimText, document: DocumentText, reach: QueryReach, tools: Tools, tally: StepNotes
 ) -> list[str]:
-    """The union of the queries of all rounds; the claim itself where the model's cannot be read. Never empty."""
+    """The union of the queries of all rounds; the claim itself if the model's output is unreadable. Never empty."""
 
     async def one_round(number: int) -> Sequence[str]:
         said = await tally.ask(
@@ -61,7 +61,7 @@ async def queries_by_model(
 
 
 def distinct(queries: Sequence[str], similarity: float) -> list[str]:
-    """The queries that are less than ``similarity`` (0 to 1) like every one that is kept before them."""
+    """The queries with less than ``similarity`` (0 to 1) to every one kept before them."""
     kept: list[str] = []
     for query in queries:
         query = " ".join(query.split())
@@ -71,8 +71,8 @@ def distinct(queries: Sequence[str], similarity: float) -> list[str]:
 
 
 def likeness(first: str, second: str) -> float:
-    """Share of the word stems of two queries that they have in common (Jaccard), 0 to 1; words without content aside,
-    but for those that ask."""
+    """The share of word stems that two queries have in common (Jaccard), 0 to 1, ignoring function words except
+    question words."""
     one, two = _asked(first), _asked(second)
     return len(one & two) / len(one | two) if one | two else float(words(first) == words(second))
 

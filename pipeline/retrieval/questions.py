@@ -1,4 +1,4 @@
-"""The questions that lead to a claim's evidence, one after the other (Papelo, sections 3.1, 3.2 and 3.4)."""
+"""The questions that lead to a claim's evidence, one after another (Papelo, sections 3.1, 3.2 and 3.4)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pipeline.sentences.boundaries import split_sentences
 from pipeline.suggestions import DocumentText, QuestionAnswer
 from pipeline.tools import Tools
 
-# Rephrasings asked for at once (Papelo, appendix B).
+# Rephrasings requested at once (Papelo, appendix B).
 REPHRASINGS = 4
-# What is told of a claim: the words for it, and the names it may bear in the document's metadata. Nothing else is: a
-# label or a fact-check that was imported beside the claim would give the answer away.
+# The facts given about a claim: our words for them, and their possible names in the document's metadata. Everything
+# else is withheld, because an imported label or fact-check would reveal the answer.
 _TOLD: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Said by", ("speaker", "author", "claimant")),
     ("Said on", ("claim_date", "date")),
@@ -28,13 +28,13 @@ _LONGEST_TOLD = 200  # characters
 
 
 class FirstQuestion(BaseModel):
-    """The question to begin with."""
+    """The first question."""
 
     question: str = Field(min_length=3)
 
 
 class NextStep(BaseModel):
-    """What follows from the chain so far: the claim is settled, or one more question."""
+    """What follows from the chain so far: the claim is decided, or one more question."""
 
     settled: Literal["true", "false", "no"]
     question: str = ""
@@ -54,15 +54,15 @@ class Rephrasings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class NextQuestion:
-    """``question``: what to ask next, "" if nothing. ``settled``: whether the claim is seen to be true or false
-    already; None: neither."""
+    """``question``: what to ask next, "" for nothing. ``settled``: whether the claim is already known to be true or
+    false; None: neither."""
 
     question: str = ""
     settled: bool | None = None
 
 
 def about(document: DocumentText) -> str:
-    """Who said a claim, when and where, as lines for a prompt, as far as it is known."""
+    """Who made a claim, when and where, as lines for a prompt, as far as known."""
     metadata = {key.casefold(): str(value) for key, value in document.metadata.items()}
     lines = []
     for title, keys in _TOLD:
@@ -82,7 +82,7 @@ def as_text(chain: Sequence[QuestionAnswer]) -> str:
 
 
 async def first_question(claim: str, told: str, tools: Tools, tally: StepNotes) -> str:
-    """The question to begin with; where the model's cannot be read, whether the claim is so."""
+    """The first question. If the model's is unreadable, it asks whether the claim is true."""
     asked = await tally.ask(
         tools,
         step="first_question",
@@ -118,7 +118,7 @@ async def next_question(
 
 
 async def rephrasings(question: str, count: int, tools: Tools, tally: StepNotes) -> list[str]:
-    """At least ``count`` other ways to put a question, if the model finds so many; none equals it or another."""
+    """At least ``count`` other ways to ask a question, if the model finds that many; no two are equal."""
     asked = await tally.ask(
         tools,
         step="paraphrase",
@@ -142,5 +142,5 @@ def one_question(text: str) -> str:
 
 
 def is_among(question: str, others: Sequence[str]) -> bool:
-    """Whether a question was asked before, case and punctuation aside."""
+    """Whether a question was asked before, ignoring case and punctuation."""
     return words(question) in [words(other) for other in others]

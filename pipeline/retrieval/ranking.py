@@ -1,8 +1,8 @@
-"""Step 4c: passages in the order in which they speak about a query, by their words and, if possible, by their meaning.
+"""Step 4c: passages ranked for a query by their words and, if possible, by their meaning.
 
-Factcheck-Bench re-ranks with a lexical and a semantic similarity together (sections 3.1 and B.2). Here the two orders
-are fused by the sum of their scores, each stretched to the same scale, which bears a weak ranker better than reciprocal
-ranks do (measured: docs/benchmarks.md; so found Bruch et al. 2023).
+Factcheck-Bench re-ranks with lexical and semantic similarity combined (sections 3.1 and B.2). Here, the two rankings
+are fused by the sum of their scores after scaling both to the same range, which tolerates a weak ranker better than
+reciprocal ranks do (measured in docs/benchmarks.md; Bruch et al. 2023 found the same).
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from math import log
 from pipeline.clients.base import Ranker, RankRequest
 from pipeline.retrieval.corpus_ranking import stems
 
-# Where a repeated word stops to count more, and how much longer passages are held back (BM25's usual values).
+# BM25's usual values for term saturation and length normalization.
 _SATURATION, _LENGTH = 1.5, 0.75
-_MEANING = 0.5  # its share of the fused score
-# A long page has thousands of passages; so many, the best by words, are compared by meaning.
+_MEANING = 0.5  # its weight in the fused score
+# A long page has thousands of passages. This many, the best by words, are also compared by meaning.
 MAX_BY_MEANING = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A passage by its position among those that were given, with its score: higher is nearer, 0 the least."""
+    """A passage by its position in the input, with its score: higher is better, 0 is the minimum."""
 
     position: int
     score: float
 
 
 async def ranked(query: str, passages: Sequence[str], ranker: Ranker | None, step: str) -> list[Ranked]:
-    """All passages, best first; equals in the order in which they were given.
+    """All passages, best first; equal ones stay in input order.
 
-    With a ``ranker`` the lexical and the semantic order are fused, in one call for ``step``; without one, or with less
-    than two passages, the lexical order stands alone. Raises ServiceError, BudgetSpentError from the ranker.
+    With a ``ranker``, the lexical and semantic rankings are fused, in one call for ``step``. Without one, or with fewer
+    than two passages, only the lexical ranking counts. Raises ServiceError, BudgetSpentError from the ranker.
     """
-    # Tens of milliseconds for some hundred passages: beside the loop, so that other answers are not kept waiting.
+    # Several hundred passages take tens of milliseconds, so this runs in a thread and doesn't block other responses.
     by_words = _ordered(await asyncio.to_thread(lexical_scores, query, passages))
     if ranker is None or len(passages) < 2:
         return by_words
@@ -49,8 +49,9 @@ async def ranked(query: str, passages: Sequence[str], ranker: Ranker | None, ste
 
 
 def lexical_scores(query: str, passages: Sequence[str]) -> list[float]:
-    """BM25 of each passage over word stems (Robertson and Zaragoza 2009), rarity taken from these passages alone: for
-    the pages of one query. Each at least 0; all 0 where no word is shared. ``PassageIndex`` is for whole corpora."""
+    """BM25 of each passage over word stems (Robertson and Zaragoza 2009), with word rarity taken from these passages
+    only: for the pages of one query. Scores are at least 0, and all 0 if no word is shared. ``PassageIndex`` is for
+    whole corpora."""
     wanted = set(stems(query))
     counted = [Counter(stems(text)) for text in passages]
     lengths = [count.total() for count in counted]
@@ -62,7 +63,7 @@ def lexical_scores(query: str, passages: Sequence[str]) -> list[float]:
     scores = []
     for count, length in zip(counted, lengths, strict=True):
         held_back = _SATURATION * (1 - _LENGTH + _LENGTH * length / mean)
-        # In the order of the rarities: a set's order differs from process to process, and so would the last digit.
+        # In the order of the rarities: a set's order differs between processes, and then the last digit would, too.
         found = (
             weight * count[word] / (count[word] + held_back) for word, weight in sorted(rarity.items()) if count[word]
         )
@@ -71,9 +72,9 @@ def lexical_scores(query: str, passages: Sequence[str]) -> list[float]:
 
 
 def fused(by_words: Sequence[Ranked], by_meaning: Sequence[Ranked], meaning: float = _MEANING) -> list[Ranked]:
-    """One order out of two, both best first: the weighted sum of their scores, stretched to 0 to 1 over what both have.
+    """One ranking from two, both best first: the weighted sum of their scores, scaled to 0 to 1 over what both contain.
 
-    ``meaning`` is the share of the second. What it leaves out stays behind, in the order of the first, with score 0.
+    ``meaning`` is the weight of the second. What it leaves out comes last, in the order of the first, with score 0.
     """
     compared = {each.position for each in by_meaning}
     words = _stretched([each for each in by_words if each.position in compared])
@@ -87,7 +88,7 @@ def fused(by_words: Sequence[Ranked], by_meaning: Sequence[Ranked], meaning: flo
 
 
 def _stretched(order: Sequence[Ranked]) -> dict[int, float]:
-    """Scores by position, 1 for the first and 0 for the last; all 0 where they are equal."""
+    """Scores by position, 1 for the first and 0 for the last; all 0 if they are equal."""
     most, least = order[0].score, order[-1].score
     return {each.position: (each.score - least) / (most - least) if most > least else 0.0 for each in order}
 

@@ -1,4 +1,4 @@
-"""Searches one after the other, and what they have brought so far, as FIRE and SAFE show it to the model."""
+"""Consecutive searches and their results so far, as FIRE and SAFE show them to the model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTHING_FOUND = "Nothing was found."
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A query with the snippets of what it found, best first."""
+    """A query with the snippets of its results, best first."""
 
     query: str
     found: tuple[RetrievedEvidence, ...]
@@ -26,8 +26,8 @@ class Searched:
 async def search_once(
     query: str, count: int, searches: list[Searched], document: DocumentText, tools: Tools, tally: StepNotes
 ) -> bool:
-    """Search, and add what was found to ``searches``. False where the search failed after others had gone through,
-    which is noted; raises ServiceError where it is the first: such a claim was not looked into. Counts ``searched``."""
+    """Search, and add the results to ``searches``. False if the search failed after earlier ones succeeded, which is
+    noted. Raises ServiceError if the first one fails, because then the claim wasn't examined. Counts ``searched``."""
     tally.counts["searched"] += 1
     try:
         found = await hits(query, count, document, tools, tally)
@@ -67,7 +67,7 @@ def _one_as_text(searched: Searched) -> str:
 
 
 def evidence_of(searches: Sequence[Searched]) -> tuple[RetrievedEvidence, ...]:
-    """All passages, each once, in the order in which they were found."""
+    """All passages without repetition, in the order they were found."""
     found = {(each.url, each.passage): each for searched in reversed(searches) for each in reversed(searched.found)}
     return tuple(reversed(found.values()))
 

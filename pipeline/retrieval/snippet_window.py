@@ -1,7 +1,7 @@
-"""Step 4b after Papelo: the piece of a page that a search snippet was cut from, with what stands around it.
+"""Step 4b after Papelo: the part of a page that contains a search snippet, with its surroundings.
 
-Of all windows of five sentences that hold more than 70 % of the snippet's words the middle one is taken (Papelo,
-section 3.3). A page where none does is not quoted: its snippet is.
+Of all windows of five sentences that contain more than 70% of the snippet's words, the middle one is used (Papelo,
+section 3.3). If no window does, the snippet is quoted instead of the page.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from pipeline.sentences.boundaries import split_sentences
 
 SENTENCES = 5
 SHARE = 0.7
-# A page without sentence ends (a table, a list of names) would make one window of itself.
+# A page without sentence ends (a table, a list of names) would be a single window.
 LONGEST = 4000  # characters
 
 
 def window_of(text: str, snippet: str, *, sentences: int = SENTENCES, share: float = SHARE) -> str | None:
-    """The middle one of the windows that hold more than ``share`` of the distinct words of the snippet; None if there
-    is none, or if it is longer than a passage may be. A page shorter than a window is one window."""
+    """The middle one of the windows that contain more than ``share`` of the snippet's distinct words; None if there is
+    none or it is longer than a passage may be. A page shorter than a window is one window."""
     wanted = set(words(snippet))
     spans = split_sentences(text)
     if not wanted or not spans:
@@ -43,7 +43,7 @@ def window_of(text: str, snippet: str, *, sentences: int = SENTENCES, share: flo
 
 
 def opening_of(text: str, *, sentences: int = SENTENCES) -> str:
-    """The first sentences of a page: for a hit that came without a snippet. "" for a page without text."""
+    """The first sentences of a page, for a result without a snippet. "" for a page without text."""
     spans = split_sentences(text)[:sentences]
     return _plain(text[spans[0].start : spans[-1].end])[:LONGEST] if spans else ""
 

@@ -1,4 +1,4 @@
-"""Step 8 by a model: a response is corrected to say what was found to be true (Factcheck-Bench section 4.4)."""
+"""Step 8 by a model: corrects a response according to the verdicts on its claims (Factcheck-Bench section 4.4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.tools import Tools
 
 
 class Revised(BaseModel):
-    """The mended text."""
+    """The corrected text."""
 
     text: str = Field(min_length=1)
 
@@ -23,8 +23,8 @@ class Revised(BaseModel):
 async def revise_by_model(
     document: DocumentText, claims: Sequence[CheckedClaim], tools: Tools, tally: StepNotes
 ) -> tuple[str, str]:
-    """The response revised with and without the model knowing the question; as it is, without a call, where no claim
-    was changed. Counts ``mended``: 1 if the model was asked."""
+    """The response revised with and without the model knowing the prompt, or unchanged and without a call if no claim
+    was changed. Counts ``mended``: 1 if the model was called."""
     if not any(claim.revised != claim.text for claim in claims):
         return document.response, document.response
     tally.counts["mended"] += 1
@@ -41,7 +41,7 @@ async def revise_by_model(
 
 
 def _stands(claim: CheckedClaim) -> bool:
-    """Whether a claim is known to be right as it now reads: true, or changed. Nobody knows of an undecided one."""
+    """Whether a claim is known to be right as it now reads: true, or changed. An undecided one isn't."""
     return claim.factuality == Factuality.TRUE or claim.revised != claim.text
 
 

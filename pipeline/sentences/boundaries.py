@@ -1,9 +1,9 @@
 """Step 1a: the sentences of a response, with exact offsets.
 
 Layout first (blank lines, headings, list items, code), then NLTK's Punkt within each block of running text. Headings,
-rules, the heads of tables, and list markers that stand alone are layout, not sentences: nobody decides whether they are
-true. What lies between two sentences is layout or white space. Punkt's parameters ship with the project
-(script/train_punkt.py): nothing is downloaded.
+rules, table headers and list markers on their own are layout rather than sentences, because they can't be true or
+false. Only layout and white space lie between two sentences. Punkt's parameters ship with the project
+(script/train_punkt.py), so nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ LIST_MARKER = re.compile(
     r"[ \t]*(?:[-*+•‣▪◦–—]+[ \t]+|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})[.)](?:[ \t]+|(?=[^\W\d_]{2})))"
 )
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[-=*_]{3,}[ \t]*$|\|)")
-# Layout of Markdown: a heading ("## Life"), a rule ("---"), the line below the head of a table ("|---|:--:|").
+# Markdown layout: a heading ("## Life"), a rule ("---"), the line below a table header ("|---|:--:|").
 _LAYOUT = re.compile(r"[ \t]*(?:#{1,6}(?:[ \t].*)?|(?:[-=*_][ \t]*){3,})\Z")
 _TABLE_LINE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*\Z")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _LINE = re.compile(r"[^\n\r\v\f\x85\u2028\u2029]*(?:\r\n|[\n\r\v\f\x85\u2028\u2029]|$)")
-# A line shorter than this was ended on purpose; a longer one may have been wrapped.
+# A shorter line was ended on purpose; a longer one may have been wrapped.
 _WRAP_WIDTH = 60
-# Ends of sentences that Punkt does not know: full-width ones, and Arabic, Urdu and Devanagari before space.
+# Sentence ends that Punkt doesn't know: full-width ones, and Arabic, Urdu and Devanagari ones before a space.
 _OTHER_END = re.compile(r"[。！？]+[”’」』》）)\"']*|[؟۔।]+[”’»)\"']*(?=\s)")
-# "a decree of Ptolemy V. French soldiers", "World War I. The": a numeral, where Punkt sees the initial of a name. After
-# what only numerals follow any large letter will do, else a word that is no family name.
+# "a decree of Ptolemy V. French soldiers", "World War I. The": a numeral, where Punkt sees a name's initial. After
+# words that only numerals follow, any capital letter will do; otherwise the next word must not be a family name.
 _NUMERAL_END = re.compile(
     r"\b(?:(?:War|Act|Type|Part|Tier|Phase|Class|Title|Stage|Group|Chapter|Volume|Article|Saturn|Pius|Henri|Haakon"
     r"|Xerxes|Darius|Ptolemy|Ramses|Thutmose) [IVX]\.(?=\s+[A-Z])"
@@ -49,13 +49,13 @@ _SMALL_WORD = re.compile(r"\s*[a-z][a-z'’]*\b")
 _AFTERTHOUGHT = re.compile(r"[(\[][^()\[\]]{1,20}[)\]][.,]?")
 _NUMBER = re.compile(r"\(?\d{1,2}[.)]")
 _HAS_CONTENT = re.compile(r"\w")
-# One run without space longer than this is no language (base64, a data dump); Punkt is slow on it.
+# A longer run without spaces isn't natural language (base64, a data dump), and Punkt is slow on it.
 _LONGEST_WORD = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceSpan:
-    """A piece of a text: ``text == response[start:end]``, without outer white space."""
+    """A piece of a text: ``text == response[start:end]``, without leading or trailing white space."""
 
     start: int
     end: int
@@ -63,8 +63,8 @@ class SentenceSpan:
 
 
 def split_sentences(text: str) -> list[SentenceSpan]:
-    """The sentences of ``text`` in order, not overlapping. A list item keeps its marker; blank text has none, and so
-    has a text that is nothing but headings, rules and table heads."""
+    """The sentences of ``text`` in order, not overlapping. A list item keeps its marker. Blank text has no sentences,
+    nor has a text of only headings, rules and table headers."""
     spans: list[SentenceSpan] = []
     for block_start, block_end, is_code in _blocks(text):
         pieces = [(block_start, block_end)] if is_code else _sentences(text, block_start, block_end)
@@ -81,7 +81,8 @@ def split_sentences(text: str) -> list[SentenceSpan]:
 
 
 def sentences_of_page(text: str) -> list[str]:
-    """The sentences of a page as text, and between them its headings and other layout: every word is in one piece."""
+    """The sentences of a page as text, with its headings and other layout between them: every word is in exactly one
+    piece."""
     found: list[str] = []
     position = 0
     for span in split_sentences(text):
@@ -91,7 +92,8 @@ def sentences_of_page(text: str) -> list[str]:
 
 
 def _is_one(text: str, before: SentenceSpan, start: int, piece: str) -> bool:
-    """Whether a piece goes with the one before it: closing signs, "(1969).", or what a number within a line opens."""
+    """Whether a piece belongs to the previous one: closing quotes, "(1969).", or what follows a number within a
+    line."""
     if text[before.end : start].strip(" \t"):
         return False
     return not _HAS_CONTENT.search(piece) or bool(_AFTERTHOUGHT.fullmatch(piece) or _NUMBER.fullmatch(before.text))
@@ -132,14 +134,14 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _is_layout(line: str, following: str) -> bool:
-    """Is this line a heading, a rule, or the head of a table (which the next line tells)?"""
+    """Is this line a heading, a rule, or a table header (which the next line decides)?"""
     if _LAYOUT.match(line) or ("|" in line and _TABLE_LINE.match(line)):
         return True
     return "|" in line and "|" in following and bool(_TABLE_LINE.match(following))
 
 
 def _continues(previous: str, line: str) -> bool:
-    """Whether a line may go on with the sentence of the line before it."""
+    """Whether a line may continue the previous line's sentence."""
     if not line.strip() or LIST_MARKER.match(line) or _HEADING.match(line) or _HEADING.match(previous):
         return False
     if previous.rstrip().endswith((".", "!", "?", ":", "。", "؟")) and len(previous) < _WRAP_WIDTH:
@@ -157,14 +159,14 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     ends = [body + piece_end for _, piece_end in _punkt().span_tokenize(text[body:end])]
     ends += [other.end() for other in _OTHER_END.finditer(text, body, end)]
     ends += [numeral.end() for numeral in _NUMERAL_END.finditer(text, body, end)]
-    # "Here is a list: 1. First": a number within a line opens what follows it.
+    # "Here is a list: 1. First": a number within a line belongs to what follows.
     ends = [
         stop - len(number[1]) if (number := _INLINE_NUMBER.search(text[max(0, stop - 8) : stop])) else stop
         for stop in ends
     ]
     first = start  # the marker stays with the first sentence
     for raw_stop in sorted(ends):
-        # Emphasis that closes behind the point belongs to the sentence: "**Bold.** Next".
+        # Closing emphasis after the period belongs to the sentence: "**Bold.** Next".
         closing = _CLOSING.match(text, raw_stop, end)
         stop = closing.end() if closing else raw_stop
         if stop > first and not (stop < end and _goes_on(text[first:stop], text[stop : stop + 80])):
@@ -175,12 +177,12 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _goes_on(piece: str, rest: str) -> bool:
-    """A small letter after a quoted question ("Is it?" she asked) or after the point of an address (a.b/c. for)."""
+    """A lowercase letter after a quoted question ("Is it?" she asked) or after a URL's period (a.b/c. for)."""
     return bool(_SMALL_WORD.match(rest) and (_SOFT_END.search(piece) or "://" in piece.rsplit(None, 1)[-1]))
 
 
 class _LanguageVars(PunktLanguageVars):
-    """Punkt's English defaults, with the points of ellipsis as an end of sentence too."""
+    """Punkt's English defaults, with the ellipsis as a sentence end, too."""
 
     sent_end_chars = (".", "?", "!", "…")
 

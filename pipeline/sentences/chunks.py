@@ -1,4 +1,4 @@
-"""Chunks of a response: so many sentences that are read in one call (FastFact, section 4.1)."""
+"""Chunks of a response: how many sentences are read in one call (FastFact, section 4.1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ WHOLE = 0  # the stride that takes the whole response at once
 
 
 def chunks(spans: Sequence[SentenceSpan], stride: int) -> list[Sequence[SentenceSpan]]:
-    """The sentences in runs of ``stride``, the last one shorter; in one run for ``WHOLE``. No sentences, no chunk."""
+    """The sentences in groups of ``stride``, the last one possibly shorter; a single group for ``WHOLE``. Without
+    sentences, no chunk."""
     if not spans:
         return []
     size = stride or len(spans)

@@ -1,8 +1,8 @@
-"""Where in a response the sentences stand that a model says it has.
+"""Locates a model's sentences in the response.
 
-A model splits better than rules where a reference or a list is one statement (Factcheck-Bench section B.2), but it also
-leaves out, rewords and makes up. So its sentences are looked up in the response; what it did not give stays in pieces
-cut by rules. Every word of the response but its layout (boundaries.py) is in exactly one piece.
+A model splits better than rules if a reference or a list is one statement (Factcheck-Bench section B.2), but it also
+omits, rephrases and invents. So its sentences are looked up in the response, and rules split whatever it didn't return.
+Every word of the response except its layout (boundaries.py) is in exactly one piece.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pipeline.metrics.text import token_f1, words
 from pipeline.sentences.boundaries import LIST_MARKER, SentenceSpan, split_sentences
 
-# A reworded sentence is taken for one of the response if so much of their words is shared.
+# A rephrased sentence is matched with one of the response if they share this many of their words.
 LEAST_ALIKE = 0.6
-# One that is no sentence of its own is part of another if that has so many of its words.
+# What isn't a sentence of its own is part of another that contains this many of its words.
 LEAST_WITHIN = 0.8
-# Longer than this, and made of more sentences than that, is no sentence: the model did not split. A reference of many
-# abbreviations is many sentences by rules, but short.
+# A piece longer than this with more sentences than that means that the model didn't split. A reference with many
+# abbreviations is many sentences by the rules, but short.
 _LONGEST_JOINED = 400  # characters
 _MAX_JOINED = 4
 _MAX_REWORDED = 3
@@ -29,8 +29,8 @@ _WORD = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True)
 class SentencePiece:
-    """``text == response[start:end]``. ``said``: which of the model's sentences it is, from 0: one, none, or several
-    where the model made more sentences of one."""
+    """``text == response[start:end]``. ``said``: the indexes of the model's sentences it matches: one, none, or several
+    if the model split it."""
 
     start: int
     end: int
@@ -39,7 +39,7 @@ class SentencePiece:
 
 
 def pieces_of(response: str, said: Sequence[str], spans: Sequence[SentenceSpan] | None = None) -> list[SentencePiece]:
-    """The response in pieces, in its order, without overlap. ``spans`` are its sentences by rules."""
+    """The response in pieces, in order, without overlap. ``spans`` are its sentences by the rules."""
     spans = split_sentences(response) if spans is None else spans
     taken: list[tuple[int, int, int]] = []  # start, end, which
     reworded: list[int] = []
@@ -49,7 +49,7 @@ def pieces_of(response: str, said: Sequence[str], spans: Sequence[SentenceSpan] 
         if place is None:
             reworded.append(which)
         elif not (joined := _joined(place, spans)):
-            cursor = place[1]  # a heading or another piece of layout is no sentence, whatever the model says
+            cursor = place[1]  # headings and other layout are never sentences, whatever the model says
         elif place[1] - place[0] <= _LONGEST_JOINED or joined <= _MAX_JOINED:
             taken.append((*_widened(response, place, spans, taken), which))
             cursor = place[1]
@@ -67,7 +67,7 @@ def pieces_of(response: str, said: Sequence[str], spans: Sequence[SentenceSpan] 
 
 
 def _join(sentence: str, which: int, pieces: list[SentencePiece]) -> None:
-    """Give a sentence to the piece that has nearly all its words, if one does."""
+    """Assign a sentence to the piece that contains nearly all its words, if there is one."""
     wanted = set(words(sentence))
     best, at = LEAST_WITHIN, None
     for position, piece in enumerate(pieces):
@@ -79,7 +79,7 @@ def _join(sentence: str, which: int, pieces: list[SentencePiece]) -> None:
 
 
 def _exact(response: str, sentence: str, cursor: int, taken: Sequence[tuple[int, int, int]]) -> tuple[int, int] | None:
-    """The first free place of a sentence behind the cursor, else anywhere; white space aside."""
+    """The first free position of a sentence after the cursor, else anywhere, ignoring white space."""
     parts = sentence.split()
     if not _WORD.search(sentence):
         return None
@@ -92,7 +92,7 @@ def _exact(response: str, sentence: str, cursor: int, taken: Sequence[tuple[int,
 
 
 def _is_whole(response: str, start: int, end: int) -> bool:
-    """Whether a place neither begins nor ends within a word."""
+    """Whether a span starts and ends between words."""
     begins = start == 0 or not (_WORD.match(response[start - 1]) and _WORD.match(response[start]))
     ends = end == len(response) or not (_WORD.match(response[end - 1]) and _WORD.match(response[end]))
     return begins and ends
@@ -109,7 +109,8 @@ def _joined(place: tuple[int, int], spans: Sequence[SentenceSpan]) -> int:
 def _widened(
     response: str, place: tuple[int, int], spans: Sequence[SentenceSpan], taken: Sequence[tuple[int, int, int]]
 ) -> tuple[int, int]:
-    """The place with the list marker before it and the signs around it that the rules count to the sentence."""
+    """The span including the list marker before it and surrounding characters that the rules count as part of the
+    sentence."""
     start, end = place
     for span in spans:
         if span.start < start < span.end and _is_furniture(response[span.start : start]):
@@ -127,8 +128,7 @@ def _is_furniture(text: str) -> bool:
 def _alike(
     response: str, sentence: str, spans: Sequence[SentenceSpan], taken: Sequence[tuple[int, int, int]]
 ) -> tuple[int, int] | None:
-    """The run of up to three pieces that nobody has yet which shares most words with a reworded sentence; None: none
-    does."""
+    """The run of up to three unassigned pieces that shares the most words with a rephrased sentence, or None."""
     left = _left(response, spans, sorted(taken))
     best, place = LEAST_ALIKE, None
     for first, (start, _) in enumerate(left):
@@ -142,8 +142,8 @@ def _alike(
 
 
 def _left(response: str, spans: Sequence[SentenceSpan], taken: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
-    """What no sentence of the model covers (``taken`` in its order): whole sentences by rules, and of those that were
-    cut what is left, if it has words."""
+    """What no sentence of the model covers (``taken`` in order): whole sentences by the rules, and the remainders of
+    partly covered ones if they contain words."""
     left: list[tuple[int, int]] = []
     for span in spans:
         inside = [(start, end) for start, end, _ in taken if start < span.end and end > span.start]

@@ -1,7 +1,7 @@
-"""Windows over the sentences of a response: each sentence marked, with what stands around it (VeriScore, section 2.1).
+"""Windows over the sentences of a response: each sentence marked, with its context (VeriScore, section 2.1).
 
-Beside the neighbors stands what a reader would carry in mind: the question, which the prompt gives, or for a text that
-answers none the first sentence of a long paragraph.
+In addition to the neighbors, a window has what a reader would remember: the question, which the prompt contains, or,
+without a question, the first sentence of a long paragraph.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pipeline.sentences.boundaries import SentenceSpan
 
 BEFORE, AFTER = 3, 1
-# A paragraph of more sentences than this has its first one put before its windows.
+# In paragraphs with more sentences than this, the first one comes before each window.
 SHORT_PARAGRAPH = 5
 _START, _END = "<SOS>", "<EOS>"
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
@@ -21,8 +21,8 @@ _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 def windows(
     response: str, spans: Sequence[SentenceSpan], *, before: int = BEFORE, after: int = AFTER, lead: bool = False
 ) -> list[str]:
-    """One text for each sentence, in order: up to ``before`` sentences, the sentence in its marks, up to ``after``
-    sentences. ``lead``: the first sentence of a paragraph of more than five comes first, unless it is there already."""
+    """One text per sentence, in order: up to ``before`` sentences, the marked sentence, up to ``after`` sentences.
+    ``lead``: the first sentence of a paragraph of more than five comes first, unless it is included anyway."""
     leads = _leads(response, spans) if lead else {}
     found = []
     for position, span in enumerate(spans):
@@ -37,7 +37,7 @@ def windows(
 
 
 def _leads(response: str, spans: Sequence[SentenceSpan]) -> dict[int, int]:
-    """The position of the first sentence of its paragraph, for each sentence in a long one."""
+    """For each sentence in a long paragraph, the position of the paragraph's first sentence."""
     paragraphs: list[list[int]] = []
     for position, span in enumerate(spans):
         if not position or _BLANK_LINE.search(response[spans[position - 1].end : span.start]):

@@ -1,4 +1,4 @@
-"""Step 5 by a model: the stance of one passage to a claim, in four words (Factcheck-Bench sections 2 and 4.3)."""
+"""Step 5 by a model: the stance of one passage on a claim, with four labels (Factcheck-Bench sections 2 and 4.3)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pipeline.tools import Tools
 
 
 class ModelStance(BaseModel):
-    """What a passage says of a claim, and why."""
+    """What a passage says about a claim, and why."""
 
     reason: str
     stance: Annotated[StanceLabel, BeforeValidator(as_word)]
 
 
 async def with_stance(claim: str, evidence: RetrievedEvidence, tools: Tools, tally: StepNotes) -> RetrievedEvidence:
-    """The evidence with its stance and the reason for it; with none where the model's answer cannot be read."""
+    """The evidence with its stance and reason, or without them if the model's output is unreadable."""
     said = await tally.ask(
         tools,
         step="stance",

@@ -22,7 +22,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
 
 
 def kind(name: str) -> type[Strategy]:
-    """The class of the strategy of that name. Raises ValueError that lists the known names."""
+    """The class of the strategy of that name. Raises ValueError listing the known names."""
     try:
         return STRATEGIES[name]
     except KeyError:
@@ -31,8 +31,7 @@ def kind(name: str) -> type[Strategy]:
 
 
 def parameters_of(name: str, values: Mapping[str, object]) -> Parameters:
-    """The parameters of a strategy: its paper's where nothing is given. Raises ValueError that names the parameter and
-    says what is wrong with it."""
+    """A strategy's parameters, with its paper's defaults. Raises ValueError naming the parameter and its problem."""
     try:
         return kind(name).parameters_type.model_validate(dict(values))
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""What a strategy is: which steps, in which order, turn a document into suggestions."""
+"""What a strategy is: the steps that turn a document into suggestions, and their order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipeline.tools import Tools
 
 
 class Service(StrEnum):
-    """What a strategy cannot work without."""
+    """The services a strategy requires."""
 
     CHAT = "chat"
     SEARCH = "search"
@@ -30,30 +30,32 @@ class Service(StrEnum):
 
 
 class Parameters(BaseModel):
-    """The parameters of a strategy, each with its paper's value as the default, a description that a person reads
-    beside the field, and bounds. A strategy's own class derives from this one."""
+    """A strategy's parameters, each with its paper's value as the default, a description shown next to the field, and
+    bounds. Each strategy derives its own class from this one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Strategy(ABC):
-    """One way to suggest. A new one is a class like this in a module of its own, named in ``STRATEGIES``.
+    """A way to make suggestions. To add one, write a class like this in a module of its own and name it in
+    ``STRATEGIES``.
 
-    ``formula`` tells the calls of one document step by step from its ``counts``: the quantities that the three methods
-    report (sentences, claims, and a strategy's own), so that what was spent can be held against what should have been.
+    ``formula`` gives the calls of one document by step from its ``counts``: the quantities reported by the three
+    methods (sentences, claims, and the strategy's own), so that actual calls can be compared with expected ones.
     """
 
     name: ClassVar[str]
     label: ClassVar[str]
-    summary: ClassVar[str]  # one or two sentences for the person who chooses
+    summary: ClassVar[str]  # one or two sentences for the person choosing
     paper: ClassVar[str] = ""
     stages: ClassVar[tuple[Stage, ...]] = (Stage.DECOMPOSE, Stage.VERIFY)
     needs: ClassVar[frozenset[Service]] = frozenset()
     prompts: ClassVar[tuple[str, ...]] = ()
-    formula_text: ClassVar[str] = "0"  # in the letters of docs/strategies.md
-    # What one document and one claim come to before anything was measured, for the forecast: names as in ``counts``.
+    formula_text: ClassVar[str] = "0"  # in the notation of docs/strategies.md
+    # The counts of an average document and claim, for forecasts before anything has been measured; named as in
+    # ``counts``.
     typical: ClassVar[Mapping[Stage, Mapping[str, float]]] = {}
-    # Characters of a response that are decomposed in one call; longer ones are read in parts. 0: calls do not grow.
+    # Characters of a response that one call decomposes; longer ones are read in parts. 0: no limit.
     longest_at_once: ClassVar[int] = 0
     parameters_type: ClassVar[type[Parameters]] = Parameters
 
@@ -64,18 +66,18 @@ class Strategy(ABC):
 
     @abstractmethod
     async def decompose(self, document: DocumentText, tools: Tools) -> Decomposition:
-        """Sentences of the response in order, decontextualized, with claims and labels (steps 1 to 3)."""
+        """Sentences of the response in order, with decontextualized texts, claims and labels (steps 1 to 3)."""
 
     @abstractmethod
     async def verify(self, claim: ClaimText, document: DocumentText, tools: Tools) -> Verification:
-        """Evidence for one claim with its stances, and a verdict with its reason and correction (steps 4 to 7)."""
+        """Evidence for one claim with stances, and a verdict with its reason and correction (steps 4 to 7)."""
 
     async def revise(
         self, document: DocumentText, claims: Sequence[CheckedClaim], tools: Tools
     ) -> SuggestedRevision | None:
-        """The revised response (step 8); None where the strategy has none to offer."""
+        """The revised response (step 8); None if the strategy doesn't revise."""
         return None
 
     def formula(self, counts: Mapping[str, float]) -> dict[str, float]:
-        """Calls of each step for a document with these counts: {step: calls}, by the paper's formula."""
+        """Calls of each step for a document with these counts, by the paper's formula: {step: calls}."""
         return {}

@@ -20,7 +20,7 @@ from pipeline.tools import Tools
 
 
 class ClaimifyParameters(Parameters):
-    """What can be set. The paper makes the context of each question a parameter."""
+    """Parameters. The paper treats the context of each question as one."""
 
     before: int = Field(5, ge=0, le=20, description="Sentences before the one that is read")
     after: int = Field(5, ge=0, le=20, description="Sentences after it, when it is decided whether it has claims")
@@ -28,7 +28,7 @@ class ClaimifyParameters(Parameters):
 
 
 class Claimify(Strategy):
-    """Steps 1 to 3. Claims are looked up and judged by another strategy."""
+    """Steps 1 to 3. Another strategy retrieves evidence and judges the claims."""
 
     name: ClassVar = "claimify"
     label: ClassVar = "Claimify"

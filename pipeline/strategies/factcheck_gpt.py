@@ -1,4 +1,5 @@
-"""Factcheck-GPT (Factcheck-Bench): all eight steps by a model, the web and a ranker, as the benchmark was prefilled."""
+"""Factcheck-GPT (Factcheck-Bench): all eight steps by a model, the web and a ranker, as in the benchmark's own
+suggestions."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ from pipeline.verdict.by_model import verdict_by_model, verdict_by_stances
 
 
 class FactcheckGptParameters(Parameters):
-    """What can be set; the defaults are the paper's or its authors' code's, where they say."""
+    """Parameters. Defaults come from the paper or its authors' code, where stated."""
 
     at_once: int = Field(30, ge=1, le=200, description="Sentences or claims labeled in one call")
     rounds: int = Field(2, ge=1, le=5, description="Rounds of queries, whose union is searched for")
@@ -58,7 +59,7 @@ class FactcheckGptParameters(Parameters):
 
 
 class FactcheckGpt(Strategy):
-    """Steps 1 to 8. What differs from the paper, and the formula, stand in docs/strategies.md."""
+    """Steps 1 to 8. docs/strategies.md has the differences from the paper and the formula."""
 
     name: ClassVar = "factcheck_gpt"
     label: ClassVar = "Factcheck-GPT"
@@ -86,8 +87,9 @@ class FactcheckGpt(Strategy):
         )
     )
     formula_text: ClassVar = "D + L + 2⌈N/b⌉ + ⌈K/b⌉ + ⌈(N + K)/b⌉ + rM + E + J + 2V models, Q searches, U pages"
-    # Of one document: sentences, claims and evidence as in the paper (Table 1: 311, 678, 661 and 3,305 of 94 answers;
-    # 105 of 1,136 answers were not decomposed at once, section B.2), the rest the most that the defaults allow.
+    # Per document: sentences, claims and evidence as in the paper (Table 1: 311, 678, 661 and 3,305 of 94 responses;
+    # 105 of 1,136 responses couldn't be decomposed in one go, section B.2); the rest is the maximum that the defaults
+    # allow.
     typical: ClassVar = {
         Stage.DECOMPOSE: {"answers": 1, "sentences": 3.3, "left": 0.2, "statements": 7.2},
         Stage.VERIFY: {"claims": 7, "queries": 35, "pages": 175, "ranked": 35, "evidence": 35, "judged": 7},
@@ -102,7 +104,7 @@ class FactcheckGpt(Strategy):
         splits = await decompose_by_model(document, rules, tools, tally)
         labeller = Labeller(document, rules, self.parameters.at_once, tools, tally)
         alone, types = await both(labeller.standing_alone(splits), labeller.sentence_types(splits))
-        # Only what states facts has claims: those of other sentences are made of an opinion or a request.
+        # Only sentences that state facts have claims. Claims from other sentences come from opinions or requests.
         splits = [
             split if kind == SentenceType.CHECKWORTHY else dataclasses.replace(split, claims=())
             for split, kind in zip(splits, types, strict=True)
@@ -148,7 +150,7 @@ class FactcheckGpt(Strategy):
             verdict = SuggestedVerdict(nothing.label, nothing, reason="Nothing was found for this claim.")
             return Verification((), verdict, tuple(tally.notes), dict(tally.counts))
         tally.counts["judged"] += 1
-        # The verdict rests on the passages, not on their stances (section 4.3): neither waits for the other.
+        # The verdict uses the passages, not their stances (section 4.3), so neither waits for the other.
         judged, said = await both(
             together(with_stance(claim.text, each, tools, tally) for each in found),
             verdict_by_model(claim.text, found, tools, tally),

@@ -1,4 +1,4 @@
-"""FastFact (Wan et al. 2025): long chunks, claims judged while they are extracted, a search only where in doubt."""
+"""FastFact (Wan et al. 2025): long chunks, claims judged during extraction, a search only when in doubt."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from pipeline.together import together
 from pipeline.tools import Tools
 from pipeline.verdict.from_evidence import evidence_verdict, known_verdict
 
-# The claims of so much text with their labels fit into one answer; longer chunks are read in parts.
+# Up to this length, a chunk's claims with their labels fit into one output; longer chunks are read in parts.
 LONGEST_CHUNK = 12_000  # characters
 _NO_QUESTION = "(There is none: the text speaks for itself.)"
 
 
 class FastFactParameters(Parameters):
-    """What can be set; the defaults are the released configuration's, with the stride of the paper's Table 8."""
+    """Parameters. Defaults are the released configuration's, with the stride of the paper's Table 8."""
 
     stride: int = Field(WHOLE, ge=0, le=500, description="Sentences read at once; 0: the whole response")
     threshold: float = Field(0.995, ge=0, le=1, description="Probability of a label above which nothing is searched")
@@ -54,7 +54,7 @@ class FastFactParameters(Parameters):
 
 
 class FastFact(Strategy):
-    """Steps 1 to 6 with one call for each chunk, and one for each claim that the model was not sure of."""
+    """Steps 1 to 6 with one call per chunk and one per claim the model wasn't sure about."""
 
     name: ClassVar = "fastfact"
     label: ClassVar = "FastFact"
@@ -67,7 +67,8 @@ class FastFact(Strategy):
     needs: ClassVar = frozenset({Service.CHAT, Service.SEARCH, Service.PAGES})
     prompts: ClassVar = ("fastfact/extract", "fastfact/verify")
     formula_text: ClassVar = "⌈N/w⌉ + L + (pM − Z) models, pM searches, U pages"
-    # 311 sentences and 661 checkworthy claims in 94 answers (Factcheck-Bench, Table 1); none settled, five pages each.
+    # 311 sentences and 661 check-worthy claims in 94 responses (Factcheck-Bench, Table 1); none settled, five pages
+    # each.
     typical: ClassVar = {
         Stage.DECOMPOSE: {"sentences": 3.3},
         Stage.VERIFY: {"claims": 7, "settled": 0, "pages": 35},
@@ -107,8 +108,8 @@ class FastFact(Strategy):
         tools: Tools,
         tally: StepNotes,
     ) -> list[list[Extracted] | None]:
-        """The claims of each sentence of a chunk. An answer that is cut is continued with the sentence that its last
-        claim is from."""
+        """The claims of each sentence of a chunk. Output that is cut off is continued at the sentence of its last
+        claim."""
         question = document.prompt.strip() or _NO_QUESTION
         found: list[list[Extracted] | None] = [None] * len(run)
         first = 0
@@ -160,7 +161,7 @@ class FastFact(Strategy):
 
 
 def _by_sentence(extracted: list[Extracted], sentences: Sequence[SuggestedSentence]) -> list[list[Extracted]]:
-    """Claims by the sentences that they are from."""
+    """Claims grouped by their sentences."""
     places = places_of([each.text for each in extracted], [sentence.decontext for sentence in sentences])
     return [
         [each for each, place in zip(extracted, places, strict=True) if place == position]

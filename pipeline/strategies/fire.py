@@ -1,4 +1,4 @@
-"""FIRE (Xie et al. 2025): one decision a step, to give the verdict or to search once more."""
+"""FIRE (Xie et al. 2025): each step either gives the verdict or searches once more."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Decision(BaseModel):
 
 
 class LastVerdict(BaseModel):
-    """The verdict where no more is searched for."""
+    """The verdict, when there are no more searches."""
 
     reason: str = ""
     verdict: Literal["true", "false"]
 
 
 class FireParameters(Parameters):
-    """What can be set; the defaults are the released configuration's."""
+    """Parameters. Defaults are the released configuration's."""
 
     steps: int = Field(5, ge=1, le=20, description="Decisions a claim, at most; each may search once")
     results: int = Field(3, ge=1, le=20, description="Results of a search")
@@ -51,7 +51,7 @@ class FireParameters(Parameters):
 
 
 class Fire(Strategy):
-    """Steps 4 to 6. The paper begins with a claim: steps 1 to 3 are the offline rules."""
+    """Steps 4 to 6. The paper starts with a claim, so the offline rules do steps 1 to 3."""
 
     name: ClassVar = "fire"
     label: ClassVar = "FIRE"
@@ -64,7 +64,7 @@ class Fire(Strategy):
     needs: ClassVar = frozenset({Service.CHAT, Service.SEARCH})
     prompts: ClassVar = ("fire/decide", "fire/verdict")
     formula_text: ClassVar = "D + F models, Q searches"
-    # The most that the defaults allow, for seven claims (Factcheck-Bench, Table 1: 661 in 94 answers).
+    # The maximum that the defaults allow, for seven claims (Factcheck-Bench, Table 1: 661 in 94 responses).
     typical: ClassVar = {Stage.VERIFY: {"claims": 7, "decided": 35, "searched": 35, "forced": 7}}
     parameters_type: ClassVar = FireParameters
     parameters: FireParameters

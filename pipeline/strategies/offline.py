@@ -1,4 +1,4 @@
-"""The strategy that needs no key and no network: rules for the text, BM25 over a local corpus for the evidence."""
+"""The strategy without keys or network: rules for the text, BM25 over a local corpus for the evidence."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pipeline.tools import Tools
 
 
 class OfflineParameters(Parameters):
-    """What can be set of the rules."""
+    """Parameters of the rules."""
 
     passages: int = Field(PER_CLAIM, ge=1, le=20, description="Passages a claim")
 
 
 class Offline(Strategy):
-    """Steps 1 to 4 by rules; stances and verdicts are left to people."""
+    """Steps 1 to 4 by rules. Stances and verdicts are left to people."""
 
     name: ClassVar = "offline"
     label: ClassVar = "Offline rules"

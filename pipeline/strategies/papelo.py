@@ -1,4 +1,4 @@
-"""Papelo (FEVER 2024): evidence is pursued question by question, each asked from what the answers so far leave open."""
+"""Papelo (FEVER 2024): evidence is collected question by question, each based on what the answers so far leave open."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pipeline.verdict.chain import chain_verdict
 
 
 class PapeloParameters(Parameters):
-    """What can be set of the pursuit; the defaults are the submitted system's."""
+    """Parameters. Defaults are the submitted system's."""
 
     questions: int = Field(5, ge=1, le=10, description="Question-answer pairs per claim, including rephrased ones")
     paraphrase: bool = Field(True, description="Number of questions to reach by rephrasing earlier ones")
@@ -39,7 +39,7 @@ class PapeloParameters(Parameters):
 
 
 class Papelo(Strategy):
-    """Steps 4 to 6 by a chain of questions. The paper begins with a claim: steps 1 to 3 are the offline rules."""
+    """Steps 4 to 6 by a chain of questions. The paper starts with a claim, so the offline rules do steps 1 to 3."""
 
     name: ClassVar = "papelo"
     label: ClassVar = "Papelo"
@@ -63,8 +63,8 @@ class Papelo(Strategy):
         )
     )
     formula_text: ClassVar = "2M + (H − K) + F + (D − L) + P models, Q + E searches, U pages"
-    # The most that the defaults allow: the third answer settles it, two questions are rephrased. Seven claims: Table 1
-    # of Factcheck-Bench has 661 checkworthy ones in 94 answers.
+    # The maximum that the defaults allow: the third answer decides, two questions are rephrased. Seven claims: Table 1
+    # of Factcheck-Bench has 661 check-worthy ones in 94 responses.
     typical: ClassVar = {
         Stage.VERIFY: {
             "claims": 7,
@@ -106,7 +106,7 @@ class Papelo(Strategy):
         if set_to.paraphrase and len(chain.links) < set_to.questions:
             missing = set_to.questions - len(chain.links)
             others = await _rephrased([link.question for link in chain.links], missing, tools, tally)
-            # Each stands for itself: their searches need not wait for one another.
+            # Questions are independent, so their searches run in parallel.
             for found in await together(map(find, others)):
                 chain.add(found)
         chain.check()
@@ -135,7 +135,7 @@ class Papelo(Strategy):
 
 
 class _Chain:
-    """The links of a chain with their evidence: a passage that two questions lead to is one piece of evidence."""
+    """The links of a chain with their evidence. A passage found by two questions is one piece of evidence."""
 
     def __init__(self) -> None:
         self.links: list[QuestionAnswer] = []
@@ -148,7 +148,7 @@ class _Chain:
         self.links.append(QuestionAnswer(found.question, found.query, found.answer, self._position(found.evidence)))
 
     def check(self) -> None:
-        """Raises the search service's error if no search at all went through: such a claim was not looked into."""
+        """Raises the search service's error if no search succeeded at all, because then the claim wasn't examined."""
         if len(self._failures) == len(self.links) and (failure := self._failures[-1].failure):
             raise failure
 
@@ -163,7 +163,7 @@ class _Chain:
 
 
 async def _rephrased(asked: Sequence[str], missing: int, tools: Tools, tally: StepNotes) -> list[str]:
-    """At most ``missing`` other ways to put the questions asked, one of each question in turn."""
+    """At most ``missing`` other ways to ask the questions so far, taking turns."""
     each_needs = -(-missing // len(asked))
     sources = asked[:missing]
     tally.counts["rephrased"] += len(sources)

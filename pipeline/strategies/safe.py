@@ -1,4 +1,4 @@
-"""SAFE (Wei et al. 2024): facts made self-contained, five searches each, and a rating over all results."""
+"""SAFE (Wei et al. 2024): self-contained facts, five searches each, and a rating over all results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.tools import Tools
 from pipeline.verdict.from_evidence import known_verdict
 
 SUPPORTED, NOT_SUPPORTED = "supported", "not supported"
-# What is not supported may be wrong, or nothing may be known of it: nothing in our words.
+# "Not supported" can mean wrong or unknown, so it maps to none of our labels.
 MEANS: dict[str, Factuality | None] = {SUPPORTED: Factuality.TRUE, NOT_SUPPORTED: None}
 
 
@@ -43,14 +43,14 @@ class Rating(BaseModel):
 
 
 class SafeParameters(Parameters):
-    """What can be set; the defaults are the released configuration's."""
+    """Parameters. Defaults are the released configuration's."""
 
     searches: int = Field(5, ge=1, le=20, description="Searches a claim")
     results: int = Field(3, ge=1, le=20, description="Results of a search")
 
 
 class Safe(Strategy):
-    """Steps 1 to 6. Nothing is revised, and there is no correction."""
+    """Steps 1 to 6. No revision and no correction."""
 
     name: ClassVar = "safe"
     label: ClassVar = "SAFE"
@@ -63,7 +63,7 @@ class Safe(Strategy):
     needs: ClassVar = frozenset({Service.CHAT, Service.SEARCH})
     prompts: ClassVar = ("safe/split", "safe/revise", "safe/relevance", "safe/query", "safe/rate")
     formula_text: ClassVar = "N + 2K + A + (M − I) models, Q searches"
-    # Sentences and claims as in Factcheck-Bench (Table 1: 311, 678 and 661 of 94 answers), none irrelevant.
+    # Sentences and claims as in Factcheck-Bench (Table 1: 311, 678 and 661 of 94 responses), none irrelevant.
     typical: ClassVar = {
         Stage.DECOMPOSE: {"sentences": 3.3, "facts": 7.2},
         Stage.VERIFY: {"claims": 7, "settled": 0, "asked": 35, "searched": 35},

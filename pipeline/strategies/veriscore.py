@@ -25,7 +25,7 @@ from pipeline.verdict.from_results import results_verdict
 
 
 class VeriScoreParameters(Parameters):
-    """What can be set; the defaults are the paper's."""
+    """Parameters. Defaults are the paper's."""
 
     before: int = Field(BEFORE, ge=0, le=20, description="Context sentences before")
     after: int = Field(AFTER, ge=0, le=20, description="Context sentences after")
@@ -40,7 +40,7 @@ class VeriScoreParameters(Parameters):
 
 
 class VeriScore(Strategy):
-    """Steps 1 to 6 with one call for each sentence and one for each claim."""
+    """Steps 1 to 6 with one call per sentence and one per claim."""
 
     name: ClassVar = "veriscore"
     label: ClassVar = "VeriScore"
@@ -58,7 +58,7 @@ class VeriScore(Strategy):
         "veriscore/verify_three",
     )
     formula_text: ClassVar = "N + (M − Z) models, M searches"
-    # 311 sentences and 661 checkworthy claims in 94 answers (Factcheck-Bench, Table 1).
+    # 311 sentences and 661 check-worthy claims in 94 responses (Factcheck-Bench, Table 1).
     typical: ClassVar = {Stage.DECOMPOSE: {"sentences": 3.3}, Stage.VERIFY: {"claims": 7}}
     parameters_type: ClassVar = VeriScoreParameters
     parameters: VeriScoreParameters
