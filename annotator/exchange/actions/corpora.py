@@ -1,4 +1,4 @@
-"""Pages come into a local corpus."""
+"""Adds pages to a local corpus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from annotator.exchange.formats.corpus import IncomingPage, read_pages
 
 
 def create_corpus(*, slug: str, name: str) -> Corpus:
-    """An empty corpus. Raises IntegrityError when the slug is taken."""
+    """An empty corpus. Raises IntegrityError if the slug is taken."""
     return Corpus.objects.create(slug=slug, name=name)
 
 
@@ -30,9 +30,9 @@ def import_corpus(
 ) -> ImportReport:
     """Add the pages of a JSON lines file or a folder, in batches of one transaction each.
 
-    A page that is there with the same address and content is counted as unchanged. In a JSON lines file an address may
-    come several times (passages of one page), so a row with other content is added; a file of a folder is one page, and
-    takes the place of what was read from it before. Raises ``FileError``.
+    A page with a known URL and content counts as unchanged. In a JSON lines file, a URL may occur several times
+    (passages of one page), so a row with different content is added. A file in a folder is one page and replaces what
+    was read from it before. Raises ``FileError``.
     """
     began = time.monotonic()
     report = ImportReport()
@@ -60,7 +60,7 @@ def import_corpus(
 
 
 def _add(corpus: Corpus, pages: Sequence[IncomingPage], *, replaces: bool) -> int:
-    """Insert the pages that are not there yet; returns how many."""
+    """Insert pages that don't exist yet. Returns how many."""
     Corpus.objects.select_for_update().get(pk=corpus.pk)
     stored = CorpusPage.objects.filter(corpus=corpus, url__in={page.url for page in pages})
     there = set(stored.values_list("url", "content_hash"))
@@ -86,7 +86,7 @@ def _add(corpus: Corpus, pages: Sequence[IncomingPage], *, replaces: bool) -> in
 
 
 def use_corpus(*, benchmark: Benchmark, corpus: Corpus, by: User | None = None) -> None:
-    """Let the benchmark find its evidence in this corpus."""
+    """Let the benchmark retrieve evidence from this corpus."""
     with transaction.atomic():
         Benchmark.objects.filter(pk=benchmark.pk).update(corpus=corpus)
         benchmark.corpus = corpus

@@ -1,4 +1,4 @@
-"""Taking an export away: put on record before it is handed out, and followed while it streams."""
+"""Exports: recorded before they are handed out, and tracked while they are streamed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from annotator.exchange.queries.export import INCLUDE
 
 logger = logging.getLogger(__name__)
 
-TOLD_EVERY = 1.0  # seconds between two signs of life
+TOLD_EVERY = 1.0  # seconds between heartbeats
 
 
 def start_download(*, benchmark: Benchmark, format: ExportFormat, include: str, named: bool, by: User) -> Download:
-    """Put on record that someone takes an export away.
+    """Record that someone exports labels.
 
-    Raises NotAllowedError by the rules, BadValueError where it cannot be written.
+    Raises NotAllowedError by the rules, BadValueError if the format can't be written.
     """
     if include not in INCLUDE:
         raise BadValueError(f"“{include}” isn’t valid; choose {' or '.join(INCLUDE)}.")
@@ -55,14 +55,14 @@ def start_download(*, benchmark: Benchmark, format: ExportFormat, include: str, 
 
 
 def streamed(download: Download, format: ExportFormat) -> Iterator[bytes]:
-    """The file, piece by piece; about once a second the row says how far it is, and at the end how it ended."""
+    """The file in pieces. About once a second the row records the progress, and at the end the outcome."""
     progress = _DownloadProgress(download)
     reading = Reading(download.benchmark, include=download.include, named=download.named, on_document=progress.one_more)
     state = RunState.FAILED
     try:
         yield from format.write(reading)
         state = RunState.FINISHED
-    except GeneratorExit:  # nobody reads on
+    except GeneratorExit:  # the client is gone
         state = RunState.CANCELLED
         raise
     except Exception:
@@ -73,7 +73,7 @@ def streamed(download: Download, format: ExportFormat) -> Iterator[bytes]:
 
 
 class _DownloadProgress:
-    """Counts the documents of a download and writes the number into its row now and then."""
+    """Counts the documents of a download and updates its row from time to time."""
 
     def __init__(self, download: Download) -> None:
         self.download = download

@@ -1,7 +1,7 @@
-"""Work that a worker does in the background: importing an uploaded file, and asking the pipeline for suggestions.
+"""Imports uploaded files in the background and then requests suggestions.
 
-The rows are the truth, the queue only carries ids (ADR 0005). An import that was cut off starts over from the
-beginning of its file: what is in already counts as unchanged, so nothing comes in twice.
+The rows are authoritative; the queue only carries ids (ADR 0005). An interrupted import starts over from the beginning
+of its file: rows already imported count as unchanged, so nothing is imported twice.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ logger = logging.getLogger(__name__)
 
 RUN_IMPORT = "annotator.run_import"
 
-# A worker writes a sign of life after each batch, which takes a second or two: silent for this long, it is gone.
+# A worker writes a heartbeat after each batch, which takes a second or two. After this long without one, it is lost.
 LOST_AFTER = dt.timedelta(seconds=60)
-# Uploads that were looked at and never imported are thrown away after this time.
+# Uploads that were previewed but never imported are deleted after this time.
 FORGOTTEN_AFTER = dt.timedelta(days=1)
 
 REMARKS_KEPT = 10
@@ -48,7 +48,7 @@ _FOLDER = "imports"
 
 
 class ImportCancelledError(Exception):
-    """Someone cancelled the import while it ran."""
+    """Someone canceled the import while it was running."""
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def keep_upload(upload: UploadedFile) -> str:
 
 
 def _forget_uploads() -> None:
-    """Delete uploads that no import names and nobody came back to."""
+    """Delete uploads that no import refers to and nobody returned to."""
     if not default_storage.exists(_FOLDER):
         return
     _, names = default_storage.listdir(_FOLDER)
@@ -86,15 +86,15 @@ def start_import(
     mapping: Mapping[str, str] | None = None,
     strict: bool = False,
 ) -> ImportJob:
-    """Write down that a kept upload is to be imported, and enqueue it on commit.
+    """Record that an upload is to be imported, and enqueue it on commit.
 
-    ``format`` is that of ``import_documents`` or of ``import_gold``, or the native one. Raises NotAllowedError by the
+    ``format`` is a format of ``import_documents`` or ``import_gold``, or the native one. Raises NotAllowedError by the
     rules.
     """
     with transaction.atomic():
         rules.check_manage(by, benchmark)
         if format == touchstone.NAME:
-            rules.check_change_protocol(by, benchmark)  # the file brings one along
+            rules.check_change_protocol(by, benchmark)  # the file contains one
         job = ImportJob.objects.create(
             benchmark=benchmark,
             by=by,
@@ -110,7 +110,7 @@ def start_import(
 
 
 def cancel_import(job: ImportJob, *, by: User) -> None:
-    """Stop an import after the batch that it is at. What is in stays."""
+    """Stop an import after the current batch. Imported rows stay."""
     with transaction.atomic():
         rules.check_manage(by, job.benchmark)
         stopped = ImportJob.objects.filter(pk=job.pk, state__in=OPEN_STATES).update(
@@ -122,7 +122,7 @@ def cancel_import(job: ImportJob, *, by: User) -> None:
 
 
 def claim_job(job_id: int) -> ImportJob | None:
-    """Take an import for this worker by one conditional update; None if it is over or another worker has it."""
+    """Claim an import for this worker with one conditional update; None if it is finished or another worker has it."""
     now = timezone.now()
     taken = ImportJob.objects.filter(
         Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING, seen_at__lt=now - LOST_AFTER), pk=job_id
@@ -133,7 +133,7 @@ def claim_job(job_id: int) -> ImportJob | None:
 
 
 def run_import(job_id: int) -> None:
-    """Work an import off. What goes wrong is kept with the job, for the person who started it."""
+    """Run an import. Errors are stored with the job, for the person who started it."""
     job = claim_job(job_id)
     if job is None:
         return
@@ -208,10 +208,10 @@ def _import(job: ImportJob, progress: _ImportProgress, stream: BinaryIO) -> Impo
 
 
 class _ImportProgress:
-    """Writes the state of an import into its row after each batch; raises CancelledError when it was cancelled.
+    """Writes an import's progress into its row after each batch. Raises CancelledError if it was canceled.
 
-    The whole is not known in rows before the end, so the share is that of the bytes read. A strict import reads the
-    file twice: the first pass, which checks, is the first half.
+    The number of rows is unknown before the end, so the progress is the share of bytes read. A strict import reads the
+    file twice; the first pass, which only checks, counts as the first half.
     """
 
     def __init__(self, job: ImportJob, stream: BinaryIO) -> None:
@@ -241,7 +241,7 @@ class _ImportProgress:
 
 
 def _finish(job: ImportJob, state: RunState, *, message: str = "") -> None:
-    """Write how an import ended. The uploaded file has done its service; where it came from it still is."""
+    """Record how an import ended. The uploaded copy is no longer needed; the person still has the original."""
     if job.file:
         job.file.delete(save=False)
     with transaction.atomic():
@@ -268,9 +268,9 @@ def _announce(job: ImportJob) -> None:
 
 
 def resume_imports(*, alone: bool = False) -> tuple[list[int], list[int]]:
-    """Imports that are not over: those to begin or to begin again, and those that another worker may still have.
+    """Unfinished imports: those to start or restart, and those that another worker may still have.
 
-    ``alone``: there is no other worker, so whatever was running was lost with the last one.
+    ``alone``: there is no other worker, so running imports were lost with the last one.
     """
     if alone:
         ImportJob.objects.filter(state=RunState.RUNNING).update(state=RunState.QUEUED)
@@ -284,7 +284,7 @@ def resume_imports(*, alone: bool = False) -> tuple[list[int], list[int]]:
 
 
 def _prefill_new(job: ImportJob) -> None:
-    """Suggestions for what an import brought, also for what it brought before it was cut off."""
+    """Requests suggestions for everything an import added, including before an interruption."""
     if job.format in GOLD_READERS or job.format == touchstone.NAME:
         return
     new = documents_to_prefill(job.benchmark, since=job.created_at).values_list("pk", flat=True)

@@ -1,8 +1,8 @@
-"""A benchmark comes in from its native file, with everyone's work (docs/formats/touchstone.md).
+"""Imports a benchmark from its native file, with everyone's work (docs/formats/touchstone.md).
 
-The file's header becomes the protocol of the benchmark, which therefore has to be empty. Documents are written in
-batches of one transaction each. A batch that the database refuses is written again document by document, so that the
-bad line is named and the good ones come in.
+The file's header becomes the benchmark's protocol, so the benchmark must be empty. Documents are written in batches of
+one transaction each. A batch that the database refuses is retried document by document, so that the bad line is
+reported and the good ones are imported.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def import_native(
     dry_run: bool = False,
     on_progress: Callable[[ImportReport], None] | None = None,
 ) -> ImportReport:
-    """Import a file of ``annotator.exchange.queries.native``. ``strict`` writes nothing if any line is bad.
+    """Import a file written by ``annotator.exchange.queries.native``. With ``strict``, nothing is written if any line
+    is bad.
 
-    A document that is there already stays as it is, which is how an import that was cut off goes on. Raises FileError
-    where the header cannot be read or does not fit the benchmark, NotAllowedError for others than owners, since the
-    file brings its protocol along.
+    Existing documents stay as they are, so an interrupted import can continue. Raises FileError if the header can't be
+    read or doesn't fit the benchmark, NotAllowedError for anyone but owners, because the file replaces the protocol.
     """
     if by is not None:
         rules.check_change_protocol(by, benchmark)
@@ -52,7 +52,7 @@ def import_native(
 
 
 class _Undo(Exception):
-    """Ends a transaction whose rows were only tried out."""
+    """Rolls back a transaction that was only a trial."""
 
 
 @dataclass
@@ -80,7 +80,7 @@ class _NativeImport:
         return report
 
     def _pass(self, report: ImportReport, *, tried: bool) -> None:
-        """``tried``: each batch is written and rolled back, so that the database says what it would refuse."""
+        """``tried``: each batch is written and rolled back to find out what the database would refuse."""
         lines: dict[str, int] = {}
         for batch in in_batches(touchstone_reader.read(self.stream, self.header)):
             report.read += len(batch)
@@ -114,8 +114,8 @@ class _NativeImport:
             pass
 
     def _store(self, benchmark: Benchmark, new: list[NativeDocument], report: ImportReport) -> None:
-        """Write documents, and the header before the first of them. Raises _Undo where the benchmark is still without
-        documents afterwards: it then stays empty for the next batch, or for the file once it is mended."""
+        """Write documents, and the header before the first of them. Raises _Undo if the benchmark has no documents
+        afterwards: it then stays empty for the next batch, or for a corrected file."""
         is_empty = not benchmark.documents.exists()
         people = native_rows.People(self.header.members)
         self._take_header(benchmark, people)
@@ -137,7 +137,7 @@ class _NativeImport:
             Action(name="import", by=self.by, benchmark=benchmark, reason=reason).write()
 
     def _take_header(self, benchmark: Benchmark, people: native_rows.People) -> None:
-        """Write the header into an empty benchmark. One that has documents must have got them from such a file."""
+        """Write the header into an empty benchmark. If it has documents, they must come from such a file."""
         if not benchmark.documents.exists():
             if benchmark.batches.exists() or benchmark.groups.exists():
                 raise FileError(
@@ -169,7 +169,7 @@ class _NativeImport:
             )
 
     def _new(self, benchmark: Benchmark, rows: Sequence[NativeDocument], report: ImportReport) -> list[NativeDocument]:
-        """The documents that the benchmark does not have yet. One query."""
+        """The documents that the benchmark doesn't have yet. One query."""
         identities = [row.identity for row in rows]
         there = dict(
             Document.objects.filter(benchmark=benchmark, identity__in=identities).values_list(
@@ -199,7 +199,7 @@ class _NativeImport:
         people: native_rows.People,
         report: ImportReport,
     ) -> int:
-        """Write documents, all at once if it can be; returns how many came in."""
+        """Write documents, all at once if possible. Returns how many were imported."""
         order = (Document.objects.filter(benchmark=benchmark).aggregate(last=Max("order"))["last"] or 0) + 1
         try:
             with transaction.atomic():
@@ -209,10 +209,10 @@ class _NativeImport:
             if len(rows) == 1:
                 report.note(bad_row(rows[0].line, f"violates a data constraint:  {_what(error)}"))
                 return 0
-        # The persons of a batch that was refused are gone with it.
+        # The people created in a refused batch were rolled back with it.
         return sum(self._write(benchmark, [row], native_rows.People(self.header.members), report) for row in rows)
 
 
 def _what(error: DatabaseError) -> str:
-    """The database's own words, in one line: they name the constraint."""
+    """The database's own message in one line, which names the constraint."""
     return " ".join(str(error).split())[:300]

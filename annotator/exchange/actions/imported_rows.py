@@ -1,6 +1,6 @@
-"""What a batch of imported rows becomes in the database: about a dozen bulk inserts, whatever its size.
+"""Writes a batch of imported rows to the database: about a dozen bulk inserts, whatever its size.
 
-Used by ``annotator.exchange.actions.imports``, which makes a batch ahead of its turn and writes it in a transaction.
+Used by ``annotator.exchange.actions.imports``, which prepares a batch in advance and writes it in a transaction.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _IMPORTED = Origin.IMPORTED.value
 
 
 class DocumentBatch:
-    """New documents, open at decompose."""
+    """New documents at the start of decompose."""
 
     def __init__(self, rows: Sequence[IncomingDocument]) -> None:
         self.rows = rows
@@ -50,7 +50,7 @@ class DocumentBatch:
         return len(self.rows)
 
     def write(self, benchmark: Benchmark, first_order: int) -> list[int]:
-        """Insert them. Returns the keys of those that brought no sentences of their own."""
+        """Insert them. Returns the keys of those without sentences of their own."""
         documents = Document.objects.bulk_create(
             _document(benchmark, row, order) for order, row in enumerate(self.rows, start=first_order)
         )
@@ -114,7 +114,7 @@ def _write_suggestions(benchmark: Benchmark, proposed: Sequence[tuple[Document, 
                 text=text,
                 start=place[0] if place else None,
                 end=place[1] if place else None,
-                # The file decontextualizes nothing: the person starts from the sentence itself.
+                # The file has no decontextualized texts, so annotators start from the sentence itself.
                 decontext=text,
             )
             sentences.append(sentence)
@@ -134,8 +134,8 @@ def _columns(record: str) -> tuple[str, ...]:
 
 
 def _values_of(row: type[GoldRow], record: str) -> Callable[[GoldRow], list[Any]]:
-    """What gives the values of these columns: each decided one is imported. A text of the revise stage is decided where
-    it is blank, too."""
+    """Values for these columns: decided ones have the origin "imported". A text of the revise stage counts as decided
+    even if blank."""
     declared = exported_fields(record)
     read = cells_of(row, declared)
 
@@ -160,8 +160,7 @@ _CLAIM_REVISION = _values_of(GoldClaim, "claim-revision")
 
 # --- rows -----------------------------------------------------------------------------------------
 
-# What is said of each row, in this order; the rest is as the model has it by default. The rows that it belongs to come
-# first.
+# The columns of each row, in this order; all others have their model's defaults. Parents come before children.
 COLUMNS: dict[type[Model], tuple[str, ...]] = {
     Document: (
         "identity",
@@ -190,7 +189,7 @@ COLUMNS: dict[type[Model], tuple[str, ...]] = {
     ResponseRevision: ("annotation_id", "text", "text_origin", "follows_statements"),
 }
 
-# Which table's rows are meant in these columns.
+# The table that each of these columns refers to.
 MEANT: dict[str, type[Model]] = {
     "document_id": Document,
     "annotation_id": Annotation,
@@ -204,8 +203,8 @@ MEANT: dict[str, type[Model]] = {
 class GoldBatch:
     """New documents with an adjudicated version of all three stages, as columns for each table.
 
-    They are made without the database, so that a batch can be made while another is written. In place of a primary key
-    they hold a row's number among the new rows of its table, from 0; the keys are filled in on writing.
+    Prepared without the database, so that one batch can be prepared while another is written. Instead of primary keys,
+    rows hold indexes into the new rows of the other table, from 0; the keys are filled in on writing.
     """
 
     def __init__(self, documents: Sequence[GoldDocument]) -> None:
@@ -223,7 +222,7 @@ class GoldBatch:
         return self.size
 
     def write(self, benchmark: Benchmark, first_order: int) -> list[int]:
-        """Insert everything, in the order of its dependence. Returns the keys of the documents."""
+        """Insert everything, parents first. Returns the keys of the documents."""
         keys = reserve_all({model: self._count(model) for model in MEANT.values()})
         for model, made in self.columns.items():
             columns = dict(made)
@@ -243,14 +242,14 @@ class GoldBatch:
 
 
 class _BatchRows:
-    """The rows of a batch as tuples, gathered table by table."""
+    """The rows of a batch as tuples, collected table by table."""
 
     def __init__(self) -> None:
         self.now = timezone.now()
         self.tables: dict[type[Model], list[tuple[Any, ...]]] = {model: [] for model in COLUMNS}
 
     def _new(self, model: type[Model]) -> int:
-        """The number of the next row of this table."""
+        """The number of this table's next row."""
         return len(self.tables[model])
 
     def add(self, row: GoldDocument) -> None:
@@ -290,7 +289,7 @@ class _BatchRows:
                 self._add_claim(claim, sentence, place, verify, revise)
             if each.revised is not None:
                 self.tables[SentenceRevision].append((revise, sentence, *_SENTENCE_REVISION(each)))
-        # A text that was decided: it would be wrong to merge it anew from its sentences.
+        # The text was decided, so it must not be merged again from its sentences.
         follows_statements = False
         self.tables[ResponseRevision].append((revise, row.revised_response, _IMPORTED, follows_statements))
 

@@ -1,8 +1,8 @@
-"""Documents and gold come in: streamed, in batches of one transaction each, every bad row named.
+"""Imports documents and gold: streamed, in batches of one transaction each, with every bad row reported.
 
-Identity is the external id, or a hash of prompt and response. The same identity with the same content is counted
-as unchanged, with other content it is a bad row: an import never overwrites. What the rows become is written in
-``annotator.exchange.actions.imported_rows``.
+A document's identity is its external id, or a hash of prompt and response. The same identity with the same content
+counts as unchanged; with other content, it is a bad row, because an import never overwrites.
+``annotator.exchange.actions.imported_rows`` writes the rows.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from annotator.exchange.formats.gold_readers import GOLD, GOLD_READERS
 from annotator.exchange.formats.incoming import IncomingDocument
 
 BATCH_ROWS = 200
-BATCH_CHARACTERS = 8 * 1024 * 1024  # long documents make short batches, so that memory stays bounded
+BATCH_CHARACTERS = 8 * 1024 * 1024  # long documents make short batches, which limits memory
 PROBLEMS_KEPT = 100
-MANY = 500  # documents after which the database looks anew at what its tables hold
+MANY = 500  # documents after which the database updates its statistics
 
-Source = Path | BinaryIO | File  # an uploaded file reads like a stream
+Source = Path | BinaryIO | File  # an uploaded file is read like a stream
 
 
 class Sized(Protocol):
-    """A row that knows about how many characters it has."""
+    """A row that knows its approximate length in characters."""
 
     @property
     def size(self) -> int: ...
 
 
 class ImportRow(Sized, Protocol):
-    """What documents and gold have in common on their way in."""
+    """What imported documents and gold have in common."""
 
     @property
     def line(self) -> int: ...
@@ -63,7 +63,7 @@ class Made(Protocol):
     def __len__(self) -> int: ...
 
     def write(self, benchmark: Benchmark, first_order: int) -> list[int]:
-        """Inside a transaction. Returns the primary keys of the documents that brought no suggestions."""
+        """Needs a transaction. Returns the primary keys of the documents without suggestions of their own."""
         ...
 
 
@@ -74,10 +74,10 @@ T = TypeVar("T")
 
 @dataclass
 class ImportReport:
-    """What an import did, or on a dry run would do. ``bad`` counts rows; the first hundred problems are kept.
+    """What an import did, or would do on a dry run. ``bad`` counts rows; the first hundred problems are kept.
 
-    ``notes`` says what is worth knowing of good rows. ``written`` is false where nothing was stored: on a dry run, and
-    when ``strict`` found a bad row.
+    ``notes`` are remarks on good rows. ``written`` is false if nothing was stored: on a dry run, or if ``strict`` found
+    a bad row.
     """
 
     read: int = 0
@@ -91,7 +91,7 @@ class ImportReport:
     notes: Counter[str] = field(default_factory=Counter)
 
     def remarks(self) -> list[str]:
-        """What is worth knowing of good rows, each with the number of rows."""
+        """Remarks on good rows, each with the number of rows."""
         return [f"{number:,} row{'' if number == 1 else 's'}: {note}" for note, number in self.notes.items()]
 
     def note(self, row: BadRow) -> None:
@@ -103,8 +103,8 @@ class ImportReport:
 
 @dataclass
 class _Import(Generic[R]):
-    """One run over a file. ``rows`` begins it anew each time it is called. ``make`` makes of rows what can be written;
-    it runs ahead, in another thread, and stays away from the database."""
+    """One run over a file. ``rows`` restarts the file each time it is called. ``make`` prepares rows for writing; it
+    runs ahead in another thread and doesn't use the database."""
 
     benchmark: Benchmark
     rows: Callable[[], Iterator[R | BadRow]]
@@ -128,7 +128,7 @@ class _Import(Generic[R]):
 
     def _check(self, report: ImportReport) -> None:
         """Count what would be imported."""
-        # The lines on which identities were first met, by hash: some 100 bytes a document.
+        # The lines where identities first occurred, by hash: about 100 bytes per document.
         lines: dict[int, int] = {}
         with closing(read_ahead(in_batches(self.rows()))) as batches:
             for batch in batches:
@@ -144,7 +144,7 @@ class _Import(Generic[R]):
                 self._tell(report)
 
     def _made(self) -> Iterator[tuple[list[R | BadRow], Made]]:
-        """Each batch with what is written if all its good rows turn out to be new."""
+        """Each batch, prepared on the assumption that all its good rows are new."""
         for batch in in_batches(self.rows()):
             yield batch, self.make([row for row in batch if not isinstance(row, BadRow)])
 
@@ -153,7 +153,7 @@ class _Import(Generic[R]):
             self.on_progress(report)
 
     def _new(self, rows: Sequence[R], report: ImportReport) -> list[R]:
-        """The rows that the benchmark does not have yet. One query."""
+        """The rows that the benchmark doesn't have yet. One query."""
         there = dict(
             Document.objects.filter(benchmark=self.benchmark, identity__in=[row.identity for row in rows]).values_list(
                 "identity", "content_hash"
@@ -181,7 +181,7 @@ class _Import(Generic[R]):
         if not rows:
             return
         with transaction.atomic():
-            # One import at a time writes into a benchmark: identities and the order stay as they were read.
+            # One import at a time writes into a benchmark, so identities and order stay as they were read.
             Benchmark.objects.select_for_update().get(pk=self.benchmark.pk)
             new = self._new(rows, report)
             if not new:
@@ -203,7 +203,7 @@ class _Import(Generic[R]):
 
 
 def _once(batch: Sequence[R | BadRow], lines: dict[int, int], report: ImportReport) -> list[R]:
-    """The good rows of a batch whose identity no row before had; the others are noted in the report."""
+    """The good rows of a batch whose identity is new in the file. The others are added to the report."""
     report.read += len(batch)
     good: list[R] = []
     for row in batch:
@@ -227,7 +227,7 @@ def _what_repeats(row: ImportRow) -> str:
 
 
 def in_batches(rows: Iterable[S | BadRow]) -> Iterator[list[S | BadRow]]:
-    """The rows in batches that are bounded in number and in length."""
+    """The rows in batches limited by number and length."""
     batch: list[S | BadRow] = []
     size = 0
     for row in rows:
@@ -241,10 +241,10 @@ def in_batches(rows: Iterable[S | BadRow]) -> Iterator[list[S | BadRow]]:
 
 
 def read_ahead(items: Iterator[T]) -> Generator[T]:
-    """The same items; the next one is made in a thread of its own while the present one is dealt with.
+    """The same items, but each next one is prepared in a thread while the current one is processed.
 
-    So a file is read while the database works on what was read before. Never more than one item is made ahead. Close
-    it: then nothing reads from the file any more.
+    This way, the file is read while the database writes earlier rows. At most one item is prepared in advance. Close
+    the generator: after that, nothing reads the file.
     """
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="import") as reader:
         coming = reader.submit(next, items, None)
@@ -268,9 +268,9 @@ def import_documents(
 ) -> ImportReport:
     """Import (prompt, response) pairs from a path or a seekable binary stream.
 
-    ``strict`` writes nothing if any row is bad. ``mapping`` names the columns of fields that are called otherwise.
-    ``on_progress`` is called after each batch, ``on_imported`` after each commit with the primary keys of the new
-    documents that brought no suggestions of their own. Raises ``FileError`` where the file as a whole cannot be read.
+    With ``strict``, nothing is written if any row is bad. ``mapping`` names fields' columns that have other names.
+    ``on_progress`` is called after each batch, ``on_imported`` after each commit with the primary keys of new documents
+    without suggestions of their own. Raises ``FileError`` if the file as a whole can't be read.
     """
     with Opened(source) as stream:
         name = filename or (source.name if isinstance(source, Path) else "a file")
@@ -300,8 +300,8 @@ def import_gold(
     dry_run: bool = False,
     on_progress: Callable[[ImportReport], None] | None = None,
 ) -> ImportReport:
-    """Import documents as gold, agreed at all three stages: released Factcheck-Bench, or another of ``GOLD_READERS``.
-    Otherwise as above."""
+    """Import documents as gold, adjudicated at all three stages: released Factcheck-Bench, or another of
+    ``GOLD_READERS``. Otherwise like ``import_documents``."""
     if format not in GOLD_READERS:
         raise FileError(f"“{format}” isn’t a gold import format. Choose one of {', '.join(GOLD_READERS)}.")
     with Opened(source) as stream:
@@ -321,7 +321,7 @@ def import_gold(
 
 
 class Opened:
-    """The stream of a source; a path is closed again, a stream stays the caller's."""
+    """The stream of a source. A path is closed afterwards; a stream belongs to the caller."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

@@ -1,8 +1,8 @@
-"""Making a release in the background: the files, their hashes, the archive.
+"""Makes a release in the background: the files, their hashes, the archive.
 
-The row is the truth (ADR 0005). What is written stays in a folder of its own until all of it is there; then the archive
-is put in its place and the release is ready, in one transaction. A release whose worker was killed begins anew and
-leaves nothing of the first attempt behind.
+The row is authoritative (ADR 0005). Files are written to a temporary folder until all are complete; then the archive is
+moved into place and the release marked ready, in one transaction. If its worker is killed, a release starts over, and
+nothing of the first attempt remains.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from annotator.exchange.releases.splits import Shares, groups_of
 logger = logging.getLogger(__name__)
 
 FOLDER = "releases"
-# A worker writes a sign of life about once a second while it reads documents; what it counts over all of them in
-# between (agreement, hashes) takes seconds, on a busy machine a minute. Silent for this long, it is gone.
+# A worker writes a heartbeat about once a second while it reads documents. Counting over all of them in between
+# (agreement, hashes) takes seconds, up to a minute on a busy machine. After this long, the worker is lost.
 LOST_AFTER = dt.timedelta(minutes=3)
 SIGN_EVERY = 1.0  # seconds
-# So often the gold may change while it is read before the making gives up.
+# After this many changes of the gold during reading, making the release fails.
 ATTEMPTS = 3
 ROWS_AT_ONCE = 500
 
 
 class ReleaseCancelledError(Exception):
-    """The release was cancelled, or another worker has taken it over."""
+    """The release was canceled, or another worker claimed it."""
 
 
 def make_release(release_pk: int) -> None:
-    """Make a release that waits. What goes wrong is kept with it, for the person who asked."""
+    """Make a waiting release. Errors are stored with it, for the person who requested it."""
     release = _claim(release_pk)
     if release is None:
         return
@@ -81,7 +81,7 @@ def make_release(release_pk: int) -> None:
 
 
 def _claim(release_pk: int) -> Release | None:
-    """Take a release for this worker by one conditional update; None if it is over or another worker has it."""
+    """Claim a release for this worker with one conditional update; None if it is finished or another worker has it."""
     now = timezone.now()
     free = Q(started_at__isnull=True) | Q(seen_at__lt=now - LOST_AFTER)
     taken = Release.objects.filter(free, pk=release_pk, state=ReleaseState.MAKING).update(
@@ -95,7 +95,7 @@ def _claim(release_pk: int) -> Release | None:
 
 
 class _ReleaseProgress:
-    """Counts documents and writes a sign of life about once a second; raises CancelledError when it was cancelled."""
+    """Counts documents and writes a heartbeat about once a second. Raises CancelledError if it was canceled."""
 
     def __init__(self, release: Release) -> None:
         self.release = release
@@ -143,7 +143,7 @@ def _make(release: Release, folder: Path) -> None:
 
 
 def _write(release: Release, folder: Path, progress: _ReleaseProgress) -> tuple[dict[str, Fingerprint], dict[str, str]]:
-    """Write every file but the manifest; the release gets its figures. Returns what each document holds, and its
+    """Write every file except the manifest, and store the figures. Returns each document's content hash and its
     group."""
     benchmark = release.benchmark
     groups = groups_of(gold_rows(benchmark), GroupedBy(release.grouped_by))
@@ -173,7 +173,7 @@ def _write(release: Release, folder: Path, progress: _ReleaseProgress) -> tuple[
 
 
 def wish_of(release: Release) -> ReleaseRequest:
-    """What a release was asked to be."""
+    """What was requested for a release."""
     return ReleaseRequest(
         version=release.version,
         title=release.title,
@@ -191,7 +191,7 @@ def wish_of(release: Release) -> ReleaseRequest:
 
 
 def _finish(release: Release, archive: Path, fingerprints: dict[str, Fingerprint], groups: dict[str, str]) -> None:
-    """Put the archive in its place and freeze the release, all or nothing."""
+    """Move the archive into place and freeze the release, all or nothing."""
     name = f"{FOLDER}/{release.public_id}.zip"
     with transaction.atomic():
         if _own(release).select_for_update().first() is None:
@@ -236,7 +236,7 @@ def _finish(release: Release, archive: Path, fingerprints: dict[str, Fingerprint
 
 
 def _own(release: Release) -> QuerySet[Release]:
-    """The row, as long as this attempt has it."""
+    """The row, as long as it belongs to this attempt."""
     return Release.objects.filter(pk=release.pk, state=ReleaseState.MAKING, started_at=release.started_at)
 
 
@@ -261,7 +261,7 @@ def _sweep(release: Release) -> None:
 
 
 def resume_releases(*, alone: bool = False) -> tuple[list[int], list[int]]:
-    """Releases in the making: those to begin or to begin again, and those that another worker may still have.
+    """Unfinished releases: those to start or restart, and those that another worker may still have.
 
     ``alone``: there is no other worker, so whatever was being made was lost with the last one.
     """

@@ -1,4 +1,4 @@
-"""What the lines of a native file become in the database: one bulk insert for each table, however many rows.
+"""Writes the lines of a native file to the database: one bulk insert per table, however many rows.
 
 Called inside the transaction of ``annotator.exchange.actions.import_native``.
 """
@@ -26,19 +26,19 @@ _ID = re.compile(rf"(?<![a-z0-9])[{ALPHABET}]{{{PUBLIC_ID_LENGTH}}}(?![a-z0-9])"
 
 
 class People:
-    """The persons of a file: inactive users without a password, made when their key first occurs. The file's word is
-    never taken for an account that is there: nobody's name gets work that they have not done."""
+    """The people of a file: inactive users without a password, created when their key first occurs. The file is never
+    trusted about existing accounts, so nobody is credited with work they didn't do."""
 
     def __init__(self, members: Sequence[Row] = ()) -> None:
         self.names = {member["person"]: member.get("name", "") for member in members}
         self._found: dict[str, int] = {}
 
     def key(self, name: str) -> int | None:
-        """The primary key of the user of that name in the file; None for the blank one."""
+        """The primary key of the file's user of that name; None for a blank name."""
         return self.sure_key(name) if name else None
 
     def sure_key(self, name: str) -> int:
-        """As ``key``, of a name that is not blank."""
+        """Like ``key``, for a name that isn't blank."""
         if name not in self._found:
             self._found[name] = self._placeholder(name).pk
         return self._found[name]
@@ -58,7 +58,7 @@ class People:
 
 
 def _free_name(wanted: str) -> str:
-    """The name, or with a number behind it where someone has it."""
+    """The name, with a number appended if it is taken."""
     name, number = wanted, 1
     while User.objects.filter(username=name).exists():
         number += 1
@@ -76,13 +76,13 @@ def ids_are_taken(benchmark: Benchmark, documents: Sequence[NativeDocument]) -> 
 
 
 def new_id(benchmark: Benchmark, old: str) -> str:
-    """Another public id in place of one that is taken: always the same for the same benchmark."""
+    """A replacement for a public id that is taken: always the same for the same benchmark."""
     digest = hashlib.sha256(f"{benchmark.public_id}:{old}".encode()).digest()
     return "".join(ALPHABET[byte % len(ALPHABET)] for byte in digest[:PUBLIC_ID_LENGTH])
 
 
 def with_new_ids(benchmark: Benchmark, document: NativeDocument, header: Header) -> NativeDocument:
-    """The document with another id for everything in it, wherever the line names it (decisions and the history do)."""
+    """The document with new ids throughout, wherever the line mentions them (in decisions and the history, too)."""
     other = {old: new_id(benchmark, old) for old in document.ids()}
     text = _ID.sub(lambda found: other.get(found[0], found[0]), document.text)
     return parse(text, document.line, header)
@@ -92,8 +92,8 @@ def with_new_ids(benchmark: Benchmark, document: NativeDocument, header: Header)
 
 
 def write_header(benchmark: Benchmark, header: Header, people: People) -> None:
-    """Protocol, guidelines, prompts, team, groups and batches, in place of what an empty benchmark has of these. Its
-    members stay, and those of the file come beside them."""
+    """Replaces an empty benchmark's protocol, guidelines, prompts, groups and batches. Its members stay, and those of
+    the file are added."""
     for name, value in header.protocol.items():
         setattr(benchmark, name, value)
     benchmark.save(update_fields=list(header.protocol))
@@ -124,7 +124,7 @@ def write_header(benchmark: Benchmark, header: Header, people: People) -> None:
 
 
 def _free_ids(benchmark: Benchmark, header: Header) -> dict[str, str]:
-    """New ids for groups and batches of the header, where this installation has some of them."""
+    """New ids for the header's groups and batches if this installation has some of them."""
     ids = {name: [row["id"] for row in header.tables[name]] for name in ("groups", "batches")}
     taken = (
         Group.objects.filter(public_id__in=ids["groups"]).exists()
@@ -134,7 +134,7 @@ def _free_ids(benchmark: Benchmark, header: Header) -> dict[str, str]:
 
 
 def _values(table: NativeTable, row: Row, people: People) -> Row:
-    """Columns and persons of a row, by the names of the model's columns."""
+    """A row's columns and people, by the names of the model's columns."""
     record = {name: row[name] for name in table.fields}
     record.update({f"{name}_id": people.key(row[name]) for name in table.people})
     return record
@@ -153,13 +153,13 @@ def _insert(model: type[Model], keys: Sequence[int], records: Sequence[Row]) -> 
 def write_documents(
     benchmark: Benchmark, rows: Sequence[NativeDocument], first_order: int, header: Header, people: People
 ) -> None:
-    """New documents with all their rows. Raises IntegrityError where values may not stand together."""
+    """New documents with all their rows. Raises IntegrityError if values conflict."""
     _Batch(benchmark, rows, header, people).write(first_order)
 
 
 class _Batch:
-    """Some documents on their way in. ``keys``: for each table the primary key of an id; of run items, the primary key
-    by document and run."""
+    """Documents being imported. ``keys``: for each table, ids to primary keys; for run items, primary keys by document
+    and run."""
 
     def __init__(self, benchmark: Benchmark, rows: Sequence[NativeDocument], header: Header, people: People) -> None:
         self.benchmark = benchmark
@@ -234,7 +234,7 @@ class _Batch:
         return record
 
     def _write_list(self, table: NativeTable, name: str, rows: Sequence[tuple[int, Row]]) -> None:
-        """The rows that agreed rows were made from."""
+        """The rows that adjudicated rows were made from."""
         many = cast("ManyToManyField[Any, Any]", table.model._meta.get_field(name))
         one, other = many.m2m_field_name(), many.m2m_reverse_field_name()
         known = self.keys[table.lists[name]]
@@ -245,7 +245,7 @@ class _Batch:
         )
 
     def _write_runs(self) -> None:
-        """A run may have come with an earlier document."""
+        """A run may have been imported with an earlier document."""
         rows = {row["id"]: row for given in self.rows for row in given.tables["runs"]}
         there = PipelineRun.objects.filter(benchmark=self.benchmark, public_id__in=rows)
         known = dict(there.values_list("public_id", "pk"))
@@ -265,7 +265,7 @@ class _Batch:
         self.keys["runs"] = known | {row["id"]: key for row, key in zip(new, keys, strict=True)}
 
     def _name_searches(self) -> None:
-        """The plan of a person's own search names their annotation by its key in the database."""
+        """The plan of a person's own search refers to their annotation by primary key."""
         searches = {
             row["id"]: row for given in self.rows for row in given.tables["runs"] if row["plan"].get("annotation")
         }
@@ -274,7 +274,7 @@ class _Batch:
             run.save(update_fields=["plan"])
 
     def _write_pages(self) -> None:
-        """The same page may be here already, from an earlier document or another benchmark."""
+        """The page may already exist, from an earlier document or another benchmark."""
         rows = {row["id"]: row for given in self.rows for row in given.tables["pages"]}
         hashes = {row["content_hash"] for row in rows.values()}
         there = {
@@ -297,6 +297,6 @@ def _columns(table: NativeTable) -> frozenset[str]:
 
 
 def _over(state: str) -> str:
-    """Nothing that comes in goes on: a worker would take it for its own."""
+    """Imported jobs are all marked as finished; otherwise a worker would continue them."""
     is_over = state in (RunState.FINISHED, RunState.FAILED, RunState.CANCELLED)
     return state if is_over else RunState.CANCELLED.value

@@ -1,4 +1,4 @@
-"""Releases: asked for by an owner or admin, taken away by those who read gold, and never changed once they are ready.
+"""Releases: requested by owners or admins, downloaded by people who may read gold, and immutable once ready.
 
 ``annotator.exchange.actions.making_releases`` makes them in the background.
 """
@@ -31,7 +31,7 @@ MAX_SEED = 2**31 - 1
 
 
 class ReleaseDamagedError(Exception):
-    """The file of a release is gone, or no longer what it was; the message says so to a person."""
+    """The file of a release is missing or has changed. The message is for people."""
 
 
 # --- asking for one -------------------------------------------------------------------------------
@@ -39,8 +39,8 @@ class ReleaseDamagedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRequest:
-    """What a release is to be. ``mends``: the release whose error it mends; an erratum (``is_erratum``) has to name it
-    and to say in ``changelog`` what was wrong. ``authors``: "Family, Given", or one name for a whole group."""
+    """A request for a release. ``mends``: the release whose error it corrects; an erratum (``is_erratum``) must name it
+    and describe the error in ``changelog``. ``authors``: "Family, Given", or one name for a whole group."""
 
     version: str
     title: str
@@ -57,11 +57,11 @@ class ReleaseRequest:
 
 
 def start_release(*, benchmark: Benchmark, wish: ReleaseRequest, by: User | None, here: bool = False) -> Release:
-    """Write down that a release is to be made, and enqueue it on commit; ``here``: the caller makes it itself.
+    """Record a request for a release, and enqueue it on commit. ``here``: the caller makes it itself.
 
-    ``by=None`` is the command line. Raises NotAllowedError by the rules; BadValueError for a version that is there or
-    is none, blank fields, an erratum that names nothing, splits that cannot be drawn, no gold, or a release that is
-    being made.
+    ``by=None`` is the command line. Raises NotAllowedError by the rules; BadValueError for an invalid or existing
+    version, blank fields, an erratum that names no release, splits that can't be drawn, no gold, or a release in
+    progress.
     """
     wish = _checked(wish)
     try:
@@ -91,18 +91,18 @@ def start_release(*, benchmark: Benchmark, wish: ReleaseRequest, by: User | None
             Action(name="start-release", by=by, benchmark=benchmark, reason=f"version {wish.version}").write()
             if not here:
                 after_commit(MAKE_RELEASE, release.pk)
-    except IntegrityError:  # where no lock holds, the constraints do
+    except IntegrityError:  # the constraints apply where no lock is held
         raise BadValueError("Someone else just started a release. Check that release before you start yours.") from None
     return release
 
 
 def draw_splits(benchmark: Benchmark, wish: ReleaseRequest) -> dict[str, Split]:
-    """The split of each gold document as it is now. Raises BadValueError where they cannot be drawn."""
+    """The split of each current gold document. Raises BadValueError if the splits can't be drawn."""
     return splits_of(groups_of(gold_rows(benchmark), wish.grouped_by), wish)
 
 
 def splits_of(groups: Mapping[str, str], wish: ReleaseRequest) -> dict[str, Split]:
-    """As ``draw_splits``, of documents whose groups are known."""
+    """Like ``draw_splits``, for documents with known groups."""
     kept = kept_splits(wish.keeps_splits_of) if wish.keeps_splits_of else {}
     if not groups:
         raise BadValueError(
@@ -116,7 +116,7 @@ def splits_of(groups: Mapping[str, str], wish: ReleaseRequest) -> dict[str, Spli
 
 
 def _checked(wish: ReleaseRequest) -> ReleaseRequest:
-    """The wish with its texts cleaned. Raises BadValueError."""
+    """The request with cleaned texts. Raises BadValueError."""
 
     def line(text: str) -> str:
         return " ".join(text.replace("\x00", "").split())
@@ -147,7 +147,8 @@ def _checked(wish: ReleaseRequest) -> ReleaseRequest:
 
 
 def _check_place(benchmark: Benchmark, wish: ReleaseRequest) -> None:
-    """Is the version free, is nothing being made, and are the releases it names ready ones of this benchmark?"""
+    """Checks that the version is free, no release is in progress, and the releases it names are ready and belong to
+    this benchmark."""
     for named in (wish.mends, wish.keeps_splits_of):
         if named is not None and (named.benchmark_id != benchmark.pk or not named.is_ready):
             raise BadValueError(f"{named.version} is not a finished release of this benchmark.")
@@ -167,7 +168,7 @@ def _check_place(benchmark: Benchmark, wish: ReleaseRequest) -> None:
 
 
 def cancel_release(release: Release, *, by: User) -> None:
-    """Stop the making of a release; its version is free again."""
+    """Cancel the making of a release. Its version is free again."""
     with transaction.atomic():
         rules.check_manage(by, release.benchmark)
         stopped = Release.objects.filter(pk=release.pk, state=ReleaseState.MAKING).update(
@@ -182,8 +183,8 @@ def cancel_release(release: Release, *, by: User) -> None:
 
 
 def take_release(release: Release, *, by: User) -> Path:
-    """The archive of a release that is ready, checked against its hash, and on record. Raises NotAllowedError by the
-    rules, ReleaseDamagedError when the file is not what it was."""
+    """A ready release's archive, checked against its hash; the download is recorded. Raises NotAllowedError by the
+    rules, ReleaseDamagedError if the file has changed."""
     rules.check_export(by, release.benchmark)
     if not release.is_ready:
         raise BadValueError(f"Version {release.version} is not ready, so there is nothing to download.")

@@ -1,4 +1,4 @@
-"""Export: gold taken away as a stream, in any of the formats."""
+"""Export: gold as a stream, in any of the formats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TAG = "exports"
 
 
 class ExportFormatSerializer(serializers.Serializer):
-    """A format. ``missing``: what has to be installed before it can be written; blank: nothing."""
+    """A format. ``missing``: what must be installed before it can be written; blank for nothing."""
 
     name = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]
@@ -48,7 +48,7 @@ class ExportsSerializer(serializers.Serializer):
 
 
 class ExportInput(Input):
-    """What is taken away."""
+    """What to export."""
 
     format = serializers.CharField(max_length=60, default=next(iter(FORMATS)))
     include = serializers.ChoiceField([(each, each) for each in INCLUDE], default=INCLUDE[0])
@@ -62,7 +62,7 @@ class ExportsView(ApiView):
 
     @operation("exports_list", "List export formats", TAG, answer=ExportsSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """The formats, and how many documents there are for them."""
+        """The formats, and the number of documents available."""
         benchmark = self.benchmark(slug)
         rules.check_export(self.person, benchmark)
         found: dict[str, Any] = {name: Reading(benchmark, include=name).count() for name in INCLUDE}
@@ -75,7 +75,7 @@ class ExportView(ApiView):
 
     @file_operation("export_download", "Export", TAG, forms=(JSONL, ZIP, "application/json"), body=ExportInput)
     def post(self, request: Request, slug: str) -> StreamingHttpResponse:
-        """The file, as a stream. A POST, since it is put on record who takes what."""
+        """The file, as a stream. A POST, because exports are recorded."""
         benchmark, given = self.benchmark(slug), self.body(ExportInput)
         try:
             form = format_named(given["format"])

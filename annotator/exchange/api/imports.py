@@ -1,4 +1,4 @@
-"""Import: documents in a JSON body at once, or a file that a worker works off."""
+"""Import: documents in a JSON body, or a file that a worker imports."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from annotator.suggestions.actions import get_suggestions
 
 TAG = "imports"
 FORMATS = (*documents.FORMATS, touchstone.NAME, *GOLD_READERS)
-MAX_AT_ONCE = 500  # documents of one body: a request should be over in seconds
+MAX_AT_ONCE = 500  # documents per body: a request should take seconds
 
 
 class ProblemRowSerializer(serializers.Serializer):
-    """What is wrong with a row. Lines count from 1."""
+    """A problem in a row. Lines count from 1."""
 
     line = serializers.IntegerField(allow_null=True)
     field = serializers.CharField(allow_blank=True)
@@ -42,7 +42,7 @@ class ProblemRowSerializer(serializers.Serializer):
 
 
 class NewDocumentInput(Input):
-    """A prompt, and the response to it that is checked."""
+    """A prompt, and the response to be checked."""
 
     id = serializers.CharField(
         max_length=200, allow_blank=True, required=False, help_text="Your own identifier for the document."
@@ -56,14 +56,14 @@ class NewDocumentInput(Input):
 
 
 class DocumentsInput(Input):
-    """Documents, at most 500. Strict: if one cannot be taken, none is."""
+    """At most 500 documents. Strict: if one is invalid, none is imported."""
 
     documents = serializers.ListField(child=NewDocumentInput(), min_length=1, max_length=MAX_AT_ONCE)
     strict = serializers.BooleanField(default=False)
 
 
 class ImportReportSerializer(serializers.Serializer):
-    """What an import did. ``unchanged``: they were there already, with the same content."""
+    """The result of an import. ``unchanged``: already there with the same content."""
 
     read = serializers.IntegerField()
     imported = serializers.IntegerField()
@@ -74,7 +74,7 @@ class ImportReportSerializer(serializers.Serializer):
 
 
 class UploadInput(Input):
-    """A file, and how it is read."""
+    """A file, and how to read it."""
 
     file = Upload()
     format = serializers.ChoiceField([(each, each) for each in FORMATS], allow_blank=True, default="auto")
@@ -87,7 +87,7 @@ class UploadInput(Input):
 
 
 def mapping_of(raw: str) -> dict[str, str]:
-    """Which column holds what, from a form. Raises BadValueError."""
+    """A form's mapping of fields to columns. Raises BadValueError."""
     try:
         found = json.loads(raw)
     except (ValueError, RecursionError):
@@ -100,7 +100,7 @@ def mapping_of(raw: str) -> dict[str, str]:
 
 
 class ImportJobSerializer(serializers.Serializer):
-    """A file on its way in, or that is in."""
+    """The import of a file."""
 
     id = serializers.CharField(source="public_id")
     filename = serializers.CharField()
@@ -128,7 +128,7 @@ class DocumentsImportView(ApiView):
 
     @operation("documents_import", "Import documents", TAG, body=DocumentsInput, answer=ImportReportSerializer)
     def post(self, request: Request, slug: str) -> Response:
-        """A few documents, at once. Suggestions for them follow as after any import."""
+        """Imports a few documents at once. Suggestions follow as after any import."""
         benchmark, given = self.managed(slug), self.body(DocumentsInput)
         lines = "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in given["documents"])
         new: list[int] = []
@@ -151,7 +151,7 @@ class ImportsView(ApiView):
 
     @operation("imports_list", "List imports", TAG, query=PageInput, answer=paged(ImportJobSerializer))
     def get(self, request: Request, slug: str) -> Response:
-        """The newest first."""
+        """Newest first."""
         benchmark = self.managed(slug)
         self.asked(PageInput)
         pages = CursorPages()
@@ -160,7 +160,7 @@ class ImportsView(ApiView):
 
     @operation("import_start", "Import a file", TAG, body=UploadInput, answer=ImportJobSerializer, status=202)
     def post(self, request: Request, slug: str) -> Response:
-        """A worker reads the file; ask for the import until its state is over."""
+        """A worker imports the file. Poll the import until its state is final."""
         benchmark, given = self.managed(slug), self.body(UploadInput)
         upload, mapping = given["file"], mapping_of(given["mapping"]) if "mapping" in given else None
         job = import_jobs.start_import(
@@ -179,7 +179,7 @@ class ImportsView(ApiView):
 class ImportView(ApiView):
     @operation("import_read", "Read an import", TAG, answer=ImportJobSerializer)
     def get(self, request: Request, slug: str, job_id: str) -> Response:
-        """How far it is, and what was wrong."""
+        """Progress and problems."""
         return Response(ImportJobSerializer(self._job(slug, job_id)).data)
 
     def _job(self, slug: str, job_id: str) -> ImportJob:
@@ -193,7 +193,7 @@ class ImportCancelView(ImportView):
 
     @operation("import_cancel", "Cancel an import", TAG, answer=ImportJobSerializer)
     def post(self, request: Request, slug: str, job_id: str) -> Response:
-        """It stops after the rows in hand. What is in stays."""
+        """Stops after the current batch. Imported rows stay."""
         job = self._job(slug, job_id)
         import_jobs.cancel_import(job, by=self.person)
         job.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Releases: the gold as it stood, in files that never change again."""
+"""Releases: frozen versions of the gold."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TAG = "releases"
 
 
 class ReleaseSerializer(serializers.Serializer):
-    """A release: what was asked for, how far its making is, and what is in it."""
+    """A release: its request, its progress and its contents."""
 
     id = serializers.CharField(source="public_id")
     version = serializers.CharField()
@@ -67,7 +67,7 @@ class ReleaseSerializer(serializers.Serializer):
 
 
 class ReleaseInput(Input):
-    """What a release is to be. Shares are parts of a hundred; other releases are named by their ids."""
+    """A request for a release. Shares are percentages; other releases are named by their ids."""
 
     version = serializers.CharField(max_length=40)
     title = serializers.CharField(max_length=200)
@@ -92,7 +92,7 @@ class ReleaseInput(Input):
 
 
 class ReleaseAnswer(ApiView):
-    """A view that finds releases, for those who export."""
+    """A view that finds releases, for people who may export."""
 
     scope: Any = {"GET": Scope.EXPORT, "POST": Scope.MANAGE}
 
@@ -110,7 +110,7 @@ class ReleaseAnswer(ApiView):
 class ReleasesView(ReleaseAnswer):
     @operation("releases_list", "List releases", TAG, query=PageInput, answer=paged(ReleaseSerializer))
     def get(self, request: Request, slug: str) -> Response:
-        """The newest first."""
+        """Newest first."""
         benchmark = self.exported(slug)
         self.asked(PageInput)
         pages = CursorPages()
@@ -118,7 +118,7 @@ class ReleasesView(ReleaseAnswer):
 
     @operation("release_create", "Create a release", TAG, body=ReleaseInput, answer=ReleaseSerializer, status=202)
     def post(self, request: Request, slug: str) -> Response:
-        """A worker makes it; ask for the release until its state is over. It never changes then."""
+        """A worker makes it. Poll the release until its state is final; after that, it never changes."""
         benchmark, given = self.managed(slug), self.body(ReleaseInput)
         mends, keeps = (self._named(benchmark, given.pop(name)) for name in ("mends", "keeps_splits_of"))
         try:
@@ -144,7 +144,7 @@ class ReleasesView(ReleaseAnswer):
 class ReleaseView(ReleaseAnswer):
     @operation("release_read", "Read a release", TAG, answer=ReleaseSerializer)
     def get(self, request: Request, slug: str, release_id: str) -> Response:
-        """How far its making is, or what is in it."""
+        """Its progress, or its contents."""
         return Response(ReleaseSerializer(self.release(self.exported(slug), release_id)).data)
 
 
@@ -162,7 +162,7 @@ class DownloadView(ReleaseAnswer):
 
     @file_operation("release_download", "Download a release", TAG, forms=(ZIP,))
     def get(self, request: Request, slug: str, release_id: str) -> StreamingHttpResponse:
-        """As a stream, after a look whether it is still what it was."""
+        """Streams the archive after checking its hash."""
         release = self.release(self.exported(slug), release_id)
         if not release.is_ready:
             raise ConflictError("This release is not ready. There is no file yet.")

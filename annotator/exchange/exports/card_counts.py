@@ -1,4 +1,4 @@
-"""What a dataset card counts while the documents go by."""
+"""The counts of a dataset card, collected while documents are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotator.exchange.tables.table_columns import TABLES
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
 UNANSWERED = "not answered"
 
-# The distributions of a card, in its order: what is counted, as a heading.
+# The distributions of a card, in order: their headings.
 DISTRIBUTIONS = {
     "document": "Documents (false if any claim is false or lacks enough evidence)",
     "sentence": "Sentences by check-worthiness",
@@ -25,8 +25,8 @@ DISTRIBUTIONS = {
 
 
 class CardCounts:
-    """``rows[table][split]``; ``labels[distribution][label][split]``; ``sources`` and ``models`` of documents that name
-    them; ``languages`` as far as documents name one in their metadata."""
+    """``rows[table][split]``; ``labels[distribution][label][split]``; ``sources`` and ``models`` of documents that
+    state them; ``languages`` if documents' metadata states one."""
 
     def __init__(self, splits: Iterable[str]) -> None:
         self.splits = tuple(splits)

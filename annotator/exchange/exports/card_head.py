@@ -1,4 +1,4 @@
-"""The YAML head of a dataset card, which the Hugging Face hub and ``datasets`` read: licence, tasks, files and columns.
+"""The YAML header of a dataset card, read by the Hugging Face hub and ``datasets``: license, tasks, files and columns.
 
 Its fields: https://huggingface.co/docs/hub/datasets-cards and
 https://huggingface.co/docs/hub/datasets-manual-configuration.
@@ -15,7 +15,7 @@ from annotator.exchange.tables.table_columns import TABLES, ColumnKind, TableCol
 
 DEFAULT_TABLE = "claims"
 
-# Licences that the hub knows by their identifier, https://huggingface.co/docs/hub/repositories-licenses.
+# Licenses with an identifier on the hub, https://huggingface.co/docs/hub/repositories-licenses.
 _HUB_LICENCES = {
     "apache-2.0", "mit", "cc0-1.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0",
     "cc-by-nc-sa-4.0", "cc-by-nd-4.0", "cc-by-nc-nd-4.0", "odc-by", "odbl", "pddl", "bsd-3-clause", "gpl-3.0",
@@ -25,12 +25,13 @@ _DTYPES = {ColumnKind.INTEGER: "int64", ColumnKind.BOOLEAN: "bool"}
 
 
 def head_of(about: About, counts: CardCounts) -> str:
-    """The head with the lines that set it off from the card's text."""
+    """The header, including the delimiter lines."""
     return f"---\n{_yaml(front_matter(about, counts))}---\n\n"
 
 
 def front_matter(about: About, counts: CardCounts) -> dict[str, Any]:
-    """What the hub reads: licence, languages, tasks, size, and a configuration for each table with its files."""
+    """The fields read by the hub: license, languages, tasks, size, and a configuration with its files for each
+    table."""
     languages = list(about.languages) or sorted(counts.languages)
     licence = about.licence.lower()
     head: dict[str, Any] = {"pretty_name": about.title}
@@ -66,7 +67,7 @@ def front_matter(about: About, counts: CardCounts) -> dict[str, Any]:
 
 
 def splits_with_rows(counts: CardCounts, table: str) -> list[str]:
-    """The splits in which the table has rows; ``datasets`` reads no empty file."""
+    """The splits in which the table has rows; ``datasets`` can't read empty files."""
     return [split for split in counts.splits if counts.rows[table][split]]
 
 
@@ -79,7 +80,7 @@ def _size(number: int) -> str:
 
 
 def _yaml(value: Any, indent: str = "") -> str:
-    """Mappings and lists in block style; every text in double quotes, which YAML shares with JSON."""
+    """Mappings and lists in block style, all text in double quotes, which YAML shares with JSON."""
     if isinstance(value, dict):
         return "".join(f"{indent}{name}:{_yaml_value(each, indent)}" for name, each in value.items())
     return "".join(f"{indent}- {_yaml_item(each, indent)}" for each in value)

@@ -1,7 +1,7 @@
-"""Every form in which labels leave a benchmark: what the export page, the command and releases choose from.
+"""Every export format, for the export page, the command and releases.
 
-A format is written from a ``Reading``, piece by piece, so that memory does not grow with the benchmark. Most are
-functions over gold documents; ``one_file`` and ``zipped`` make them fit:
+A format is written from a ``Reading`` in pieces, so that memory doesn't grow with the benchmark. Most are functions
+over gold documents; ``one_file`` and ``zipped`` adapt them:
 
 - ``lines(documents) -> Iterator[str]``: one file, through ``one_file``;
 - ``files(documents) -> Iterator[tuple[str, Iterator[str | bytes]]]``: several files by name, through ``zipped``.
@@ -32,9 +32,9 @@ ZIP = "application/zip"
 
 @dataclass(slots=True)
 class Reading:
-    """What one export reads. ``named``: with people's names instead of pseudonyms, in formats that tell of people.
+    """The input of one export. ``named``: people's names instead of pseudonyms, in formats that mention people.
 
-    ``on_document`` is called with each document that has been read, once a pass.
+    ``on_document`` is called for each document read, once per pass.
     """
 
     benchmark: Benchmark
@@ -53,7 +53,7 @@ class Reading:
         return count_documents(self.benchmark, include=self.include)
 
     def tick(self) -> None:
-        """Tells that one more document has been written."""
+        """Reports that one more document has been written."""
         if self.on_document is not None:
             self.on_document()
 
@@ -63,10 +63,10 @@ Pieces = Iterator[bytes]
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """One format. ``description`` is one sentence on what it is for; ``suffix`` that of the file.
+    """One format. ``description`` says in one sentence what it is for; ``suffix`` is its file's.
 
-    ``passes``: how often ``write`` goes over the documents. ``tells_people``: it says who did what, so that names or
-    pseudonyms are to be chosen. ``missing()``: what has to be installed before it can be written, "" if nothing has.
+    ``passes``: how many times ``write`` reads the documents. ``tells_people``: it says who did what, so the export must
+    choose names or pseudonyms. ``missing()``: what must be installed before it can be written, "" for nothing.
     """
 
     name: str
@@ -91,7 +91,7 @@ def one_file(lines: Callable[[Iterator[GoldDocument]], Iterable[str]]) -> Callab
 
 
 def zipped(files: Callable[[Documents], NamedFiles]) -> Callable[[Reading], Pieces]:
-    """A writer of several files as one ZIP, which is streamed: one file after the other, each in one pass."""
+    """A writer of several files as one streamed ZIP: one file after another, each in one pass."""
 
     def write(reading: Reading) -> Pieces:
         yield from zip_of(files(reading.documents))
@@ -103,7 +103,7 @@ def zipped(files: Callable[[Documents], NamedFiles]) -> Callable[[Reading], Piec
 
 
 def _of_people(lines: Callable[..., Pieces]) -> Callable[[Reading], Pieces]:
-    """A writer of a format that says who did what, and so reads more than gold documents hold."""
+    """A writer of a format that says who did what and therefore reads more than gold documents."""
 
     def write(reading: Reading) -> Pieces:
         asked = {"include": reading.include, "named": reading.named, "on_document": reading.tick}
@@ -113,7 +113,7 @@ def _of_people(lines: Callable[..., Pieces]) -> Callable[[Reading], Pieces]:
 
 
 def _about(benchmark: Benchmark) -> About:
-    """What a data set made on this page says of itself. A release says more: licence, authors, version."""
+    """What a dataset exported from this page says about itself. A release says more: license, authors, version."""
     return About(name=benchmark.slug, title=benchmark.name, description=benchmark.description)
 
 
@@ -244,7 +244,7 @@ FORMATS: dict[str, ExportFormat] = {each.name: each for each in _ALL}
 
 
 class UnknownFormatError(LookupError):
-    """There is no such format; the message names those there are."""
+    """There is no such format. The message lists the known ones."""
 
 
 def format_named(name: str) -> ExportFormat:

@@ -1,4 +1,4 @@
-"""Croissant metadata (JSON-LD, version 1.1) for the CSV tables, so that tools for machine learning find and load them.
+"""Croissant metadata (JSON-LD, version 1.1) for the CSV tables, so that machine learning tools can find and load them.
 
 Each table is a file object with its hash and a record set with its fields, keys and references
 (docs/formats/croissant.md; the vocabulary: https://docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html).
@@ -73,13 +73,13 @@ _DATA_TYPES = {
 
 @dataclass(slots=True)
 class Sums:
-    """The hash and size of each file, by its name, gathered while it goes by."""
+    """The hash and size of each file by name, collected while it is written."""
 
     sha256: dict[str, str] = field(default_factory=dict)
     size: dict[str, int] = field(default_factory=dict)
 
     def of(self, name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """The same pieces; hash and size are known when all are taken."""
+        """The same pieces. Hash and size are known once all pieces have been read."""
         counted, size = hashlib.sha256(), 0
         for piece in pieces:
             counted.update(piece)
@@ -89,19 +89,19 @@ class Sums:
 
 
 def files(documents: Documents, about: About) -> Files:
-    """The five CSV tables and the metadata that describe them, last: (file name, its content piece by piece)."""
+    """The five CSV tables, then the metadata that describe them: (file name, its content in pieces)."""
     sums = Sums()
     for name, pieces in tables.files(documents):
         counted = sums.of(name, pieces)
         yield name, counted
-        for _ in counted:  # what nobody took counts too
+        for _ in counted:  # pieces that the caller didn't read count, too
             pass
     yield NAME, iter([_written(metadata(about, sums))])
 
 
 def describe(folder: Path, about: About, *, below: str = "") -> bytes:
-    """The metadata for the CSV tables that lie in a folder. ``below``: the folder as seen from the metadata's own place
-    ("tables/"). Raises FileError where a table is missing."""
+    """The metadata for the CSV tables in a folder. ``below``: the folder relative to the metadata file ("tables/").
+    Raises FileError for a missing table."""
     sums = Sums()
     for table in TABLES:
         path = folder / (table.name + tables.SUFFIX)
@@ -143,7 +143,7 @@ def metadata(about: About, sums: Sums, *, below: str = "") -> dict[str, Any]:
 
 
 def _licence(name: str) -> str:
-    """The address of an SPDX identifier; anything else as it was given."""
+    """The URL of an SPDX identifier; anything else is returned unchanged."""
     return f"https://spdx.org/licenses/{name}.html" if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+-]*", name) else name
 
 

@@ -1,7 +1,7 @@
-"""The dataset card: README.md with a YAML head for the Hugging Face hub, and the story of the data in Markdown.
+"""The dataset card: README.md with a YAML header for the Hugging Face hub, and a description of the data in Markdown.
 
-Every figure comes from ``CardCounts`` or ``CardFacts``; what is not known says so. Shape of the card after the hub's
-own template, https://huggingface.co/docs/hub/datasets-cards.
+Every figure comes from ``CardCounts`` or ``CardFacts``; the card says what is unknown. Its structure follows the hub's
+template, https://huggingface.co/docs/hub/datasets-cards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _THINGS = {
     "evidence": ("passage of evidence", "passages of evidence"),
     "edits": ("edit",),
 }
-_SHOWN = 20  # sources or models that are listed
+_SHOWN = 20  # sources or models listed
 
 
 def card(about: About, facts: CardFacts, counts: CardCounts) -> str:
@@ -162,7 +162,7 @@ def _guidelines(facts: CardFacts) -> str:
 
 
 def _pipelines(pipelines: Sequence[UsedPipeline]) -> str:
-    """What suggested what. People see a suggestion and decide; its origin is kept with every label."""
+    """Which machines suggested what. People decide on each suggestion, and its origin is kept with every label."""
     used = [each for each in pipelines if each.strategy != BY_IMPORT]
     if not used:
         return "None: the pipeline did not run on these documents."
@@ -233,7 +233,7 @@ def _licence(about: About) -> str:
     key = re.sub(r"\W+", "-", about.name).strip("-") or "dataset"
     fields = {
         "title": _bibtex(about.title),
-        # A comma in a name is BibTeX's own "family, given"; other names are kept whole by braces.
+        # BibTeX reads a name with a comma as "family, given"; braces keep other names whole.
         "author": " and ".join(_bibtex(each) if "," in each else f"{{{_bibtex(each)}}}" for each in about.authors),
         "year": f"{about.published:%Y}" if about.published else "",
         "version": _bibtex(about.version),
@@ -254,12 +254,12 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text of someone's in one line, without what Markdown or a table would take for its own."""
+    """Someone's text on one line, with characters escaped that Markdown or a table would interpret."""
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(text.split()))
 
 
 def _code(text: str) -> str:
-    """The same as code; nothing for nothing."""
+    """The same as code; blank stays blank."""
     shown = " ".join(text.split()).replace("`", "'").replace("|", "\\|")
     return f"`{shown}`" if shown else ""
 

@@ -1,4 +1,4 @@
-"""Reading what was taken away of a benchmark: the latest downloads, and how far each is."""
+"""A benchmark's latest downloads and their progress."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from annotator.exchange.models import Download
 from annotator.exchange.queries.export import INCLUDE
 
 SHOWN = 10
-# A sign of life comes once a second; silent for this long, the server was stopped under way.
+# The server writes a heartbeat every second. After this long without one, it was stopped during the download.
 LOST_AFTER = dt.timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A download as the page shows it. ``state`` is its own, or failed where nothing has been heard of it."""
+    """A download as the page shows it. ``state`` is its own, or failed if its heartbeat stopped."""
 
     download: Download
     state: str
@@ -33,7 +33,7 @@ class Followed:
 
     @property
     def done(self) -> int:
-        """Documents written, of ``download.documents``: those of all passes, shared among them."""
+        """Documents written, out of ``download.documents``: the total over all passes, divided by their number."""
         total = self.download.total
         return self.download.done * self.download.documents // total if total else 0
 
@@ -48,7 +48,7 @@ class Followed:
 
 
 def latest_downloads(benchmark: Benchmark) -> list[Followed]:
-    """The newest downloads of a benchmark with who took them (one query)."""
+    """The newest downloads of a benchmark with the people who made them (one query)."""
     now = timezone.now()
     return [_followed(each, now) for each in Download.objects.filter(benchmark=benchmark).select_related("by")[:SHOWN]]
 

@@ -1,5 +1,5 @@
-"""A folder that ``datasets.load_dataset`` reads: the five tables as JSON lines, a file per table and split, the
-guidelines, and a dataset card that is filled from the data (docs/formats/huggingface.md)."""
+"""A folder for ``datasets.load_dataset``: the five tables as JSON lines, one file per table and split, the guidelines,
+and a dataset card filled in from the data (docs/formats/huggingface.md)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from annotator.exchange.queries.dataset_card import card_facts
 from annotator.exchange.tables.table_columns import TABLES
 from annotator.exchange.tables.tables import json_lines, rows_of
 
-SPLIT = "gold"  # the one split where nobody made any
+SPLIT = "gold"  # the only split, if none were made
 _USUAL = ("train", "dev", "validation", "test")
 
 
 def files(
     benchmark: Benchmark, documents: Documents, about: About, *, splits: Mapping[str, str] | None = None
 ) -> Files:
-    """The files of the folder: (path below it, its content piece by piece), one pass over the documents in all.
+    """The files of the folder: (relative path, its content in pieces), in one pass over the documents.
 
-    ``splits`` says of each document, by public id, in which split it is ("train", "dev", "test": a word each); without
-    it all are in one. Raises ValueError for a document that is in none.
+    ``splits`` gives the split of each document by public id ("train", "dev", "test": one word each). Without it, all
+    are in one. Raises ValueError for a document without a split.
     """
     names = [SPLIT] if splits is None else sorted(set(splits.values()), key=_rank)
     counts = CardCounts(names)
@@ -45,7 +45,7 @@ def files(
 
 
 def _rank(split: str) -> tuple[int, str]:
-    """The usual splits in their usual order, others after them by name."""
+    """The usual splits in their usual order, then others by name."""
     return (_USUAL.index(split) if split in _USUAL else len(_USUAL), split)
 
 

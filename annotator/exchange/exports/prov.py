@@ -1,8 +1,8 @@
-"""Provenance as W3C PROV-JSON: one complete PROV document a line for each document of the benchmark.
+"""Provenance as W3C PROV-JSON: one complete PROV document per line for each document of the benchmark.
 
-Entities are the document, the rows of stages that are over (people's and agreed ones) and suggestions; activities are
-runs, annotations, consolidations and imports; agents are people and software (docs/formats/prov.md). A line is small
-enough for any reader of PROV-JSON; identifiers are the same in every line and every export, so lines can be merged.
+Entities are the document, the rows of finished stages (people's and adjudicated ones) and suggestions. Activities are
+runs, annotations, adjudications and imports. Agents are people and software (docs/formats/prov.md). Every line is small
+enough for any PROV-JSON reader. Identifiers are the same in every line and every export, so lines can be merged.
 Format: https://www.w3.org/submissions/prov-json/.
 """
 
@@ -34,9 +34,8 @@ _SOFTWARE = "software:touchstone"
 def lines(
     benchmark: Benchmark, *, include: str = "gold", named: bool = False, on_document: Callable[[], None] = lambda: None
 ) -> Iterator[bytes]:
-    """A line for each document, with its line break. ``include`` as in ``annotator.exchange.queries.export``;
-    ``named``: people
-    by user name instead of pseudonym; ``on_document`` is called after each line."""
+    """A line for each document, with its line break. ``include`` is as in ``annotator.exchange.queries.export``;
+    ``named``: user names instead of pseudonyms; ``on_document`` is called after each line."""
     for each in provenance_of(benchmark, include=include, named=named):
         yield touchstone.line(prov_document(each, benchmark.public_id))
         on_document()
@@ -72,7 +71,7 @@ class _Writer:
         return {"prefix": PREFIXES} | {part: records for part, records in parts.items() if records}
 
     def _model_of(self, document: str, model: str) -> None:
-        """The language model that wrote the answer."""
+        """The language model that wrote the response."""
         if model:
             agent = self._software("model", model)
             self._relate("wasAttributedTo", {"prov:entity": document, "prov:agent": agent})
@@ -121,7 +120,7 @@ class _Writer:
             return
         for each in people:
             self._relate("wasInformedBy", {"prov:informed": name, "prov:informant": f"annotation:{each.public_id}"})
-        # With one annotator nobody signs: what they submitted is agreed.
+        # With one annotator there is no sign-off: what they submitted is final.
         signers = work.signers or [(each.person, False) for each in people]
         for person, as_third_rater in signers:
             self._associate(name, person, "ts:third-rater" if as_third_rater else "ts:annotator")
@@ -161,14 +160,14 @@ _TYPES = {kind: _qualified("ts:" + "".join(part.capitalize() for part in kind.sp
 
 
 def _typed(kind: str, /, **attributes: Any) -> dict[str, Any]:
-    """A record of a type with attributes in Touchstone's terms."""
+    """A record of a type with attributes from Touchstone's vocabulary."""
     record = {"prov:type": _qualified(kind)}
     _describe(record, attributes)
     return record
 
 
 def _describe(record: dict[str, Any], attributes: dict[str, Any]) -> None:
-    """Add the attributes to the record; what is blank is left out, but not 0 and false."""
+    """Add the attributes to the record. Blank ones are left out, but not 0 and false."""
     for name, value in attributes.items():
         if isinstance(value, dt.datetime):
             record[f"ts:{name}"] = {"$": time_text(value), "type": "xsd:dateTime"}

@@ -1,4 +1,4 @@
-"""The files of a release: written into a folder, listed with their hashes, and packed.
+"""The files of a release: written to a folder, listed with their hashes, and packed.
 
 Nothing in them depends on when or where they are written, so the same gold and the same release give the same bytes.
 """
@@ -29,17 +29,17 @@ from annotator.exchange.releases.differences import Fingerprint, fingerprint
 from annotator.exchange.tables import tables, tables_parquet
 
 MANIFEST = "MANIFEST.sha256"
-BLOCK = 1024 * 1024  # bytes read at once
+BLOCK = 1024 * 1024  # bytes per read
 
 
 class GoldChangedError(Exception):
-    """A document became gold, or stopped being it, while the gold was read."""
+    """A document became gold, or stopped being gold, while the gold was read."""
 
 
 @dataclass(slots=True)
 class Contents:
-    """What a release is written from. ``splits`` and ``groups`` are by public id of the document, ``earlier`` are the
-    releases before it that are ready, newest first."""
+    """The input of a release. ``splits`` and ``groups`` are keyed by the document's public id; ``earlier`` are the
+    previous ready releases, newest first."""
 
     release: Release
     reading: Reading
@@ -56,7 +56,7 @@ class Contents:
             yield document
 
     def about(self) -> About:
-        """What the data set says of itself."""
+        """What the dataset says about itself."""
         release = self.release
         return About(
             name=release.benchmark.slug,
@@ -74,7 +74,7 @@ class Contents:
 
 
 def write_splits(folder: Path, contents: Contents) -> dict[str, Fingerprint]:
-    """``splits.csv`` and the released format, a file for each split; the fingerprint of each document."""
+    """``splits.csv`` and the released format, one file per split. Yields each document's fingerprint."""
     found: dict[str, Fingerprint] = {}
     with ExitStack() as stack:
         place = folder / factcheck_bench.NAME
@@ -107,7 +107,7 @@ def write_parquet(folder: Path, contents: Contents) -> None:
 
 
 def write_hugging_face(folder: Path, contents: Contents) -> None:
-    """The data card, the guidelines, and a file for each table and split, as ``datasets`` loads them from here."""
+    """The dataset card, the guidelines, and a file per table and split, which ``datasets`` can load."""
     release = contents.release
     _write_all(
         folder,
@@ -118,7 +118,7 @@ def write_hugging_face(folder: Path, contents: Contents) -> None:
 
 
 def write_native(folder: Path, contents: Contents) -> None:
-    """Everything that happened to the gold, in the native format."""
+    """The complete history of the gold, in the native format."""
     named, tick = contents.release.names_people, contents.reading.tick
     lines = native.lines(contents.release.benchmark, named=named, on_document=tick)
     _write_all(folder, [(f"{touchstone.NAME}.jsonl", lines)])
@@ -132,7 +132,8 @@ def write_provenance(folder: Path, contents: Contents) -> None:
 
 
 def formats() -> list[Callable[[Path, Contents], None]]:
-    """The writers beside ``write_splits``. Each goes over the documents once. Parquet is written where it can be."""
+    """All writers except ``write_splits``. Each reads the documents once. Parquet is written if pyarrow is
+    installed."""
     parquet = [] if tables_parquet.missing() else [write_parquet]
     return [write_tables, *parquet, write_hugging_face, write_native, write_provenance]
 
@@ -150,7 +151,7 @@ def _write_all(folder: Path, files: Iterable[tuple[str, Iterable[str | bytes]]])
 
 
 def write_texts(folder: Path, contents: Contents) -> None:
-    """How to cite it, what changed, the terms; the release knows its difference by now."""
+    """The citation, the changelog and the license. By now, the release knows its differences."""
     release = contents.release
     written = {
         "CITATION.cff": release_texts.citation_cff(release),
@@ -165,7 +166,7 @@ def write_texts(folder: Path, contents: Contents) -> None:
 
 
 def write_manifest(folder: Path) -> list[dict[str, Any]]:
-    """``MANIFEST.sha256``, as ``sha256sum`` writes and checks it; the files with it: path, size in bytes, hash."""
+    """``MANIFEST.sha256``, in the format of ``sha256sum``; and the files with path, size in bytes and hash."""
     files = [_entry(folder, path) for path in _paths(folder)]
     lines = "".join(f"{each['sha256']}  {each['path']}\n" for each in files)
     (folder / MANIFEST).write_text(lines, encoding="utf-8", newline="\n")
@@ -173,7 +174,7 @@ def write_manifest(folder: Path) -> list[dict[str, Any]]:
 
 
 def pack(folder: Path, top: str) -> Iterator[bytes]:
-    """The folder as a ZIP, below one folder ``top``: sorted and without dates, so that the same files give the same
+    """The folder as a ZIP, inside one folder ``top``: sorted and without dates, so that the same files give the same
     bytes."""
     files = ((f"{top}/{path.relative_to(folder).as_posix()}", blocks_of(path)) for path in _paths(folder))
     yield from zip_of(files)

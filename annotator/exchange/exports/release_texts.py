@@ -1,6 +1,6 @@
-"""The texts of a release that people read: how to cite it, what changed, under which licence it is.
+"""The texts of a release for people: citation, changelog, license.
 
-All of them follow from rows alone, so the same release gives the same bytes.
+All of them are computed from rows alone, so the same release gives the same bytes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from annotator.core.vocabulary import GroupedBy
 from annotator.exchange.models import Release
 from annotator.exchange.releases.differences import difference_from
 
-# Licences that data sets have most often, as SPDX names them (spdx.org/licenses).
+# The most common licenses of datasets, by their SPDX names (spdx.org/licenses).
 LICENCES = (
     "CC-BY-4.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "CC0-1.0", "ODC-By-1.0", "ODbL-1.0", "Apache-2.0",
     "MIT",
@@ -48,14 +48,14 @@ def citation_cff(release: Release) -> str:
 
 
 def citation(release: Release) -> str:
-    """One line for a list of references."""
+    """One line for a reference list."""
     names = "; ".join(release.authors)
     return f"{names} ({release.created_at.year}). {release.title}, version {release.version} [Dataset]."
 
 
 def bibtex(release: Release) -> str:
-    """The same for BibTeX, with the hash that says which files are meant."""
-    # A comma in a name is BibTeX's own "family, given"; other names are kept whole by braces.
+    """A BibTeX entry, with the hash that identifies the files."""
+    # BibTeX reads a name with a comma as "family, given"; braces keep other names whole.
     names = " and ".join(_tex(each) if _name(each)[1] else f"{{{_tex(each)}}}" for each in release.authors)
     key = re.sub(r"[^a-z0-9]+", "", f"{_name(release.authors[0])[0].lower()}{release.created_at.year}") or "dataset"
     fields = {
@@ -70,13 +70,13 @@ def bibtex(release: Release) -> str:
 
 
 def _name(author: str) -> tuple[str, str]:
-    """ "Lovelace, Ada" as family and given name; a name without a comma is whole."""
+    """ "Lovelace, Ada" as family and given name. A name without a comma stays whole."""
     family, _, given = author.partition(",")
     return family.strip(), given.strip()
 
 
 def _tex(text: str) -> str:
-    """What TeX takes for itself, as plain signs; signs that have none go."""
+    """Characters special to TeX, as plain ones; those without a plain form are dropped."""
     return re.sub(r"([&%$#_])", r"\\\1", re.sub(r"[\\{}^~]", "", text))
 
 
@@ -92,7 +92,7 @@ def _day(release: Release) -> str:
 
 
 def changes_of(release: Release) -> str:
-    """What its makers wrote; where they wrote nothing, what the data says."""
+    """The text its makers wrote, or a summary of the data if they wrote nothing."""
     if release.changelog.strip():
         return release.changelog.strip()
     if release.difference is None:
@@ -101,7 +101,7 @@ def changes_of(release: Release) -> str:
 
 
 def changelog(releases: Sequence[Release]) -> str:
-    """CHANGELOG.md of these releases, the newest first."""
+    """CHANGELOG.md of these releases, newest first."""
     parts = [f"# Changelog of {releases[0].title}"]
     for release in releases:
         mends = f"\n\nErratum: corrects {release.mends.version}." if release.mends else ""
@@ -113,7 +113,7 @@ def changelog(releases: Sequence[Release]) -> str:
 
 
 def licence_note(release: Release) -> str:
-    """LICENSE.txt: which licence, and what it cannot cover."""
+    """LICENSE.txt: the license, and what it can't cover."""
     where = f"https://spdx.org/licenses/{release.licence}.html" if release.licence in LICENCES else ""
     lines = [
         f"{release.title}, version {release.version}",
@@ -128,7 +128,7 @@ def licence_note(release: Release) -> str:
 
 
 def about_release(release: Release) -> str:
-    """The end of README.md: how the splits were drawn, what else is there, and how to check that it is whole."""
+    """The end of README.md: how the splits were drawn, what else is included, and how to verify the files."""
     shares = f"{release.share_train}% train, {release.share_dev}% dev and {release.share_test}% test"
     lines = [
         "",

@@ -1,4 +1,4 @@
-"""A file that someone takes away: what is in it, and how far it is."""
+"""A download: what it contains, and its progress."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from annotator.core.vocabulary import RunState
 
 
 class Download(models.Model):
-    """One export through the page. ``done`` counts documents, up to ``total``; both are counted once for each pass over
-    the benchmark that the format makes. ``seen_at`` is the last sign of life while it streams; cancelled means that the
-    one who asked went away before its end."""
+    """One export through the page. ``done`` counts documents, up to ``total``; both count every pass that the format
+    makes over the benchmark. ``seen_at`` is the last heartbeat while streaming. Canceled means that the client
+    disconnected before the end."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="downloads")

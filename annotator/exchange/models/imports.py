@@ -1,4 +1,4 @@
-"""An import of a file through the page: worked off by the worker, with its progress and its problems."""
+"""An import of a file through the page: run by the worker, with its progress and problems."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from annotator.core.vocabulary import RunState
 class ImportJob(models.Model):
     """One uploaded file. ``problems`` lists the first bad rows as ``{"line": …, "field": …, "reason": …}``.
 
-    ``mapping`` names the columns of fields that are called otherwise. ``share`` says how much of the file is done,
-    from 0 to 1. ``seen_at`` is the last sign of life of the worker that has it.
+    ``mapping`` names fields' columns that have other names. ``share`` is the share of the file that is done, from 0 to
+    1. ``seen_at`` is the last heartbeat of its worker.
     """
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)

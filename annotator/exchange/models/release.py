@@ -1,4 +1,4 @@
-"""A release: the gold of a benchmark as it stood, in files that never change again."""
+"""A release: a frozen version of a benchmark's gold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class FrozenReleaseError(RuntimeError):
 
 
 class _Frozen(models.QuerySet[Any]):
-    """Refuses to change or delete rows of releases that are ready. ``to_state`` leads from a row to its release."""
+    """Refuses to change or delete rows of ready releases. ``to_state`` is the path from a row to its release's
+    state."""
 
     to_state = ""
 
@@ -55,16 +56,16 @@ class ReleaseDocumentRows(_Frozen):
 
 
 class Release(models.Model):
-    """One version of a benchmark's data set. What people ask for stands first, what was made of it below.
+    """One version of a benchmark's dataset. The requested fields come first, the results below.
 
-    ``authors``: names for the citation, in order. ``mends``: the release whose error this one mends, so this one is an
-    erratum. ``keeps_splits_of``: documents of that release stay in their splits. The shares are parts of a hundred.
-    ``done`` of ``total``: documents written, counted once for each format. ``seen_at`` is the last sign of life of the
-    worker that makes it; ``started_at`` tells its attempt from an earlier one.
+    ``authors``: names for the citation, in order. ``mends``: the release whose error this one corrects, which makes
+    this one an erratum. ``keeps_splits_of``: documents of that release keep their splits. The shares are percentages.
+    ``done`` of ``total``: documents written, counted once for each format. ``seen_at`` is the last heartbeat of the
+    worker making it; ``started_at`` tells one attempt from another.
 
-    ``sha256`` is the hash of the file ``MANIFEST.sha256``, which holds the hash of every other file, so it stands for
-    all of them; ``files`` lists them as ``{"path", "size", "sha256"}``. ``splits``: figures of each split, as
-    ``annotator.releases.figures`` counts them. ``difference``: what changed since ``since``, the release before, as
+    ``sha256`` is the hash of the file ``MANIFEST.sha256``, which contains the hash of every other file, so it covers
+    them all. ``files`` lists them as ``{"path", "size", "sha256"}``. ``splits``: each split's figures, as counted by
+    ``annotator.exchange.releases``. ``difference``: what changed since ``since``, the previous release, as
     ``annotator.exchange.releases.differences.Difference`` (null for the first).
     """
 
@@ -110,13 +111,13 @@ class Release(models.Model):
     class Meta:
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
-            # What failed left nothing behind, so its version is free again.
+            # A failed release leaves nothing behind, so its version is free again.
             models.UniqueConstraint(
                 fields=["benchmark", "version"],
                 condition=~Q(state=ReleaseState.FAILED),
                 name="annotator_release_version_once",
             ),
-            # One after another: each changelog tells of all before it.
+            # One at a time, because each changelog covers all releases before it.
             models.UniqueConstraint(
                 fields=["benchmark"], condition=Q(state=ReleaseState.MAKING), name="annotator_release_one_in_the_making"
             ),
@@ -155,10 +156,10 @@ class Release(models.Model):
 
 
 class ReleaseDocument(models.Model):
-    """A document as it is in a release, by its public id, whatever becomes of it in the benchmark.
+    """A document as it is in a release, by its public id, whatever happens to it in the benchmark later.
 
-    ``content`` is the hash of all that was released of it; ``parts`` are its labels and the hashes of its texts, as
-    JSON (``annotator.exchange.releases.differences.Fingerprint``): what the next release is compared with.
+    ``content`` is the hash of everything released; ``parts`` are its labels and the hashes of its texts, as JSON
+    (``annotator.exchange.releases.differences.Fingerprint``), with which the next release is compared.
     """
 
     release = models.ForeignKey(Release, models.CASCADE, related_name="documents")

@@ -1,9 +1,9 @@
-"""A benchmark in its native format, streamed: the header, then a chunk of documents at a time, one query a table that
+"""Streams a benchmark in its native format: the header, then a chunk of documents at a time, one query per table that
 has rows of this benchmark.
 
-What goes out of a document: its own fields, the suggestions, and of each stage that is over (agreed, and all before it)
-everyone's work, the adjudicated version and how it was settled. Of a stage in work nothing goes out, whoever asks: the
-document is written as standing at the beginning of that stage (design: Blindness).
+Exported for a document: its own fields, the suggestions, and for each finished stage (adjudicated, as are all before
+it) everyone's work, the adjudicated version and the discussion. Nothing of an unfinished stage is exported, whoever
+asks: the document is written as if at the start of that stage.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from annotator.exchange.queries.native_tables import DOCUMENTS, Filled, Links, R
 
 CHUNK = 100  # documents
 
-# The person whom a sentence of Touchstone's own begins with: "Ada has left the benchmark", "Ada is researcher now".
+# The person at the start of one of Touchstone's own sentences: "Ada has left the benchmark", "Ada is researcher now".
 WHO_LEFT = re.compile(r"^.+?(?= has left | is [a-z ]+ now$)")
 
-# Of which stage the annotations of a table are; of any, where it is not in here.
+# The stage of a table's annotations; any stage if it isn't listed.
 _STAGES = {
     "sentences": Stage.DECOMPOSE,
     "claims": Stage.DECOMPOSE,
@@ -63,15 +63,15 @@ _STAGES = {
     "response_revisions": Stage.REVISE,
 }
 
-# What a plan says in primary keys, which mean nothing elsewhere.
+# Values in a plan that are primary keys, which mean nothing elsewhere.
 ONLY_HERE = ("corpus", "claims")
 
 
 def lines(
     benchmark: Benchmark, *, include: str = "gold", named: bool = False, on_document: Callable[[], None] = lambda: None
 ) -> Iterator[bytes]:
-    """The lines of the file. ``include`` as in ``annotator.exchange.queries.export``; ``named``: user names, not
-    pseudonyms."""
+    """The lines of the file. ``include`` is as in ``annotator.exchange.queries.export``; ``named``: user names instead
+    of pseudonyms."""
     people = Keys(benchmark, named=named)
     yield touchstone.line(_header(benchmark, include, people))
     for each in _documents(benchmark, include, people):
@@ -84,7 +84,7 @@ def _documents(benchmark: Benchmark, include: str, people: Keys) -> Iterator[Row
     keys = array("q", chosen.order_by("order", "pk").values_list("pk", flat=True).iterator())
     tables = filled(benchmark)
     for start in range(0, len(keys), CHUNK):
-        # Asked anew, since someone may have reopened a document meanwhile.
+        # Checked again, because someone may have reopened a document in the meantime.
         part = chosen.filter(pk__in=keys[start : start + CHUNK]).select_related("batch").order_by("order", "pk")
         yield from _NativeChunk(list(part), people, tables).documents()
 
@@ -121,7 +121,7 @@ def _header(benchmark: Benchmark, include: str, people: Keys) -> Row:
 
 
 def _configurations(benchmark: Benchmark, include: str) -> dict[str, Row]:
-    """What the plans of runs over these documents have in common, by hash: as many as settings were changed."""
+    """What the plans of runs over these documents have in common, by hash: one entry per change of settings."""
     items = RunItem.objects.filter(document__in=documents_to_export(benchmark, include))
     found: dict[str, Row] = {}
     for plan in PipelineRun.objects.filter(pk__in=items.values("run")).values_list("plan", flat=True).iterator():
@@ -132,7 +132,7 @@ def _configurations(benchmark: Benchmark, include: str) -> dict[str, Row]:
 
 
 def _is_search(plan: Row) -> bool:
-    """A run that searched anew for one person: it is part of that person's work."""
+    """A run that retrieved evidence for one person; it is part of that person's work."""
     return "annotation" in plan
 
 
@@ -148,7 +148,7 @@ def _digest(shared: Row) -> str:
 
 
 def _settled(state: str) -> str:
-    """The state of a run or of its item in the file, where nothing goes on any more."""
+    """The state of a run or its item in the file, where everything is finished."""
     is_over = state in (RunState.FINISHED, RunState.FAILED, RunState.CANCELLED)
     return state if is_over else RunState.CANCELLED.value
 
@@ -166,7 +166,7 @@ class _NativeChunk:
         self.links: Links = {}
         self.tables: dict[int, dict[str, list[Row]]] = {each.pk: {} for each in documents}
         self.over: dict[int, list[Stage]] = {}
-        self.shown: dict[int, int] = {}  # the annotations that go out, with their document
+        self.shown: dict[int, int] = {}  # the exported annotations, with their documents
         self.shown_at: dict[str, list[int]] = {stage: [] for stage in STAGES}
         self._choose_annotations()
         for table in filled:
@@ -183,7 +183,7 @@ class _NativeChunk:
             yield row | self.tables[document.pk]
 
     def _choose_annotations(self) -> None:
-        """Which stages are over, and whose work may therefore be seen."""
+        """The finished stages, and therefore whose work may be seen."""
         rows: dict[int, list[Annotation]] = {}
         for annotation in Annotation.objects.filter(document__in=self.tables).order_by("pk"):
             rows.setdefault(annotation.document_id, []).append(annotation)
@@ -207,14 +207,14 @@ class _NativeChunk:
                     self.shown_at[each.stage].append(each.pk)
 
     def _read(self, table: NativeTable) -> None:
-        """All rows of a table, each put with its document."""
+        """All rows of a table, grouped by document."""
         if table is touchstone.PAGES:
             self._read_pages()
             return
         rows, owner = self._rows(table)
         names = [*table.fields, *(f"{name}_id" for name in (*table.links, *table.people))]
         identity = "public_id" if table.has_id else "pk"
-        # Put in order here, not by the database: passages are long, and it would sort them on the disk.
+        # Sorted here rather than by the database, which would sort long passages on disk.
         found = sorted(rows.order_by().values_list("pk", owner, identity, *names), key=itemgetter(0))
         if not found:
             return
@@ -231,7 +231,7 @@ class _NativeChunk:
         self._finish(table, by_key)
 
     def _read_list(self, table: NativeTable, name: str, target: str, found: dict[int, Row]) -> None:
-        """The rows that an agreed row was made from."""
+        """The rows that an adjudicated row was made from."""
         between, one, other = through(table, name)
         made = {f"{one}__{table.annotation or 'annotation'}__in": list(self.shown)}
         pairs = between._default_manager.filter(**made).order_by("pk").values_list(f"{one}_id", f"{other}_id")
@@ -240,8 +240,8 @@ class _NativeChunk:
                 found[pk].setdefault(name, []).append(self.links[target][linked])
 
     def _read_pages(self) -> None:
-        """A page stands in the line of each document that has evidence from it, in the order of the ids: the order of
-        rows would be another one after an import."""
+        """A page is in the line of each document with evidence from it, sorted by id, because row order would differ
+        after an import."""
         evidence, owner = self._rows(touchstone.EVIDENCE)
         found = evidence.filter(snapshot__isnull=False).values_list("snapshot", owner)
         pairs = {(page, self.shown[annotation]) for page, annotation in found}
@@ -255,7 +255,7 @@ class _NativeChunk:
                     self.tables[document].setdefault(touchstone.PAGES.name, []).append(row)
 
     def _finish(self, table: NativeTable, found: list[tuple[int, Row]]) -> None:
-        """What the columns alone do not say."""
+        """What the columns alone don't say."""
         match table.name:
             case "runs":
                 for _, row in found:
@@ -280,7 +280,7 @@ class _NativeChunk:
                         row["reason"] = self._nameless(row["reason"], row.get("annotation", ""))
 
     def _nameless(self, reason: str, annotation: str) -> str:
-        """Why work was taken back, without names, whatever the person was called when they left."""
+        """Why work was withdrawn, without names, even if the person was renamed since."""
         rows = (row for tables in self.tables.values() for row in tables.get(touchstone.ANNOTATIONS.name, ()))
         person = next((row.get("person", "") for row in rows if row["id"] == annotation), "")
         if person and not self.people.named:
@@ -298,19 +298,19 @@ class _NativeChunk:
             row["plan"] = in_order(rest)
 
     def _name_searches(self) -> None:
-        """A plan names the annotation that it searched for by its key in the database."""
+        """A plan refers to its annotation by primary key."""
         for tables in self.tables.values():
             for row in tables.get(touchstone.RUNS.name, ()):
                 if _is_search(row.get("plan", {})):
                     row["plan"]["annotation"] = self.links["annotations"][row["plan"]["annotation"]]
 
     def _rows(self, table: NativeTable) -> tuple[QuerySet[Any], str]:
-        """The rows of a table that go out, and the path to their annotation ("pk" is its own), or to their document."""
+        """The exported rows of a table, and the path to their annotation ("pk" is its own), or to their document."""
         shown = list(self.shown)
         if table.annotation is not None:
             path = table.annotation or "pk"
             stage = _STAGES.get(table.name)
-            # No more of them than needed: by many keys, PostgreSQL takes to reading whole tables.
+            # Selects as few keys as possible: with many, PostgreSQL reads whole tables.
             annotations = shown if stage is None else self.shown_at[stage]
             return table.model._default_manager.filter(**{f"{path}__in": annotations}), path
         owner = f"{DOCUMENTS[table.name]}_id"
@@ -358,10 +358,10 @@ class _NativeChunk:
                 )
 
     def _hinted(self, stage: Stage) -> list[int]:
-        """The documents whose suggestions for a stage go out: while people label blind first, they are not shown."""
+        """The documents whose suggestions for a stage are exported: not while people label blind first."""
         return [each.pk for each in self.documents_in_order if stage in self.over[each.pk] or not each.blind_first]
 
     def _open_to_hints(self) -> list[int]:
-        """The annotations of the decompose stage on whose claims suggestions for verifying go out."""
+        """The decompose annotations for whose claims verify suggestions are exported."""
         hinted = set(self._hinted(Stage.VERIFY))
         return [pk for pk in self.shown_at[Stage.DECOMPOSE] if self.shown[pk] in hinted]

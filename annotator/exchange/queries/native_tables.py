@@ -1,4 +1,4 @@
-"""What the writer of the native format does to any table: which of them have rows, and how rows are written."""
+"""The parts of the native format's writer that apply to any table: which tables have rows, and how rows are written."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Row = dict[str, Any]
 
 Links = dict[str, dict[int, str]]  # table -> primary key -> the id in the file
 
-Filled = dict[NativeTable, dict[str, str]]  # tables with rows, and those of their lists that have some
+Filled = dict[NativeTable, dict[str, str]]  # tables with rows, and those of their lists that aren't empty
 
-# The way to the document from rows that are not part of an annotation.
+# The path to the document from rows that aren't part of an annotation.
 DOCUMENTS = {
     "runs": "items__document",
     "run_items": "document",
@@ -36,7 +36,7 @@ DOCUMENTS = {
 
 
 def filled(benchmark: Benchmark) -> Filled:
-    """The tables that have rows of the benchmark at all: most have none in a benchmark that was imported."""
+    """The tables that have any rows of the benchmark. In an imported benchmark, most have none."""
     found: Filled = {}
     for table in TABLES:
         of = f"{_document_of(table)}__benchmark"
@@ -51,21 +51,21 @@ def filled(benchmark: Benchmark) -> Filled:
 
 
 def _document_of(table: NativeTable) -> str:
-    """The way from a row to its document."""
+    """The path from a row to its document."""
     if table.annotation is None:
         return DOCUMENTS[table.name]
     return f"{table.annotation}__document" if table.annotation else "document"
 
 
 def through(table: NativeTable, name: str) -> tuple[type[Model], str, str]:
-    """The model behind a list, and its two foreign keys: to the row that has the list, and to the rows in it."""
+    """The model behind a list, and its two foreign keys: to the row with the list, and to the rows in it."""
     many = cast("ManyToManyField[Any, Any]", table.model._meta.get_field(name))
     return cast("type[Model]", many.remote_field.through), many.m2m_field_name(), many.m2m_reverse_field_name()
 
 
 def rows_of(table: NativeTable, columns: Sequence[Sequence[Any]], people: Keys, links: Links) -> list[Row]:
-    """Rows as in the file. ``columns`` have the values of id, fields, links and people, in this order: there are
-    hundreds of rows a document, and most columns need nothing done to them."""
+    """Rows as in the file. ``columns`` are the values of id, fields, links and people, in this order. There are
+    hundreds of rows per document, and most columns need no conversion."""
     ids, *columns = columns
     for place, convert in table.converters.items():
         columns[place] = tuple(map(convert, columns[place]))
@@ -77,7 +77,7 @@ def rows_of(table: NativeTable, columns: Sequence[Sequence[Any]], people: Keys, 
     if table.has_id:
         names, columns = ("id", *names), [ids, *columns]
     always = table.always
-    # 0 and false are not blank: they equal 0.
+    # 0 and false aren't blank, but False == 0.
     return [
         {name: value for name, value in zip(names, row, strict=True) if value or value == 0 or name in always}
         for row in zip(*columns, strict=True)

@@ -1,8 +1,8 @@
-"""Where every agreed label came from, read for a chunk of documents at a time: the rows of stages that are over, their
-sources, the suggestions they began as, and the runs, people and guidelines behind them.
+"""Where every adjudicated label came from, a chunk of documents at a time: the rows of finished stages, their sources,
+the suggestions they started as, and the runs, people and guidelines behind them.
 
-Of a stage that is not over nothing is read, whoever asks (design: Blindness). Texts are left out: tables and the other
-formats have them under the same public ids.
+Nothing of an unfinished stage is read, whoever asks. Texts are left out: tables and the other formats have them under
+the same public ids.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Named = tuple[str, str]  # kind and public id of a row
 @dataclass(slots=True)
 class ProvenanceWork:
     """One person's work on a stage, or its adjudication. ``signers``: who signed off, and whether as adjudicator;
-    ``guidelines``: the version number used, 0 for none."""
+    ``guidelines``: the version used, 0 for none."""
 
     public_id: str
     stage: str
@@ -55,8 +55,8 @@ class ProvenanceWork:
 
 @dataclass(slots=True)
 class Thing:
-    """A row that came about. ``made_by``: an annotation or a run, as (kind, public id), or None where nobody knows.
-    ``derived_from``: sources, suggestion and parents."""
+    """One row. ``made_by``: an annotation or a run, as (kind, public id), or None if unknown. ``derived_from``:
+    sources, suggestion and parents."""
 
     kind: str
     public_id: str
@@ -68,7 +68,7 @@ class Thing:
 
 @dataclass(slots=True)
 class Run:
-    """A run of a strategy with its plan; ``prompts``: the wording and its digest by name."""
+    """A run of a strategy with its plan; ``prompts``: versions and their digests, by name."""
 
     public_id: str
     stage: str
@@ -80,7 +80,7 @@ class Run:
 
 @dataclass(slots=True)
 class Provenance:
-    """All that is told of one document."""
+    """All provenance of one document."""
 
     public_id: str
     source: str
@@ -92,9 +92,8 @@ class Provenance:
 
 
 def provenance_of(benchmark: Benchmark, *, include: str = "gold", named: bool = False) -> Iterator[Provenance]:
-    """The documents in their order. ``include`` as in ``annotator.exchange.queries.export``; ``named``: user names
-    instead of
-    pseudonyms. Some thirty queries a chunk, half as many where a benchmark was imported."""
+    """The documents in order. ``include`` is as in ``annotator.exchange.queries.export``; ``named``: user names instead
+    of pseudonyms. About thirty queries per chunk, half as many for an imported benchmark."""
     people = Keys(benchmark, named=named)
     chosen = documents_to_export(benchmark, include)
     keys = array("q", chosen.order_by("order", "pk").values_list("pk", flat=True).iterator())
@@ -108,7 +107,7 @@ def provenance_of(benchmark: Benchmark, *, include: str = "gold", named: bool = 
 
 @dataclass(frozen=True, slots=True)
 class _Filled:
-    """What the benchmark has at all, which is asked once: kinds with rows that were made from others, suggestions."""
+    """What the benchmark has at all, queried once: kinds with rows made from others, and suggestions."""
 
     with_sources: frozenset[str]
     suggested: tuple[SuggestedValue, ...]
@@ -125,27 +124,27 @@ def _filled(benchmark: Benchmark) -> _Filled:
 
 
 def _sources_of(kind: ProvenanceKind) -> type[Model]:
-    """The model between an agreed row and those that it was made from."""
+    """The model between an adjudicated row and the rows it was made from."""
     found: type[Model] = kind.model._meta.get_field("sources").remote_field.through  # type: ignore[union-attr]
     return found
 
 
 def _from(kind: ProvenanceKind) -> str:
-    """Its foreign key to the agreed row."""
+    """Its foreign key to the adjudicated row."""
     return f"from_{kind.model._meta.model_name}"
 
 
-_RETRIEVED = ("url", "content_hash", "retrieved_at")  # labels of a passage that was found automatically
+_RETRIEVED = ("url", "content_hash", "retrieved_at")  # labels of a retrieved passage
 
 
 # --- reading ----------------------------------------------------------------------------------------
 
 
 class _ProvenanceChunk:
-    """Reads what belongs to some documents, kind by kind. ``over``: the stages of each that are over.
+    """Reads everything of some documents, kind by kind. ``over``: each document's finished stages.
 
-    Rows name each other by their keys in the database, and are put together here: to join what is read anyhow would
-    have PostgreSQL read whole tables for each chunk.
+    Rows refer to each other by primary key and are joined here: a join in the database would make PostgreSQL read whole
+    tables for each chunk.
     """
 
     def __init__(self, documents: list[Document], people: Keys, filled: _Filled) -> None:
@@ -155,16 +154,16 @@ class _ProvenanceChunk:
         self.document_of: dict[int, int] = {}  # by annotation
         self.stage_of: dict[int, str] = {}
         self.ids: dict[int, str] = {}  # public ids of annotations
-        self.agreed: dict[int, str] = {}  # agreed annotations with their stages
+        self.agreed: dict[int, str] = {}  # adjudicated annotations with their stages
         self.named: dict[str, dict[int, str]] = {kind.name: {} for kind in KINDS}  # public ids by key
-        self.removed: dict[str, set[int]] = {kind.name: set() for kind in KINDS}  # themselves, or what they are about
+        self.removed: dict[str, set[int]] = {kind.name: set() for kind in KINDS}  # themselves, or the row they describe
         self.over: dict[int, set[str]] = {}
         self.verdicts: dict[int, Thing] = {}  # those read
         self.runs: dict[int, set[int]] = {row.pk: set() for row in documents}
         self._works()
         retrieved: list[tuple[Any, ...]] = []
         for kind in KINDS:
-            if kind.name == "evidence":  # its claims are read, and what is about it is not
+            if kind.name == "evidence":  # its claims are read, but not the rows about it
                 retrieved = self._read_retrieved()
             self._rows(kind)
         self._retrieved(retrieved)
@@ -201,12 +200,13 @@ class _ProvenanceChunk:
             works[annotation].signers.append((self.people.key(by), as_third))
 
     def _at(self, stage: str) -> list[int]:
-        """The annotations of a stage. No more than needed: by many keys, PostgreSQL takes to reading whole tables."""
+        """The annotations of a stage. Selects as few keys as possible: with many, PostgreSQL reads whole tables."""
         return [pk for pk, of in self.stage_of.items() if of == stage]
 
     def _rows(self, kind: ProvenanceKind) -> None:
-        """The rows of these annotations. Removed rows are included for people's work, not for adjudicated versions."""
-        # The key fills the place of what a kind does not have.
+        """The rows of these annotations. Removed rows are included for people's work, but not for adjudicated
+        versions."""
+        # The key stands in for columns that a kind doesn't have.
         columns = ["pk", "public_id", kind.work, f"{kind.parent}_id" if kind.parent else "pk"]
         columns += ["suggestion__public_id" if kind.suggestion else "pk", *kind.labels]
         rows = kind.model._default_manager.filter(**{f"{kind.work}__in": self._at(kind.stage)})
@@ -236,7 +236,7 @@ class _ProvenanceChunk:
                 self.verdicts[pk] = thing
 
     def _sources(self, kind: ProvenanceKind) -> dict[int, list[str]]:
-        """Which rows an agreed row was made from, by public ids."""
+        """Which rows an adjudicated row was made from, by public ids."""
         name = kind.model._meta.model_name
         made = {f"{_from(kind)}__{kind.work}__in": self._agreed_at(kind.stage)}
         rows = _sources_of(kind)._default_manager.filter(**made).order_by("pk")
@@ -252,7 +252,7 @@ class _ProvenanceChunk:
         return [pk for pk, of in self.agreed.items() if of == stage]
 
     def _read_retrieved(self) -> list[tuple[Any, ...]]:
-        """The passages that all share and that stand: annotation and key of the claim, public id, run, labels."""
+        """The shared, valid passages: annotation and key of the claim, public id, run, labels."""
         work = "claim__sentence__annotation"
         rows = Evidence.objects.filter(annotation__isnull=True, **{f"{work}__in": self._agreed_at(Stage.DECOMPOSE)})
         columns = ["pk", "public_id", "removed", work, "claim_id", "run_id", "run__public_id", *_RETRIEVED]
@@ -266,7 +266,7 @@ class _ProvenanceChunk:
         return standing
 
     def _retrieved(self, standing: list[tuple[Any, ...]]) -> None:
-        """Who retrieved a passage is a run."""
+        """A retrieved passage was made by a run."""
         imports: dict[int, Named | None] = {}  # by annotation
         for annotation, claim, public_id, run, run_id, *values in standing:
             if run is not None:
@@ -279,7 +279,7 @@ class _ProvenanceChunk:
             self._add(annotation, Thing("evidence", public_id, labels, True, made_by, made_of))
 
     def _import_of(self, decompose: int) -> Named | None:
-        """What brought a passage that no run retrieved: the import that brought its claim, if that was imported."""
+        """The source of a passage that no run retrieved: the import of its claim, if that was imported."""
         works = self.found[self.document_of[decompose]].works
         by_people = any(work.stage == Stage.DECOMPOSE and not work.is_agreed for work in works)
         return None if by_people else ("annotation", self.ids[decompose])
@@ -295,7 +295,7 @@ class _ProvenanceChunk:
                 self._add(annotation, Thing("edit", public_id, found, of.is_agreed, of.made_by, made_of))
 
     def _rests(self) -> None:
-        """What verdicts rest on is part of what they were made of."""
+        """Evidence used for a verdict counts as its source."""
         rows = RestsOn.objects.filter(verdict__annotation__in=self._at(Stage.VERIFY)).order_by("order", "pk")
         for verdict, evidence in rows.values_list("verdict_id", "evidence_id"):
             if verdict in self.verdicts and evidence in self.named["evidence"]:
@@ -330,5 +330,5 @@ class _ProvenanceChunk:
 
 
 def _in_order(rows: QuerySet[Any], columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Columns of rows, the key first, in its order: put in order here, since the database would do it on the disk."""
+    """Columns of rows, key first and sorted by it here, because the database would sort on disk."""
     return sorted(rows.order_by().values_list(*columns), key=itemgetter(0))

@@ -1,5 +1,4 @@
-"""Which rows tell where a label came from, and how each kind of them is read
-(``annotator.exchange.queries.provenance``)."""
+"""Which rows carry provenance, and how each kind is read (``annotator.exchange.queries.provenance``)."""
 
 from __future__ import annotations
 
@@ -31,10 +30,10 @@ from annotator.core.vocabulary import Stage
 
 @dataclass(frozen=True, slots=True)
 class ProvenanceKind:
-    """How a kind of row is read. ``work``: the way to its annotation, which is one of ``stage``; ``labels``: its
-    fields, those that end in ``_origin`` say how the one before came about; ``parent``: the kind of what it is about,
-    which is the name of its foreign key, too; ``may_be_removed``: it has a field that says so; ``suggestion``: the kind
-    of what it may have begun as."""
+    """How a kind of row is read. ``work``: the path to its annotation, which belongs to ``stage``; ``labels``: its
+    fields, where ``_origin`` says how the field before it was decided; ``parent``: the kind it describes, which is also
+    the name of its foreign key; ``may_be_removed``: it has a field that says so; ``suggestion``: the kind it may have
+    started as."""
 
     name: str
     model: type[Model]
@@ -47,8 +46,8 @@ class ProvenanceKind:
 
 
 def _labels(record: str, first: str = "") -> tuple[str, ...]:
-    """What is decided of a record, and how; of texts only how. ``first`` stands before the others. Selected words are
-    left out: PROV has no lists as values."""
+    """What is decided about a record, and how; for texts only how. ``first`` comes before the others. Rationales are
+    left out, because PROV has no list values."""
     found = [each for each in fields_of(record) if not each.reason_of and each.kind != fields.Kind.SPANS]
     found.sort(key=lambda each: each.name != first)
     return tuple(
@@ -60,7 +59,7 @@ def _suggested(record: str) -> tuple[str, ...]:
     return tuple(each.name for each in suggested_fields(record) if each.is_choice and not each.reason_of)
 
 
-# In an order in which parents come first.
+# Parents come before children.
 KINDS = (
     ProvenanceKind(
         "sentence",
@@ -128,8 +127,8 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class SuggestedValue:
-    """How a kind of suggestion is read. ``agreed``: the way to the agreed annotation that it hangs on; where it hangs
-    on the document itself, ``document`` says how. Read where ``stage`` is over."""
+    """How a kind of suggestion is read. ``agreed``: the path to its adjudicated annotation. If it belongs to the
+    document itself, ``document`` is the path. Read if ``stage`` is finished."""
 
     name: str
     model: type[Model]
@@ -180,5 +179,5 @@ SUGGESTED = (
     SuggestedValue("revision-suggestion", RevisionSuggestion, "run", (), Stage.REVISE, "document"),
 )
 
-# What is a piece of the response, or the response mended: it has no parent but the document.
+# A piece of the response, or the revised response: its only parent is the document.
 OF_RESPONSE = {"sentence", "response-revision"}

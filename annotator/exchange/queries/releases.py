@@ -1,4 +1,4 @@
-"""Reading releases, and the gold that the next one would hold."""
+"""Reads releases, and the gold that the next one would contain."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from annotator.exchange.releases.differences import Fingerprint, ReleaseDifferen
 from annotator.exchange.releases.splits import SplitDocument
 from annotator.measures.queries.statistics import wholesale
 
-CHUNK = 2000  # rows fetched at a time
-AT_ONCE = 500  # keys named in a query: SQLite takes some hundred parameters everywhere
+CHUNK = 2000  # rows per fetch
+AT_ONCE = 500  # keys per query: every SQLite build accepts a few hundred parameters
 
 # --- releases -------------------------------------------------------------------------------------
 
 
 def releases_of(benchmark: Benchmark) -> QuerySet[Release]:
-    """The releases of a benchmark, newest first, with who made them, what they mend and what mends them (two
-    queries)."""
+    """The releases of a benchmark, newest first, with who made them and their errata (two queries)."""
     return (
         Release.objects.filter(benchmark=benchmark)
         .select_related("by", "mends", "since", "keeps_splits_of")
@@ -38,23 +37,23 @@ def releases_of(benchmark: Benchmark) -> QuerySet[Release]:
 
 
 def ready_releases(benchmark: Benchmark) -> QuerySet[Release]:
-    """Those that are ready, newest first."""
+    """The ready ones, newest first."""
     return releases_of(benchmark).filter(state=ReleaseState.READY)
 
 
 def latest_release(benchmark: Benchmark) -> Release | None:
-    """The newest that is ready."""
+    """The newest ready one."""
     return ready_releases(benchmark).first()
 
 
 def mended_by(release: Release) -> Release | None:
-    """The newest release that mends this one, and is ready; else None."""
+    """The newest ready erratum of this release; None if there is none."""
     ready = [each for each in release.mended_by.all() if each.is_ready]
     return max(ready, key=lambda each: each.pk) if ready else None
 
 
 def pace_of(release: Release) -> Pace:
-    """How far the making of a release is."""
+    """The progress of a release."""
     share = min(release.done / release.total, 1.0) if release.total else 0.0
     per_second, left = 0.0, None
     if release.started_at is not None and release.seen_at is not None and release.done:
@@ -73,7 +72,7 @@ def kept_splits(release: Release) -> dict[str, Split]:
 
 
 def difference_to(release: Release, now: Mapping[str, Fingerprint]) -> ReleaseDifference:
-    """What changed from a release to these documents (a query, and one for each 500 documents that changed)."""
+    """What changed from a release to these documents (one query, plus one for each 500 changed documents)."""
     rows = ReleaseDocument.objects.filter(release=release)
     before = {
         public_id: Fingerprint(content, "", split)
@@ -91,7 +90,7 @@ def difference_to(release: Release, now: Mapping[str, Fingerprint]) -> ReleaseDi
 
 
 def stamp_of_gold(benchmark: Benchmark) -> tuple[object, ...]:
-    """Differs when a document has become gold, stopped being it, or was agreed anew (one query)."""
+    """Changes when a document becomes gold, stops being gold, or is adjudicated again (one query)."""
     found = GoldScope(benchmark).documents().aggregate(Count("pk"), Sum("pk"), Max("annotations__submitted_at"))
     return tuple(found.values())
 
@@ -103,7 +102,7 @@ def gold_rows(benchmark: Benchmark) -> list[SplitDocument]:
 
 
 def guidelines_of_gold(benchmark: Benchmark) -> list[int]:
-    """The versions of the guidelines by which people worked on the gold, in order (one query)."""
+    """The versions of the guidelines used for the gold, in order (one query)."""
     numbers = (
         Annotation.objects.filter(
             GoldScope(benchmark).gold("document__"),
@@ -119,8 +118,8 @@ def guidelines_of_gold(benchmark: Benchmark) -> list[int]:
 
 
 def changes_since(release: Release) -> ReleaseDifference:
-    """What a release made now would change. Read are documents that were agreed since then, and those that it does not
-    hold; gold does not change in any other way."""
+    """What a release made now would change. Reads documents adjudicated since then, and those the release doesn't
+    contain; gold changes in no other way."""
     held = ReleaseDocument.objects.filter(release=release)
     agreed_since = Annotation.objects.filter(
         document__benchmark=release.benchmark, kind=AnnotationKind.CONSOLIDATED, submitted_at__gte=release.started_at
@@ -139,7 +138,7 @@ def changes_since(release: Release) -> ReleaseDifference:
 
 @dataclass(slots=True)
 class ReleaseFigures:
-    """What a split holds. ``labels``: the verdicts of checked claims, "" for those without one."""
+    """The contents of a split. ``labels``: the verdicts of checked claims, "" for those without one."""
 
     documents: int = 0
     claims: int = 0
@@ -150,7 +149,7 @@ class ReleaseFigures:
 
 
 def figures_of(benchmark: Benchmark, splits: Mapping[str, Split]) -> dict[Split, ReleaseFigures]:
-    """Documents, claims and verdicts of each split, also of those that are empty (two queries)."""
+    """Documents, claims and verdicts of each split, including empty ones (two queries)."""
     found = {split: ReleaseFigures() for split in Split}
     for split in splits.values():
         found[split].documents += 1
@@ -169,7 +168,7 @@ def figures_of(benchmark: Benchmark, splits: Mapping[str, Split]) -> dict[Split,
 
 
 def groupings_of(documents: Iterable[SplitDocument]) -> list[GroupedBy]:
-    """By what the documents can be grouped: what at least one of them has."""
+    """The possible groupings: properties that at least one of the documents has."""
     there = {GroupedBy.NOTHING}
     for document in documents:
         there |= {by for by in GroupedBy if by != GroupedBy.NOTHING and getattr(document, by.value)}

@@ -1,1 +1,1 @@
-"""Frozen releases of the gold: who is in which split, what changed, and the files that are handed out."""
+"""Frozen releases of the gold: splits, differences, and files."""

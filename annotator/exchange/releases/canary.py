@@ -1,5 +1,5 @@
-"""A string that stands in every copy of a release's card and nowhere else: who finds it in a text, in training data for
-instance, knows that the release is in there."""
+"""A string contained in every copy of a release's card and nowhere else. If it turns up in a text, for example in
+training data, that text contains the release."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 _PREFIX = "touchstone-canary"
 _FORM = re.compile(rf"{_PREFIX}:[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}")
-# Longer than any canary: what a piece of a text keeps of the one before it.
+# Longer than any canary: how much of the previous piece is kept.
 OVERLAP = 80
 
 
@@ -21,7 +21,7 @@ def canary_of(public_id: str) -> str:
 
 
 def canaries_in(pieces: Iterable[str]) -> Iterator[str]:
-    """All canaries in a text that comes in pieces, each once, whatever the case of its letters."""
+    """All canaries in a text that arrives in pieces, each once, ignoring case."""
     seen: set[str] = set()
     rest = ""
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""What changed between two releases, counted from what each document held."""
+"""What changed between two releases, counted from the contents of each document."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A document as it is compared: ``content`` is the hash of all of it. ``parts`` is JSON::
+    """A document prepared for comparison: ``content`` is the hash of all of it. ``parts`` is JSON::
 
         {"answer": hash of prompt and response, "revised": hash of the revised response,
          "claims": {public id: [label, hash of the text]}, "stances": {public id of the passage: label}}
 
-    Hashes of texts are cut to eight bytes: they tell two versions of one text apart. ``split`` is "" where none is
-    known yet.
+    Hashes of texts are cut to eight bytes, enough to tell two versions of a text apart. ``split`` is "" if not known
+    yet.
     """
 
     content: str
@@ -52,8 +52,8 @@ def fingerprint(document: GoldDocument) -> Fingerprint:
         "claims": {claim.public_id: [label_of(claim), _short(claim.text)] for claim in claims},
         "stances": {each.public_id: each.stance for claim in claims for each in (*claim.retrieved, *claim.added)},
     }
-    # The tables hold every value, the released line the spellings that have no place in tables. The document's number
-    # is none of its content.
+    # The tables contain every value, the released line the spellings that have no place in tables. The document's
+    # number isn't part of its content.
     rows = [rows for _, rows in rows_of(document, 0)]
     content = hashlib.sha256(factcheck_bench.line(document).encode())
     content.update(json.dumps(rows, default=str).encode())
@@ -61,7 +61,7 @@ def fingerprint(document: GoldDocument) -> Fingerprint:
 
 
 def label_of(claim: GoldClaim) -> str:
-    """Its verdict; of a claim that is not checked, which type it has, or that nobody had to check it."""
+    """Its verdict; for a claim that isn't checked, its type, or that it isn't check-worthy."""
     if claim.is_checked:
         return claim.factuality
     return NOT_CHECKED if claim.type == ClaimType.FACTUAL else claim.type
@@ -76,22 +76,22 @@ def _short(text: str) -> str:
 
 @dataclass(slots=True)
 class ReleaseDifference:
-    """What came, what went, what changed. Claims and passages are counted in documents that are in both releases."""
+    """What was added, removed and changed. Claims and passages are counted in documents that are in both releases."""
 
     added: int = 0  # documents
     removed: int = 0
     changed: int = 0
     same: int = 0
-    moved: int = 0  # to another split
-    answers: int = 0  # documents whose prompt or response changed
-    revised: int = 0  # documents whose revised response changed
+    moved: int = 0  # moved to another split
+    answers: int = 0  # documents with a changed prompt or response
+    revised: int = 0  # documents with a changed revised response
     claims_added: int = 0
     claims_removed: int = 0
     claims_reworded: int = 0
     labels: dict[str, int] = field(default_factory=dict)  # "true > false": claims
     passages_added: int = 0
     passages_removed: int = 0
-    stances: int = 0  # passages whose stance changed
+    stances: int = 0  # passages with a changed stance
 
     @property
     def is_empty(self) -> bool:
@@ -99,14 +99,14 @@ class ReleaseDifference:
 
     @property
     def relabelled(self) -> int:
-        """Claims whose label changed."""
+        """Claims with a changed label."""
         return sum(self.labels.values())
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """The difference in sentences, one a line; they are the draft of a changelog."""
+        """The difference in sentences, one per line, as a draft changelog."""
         if self.is_empty:
             return ["The data did not change."]
         rows = [
@@ -133,12 +133,13 @@ class ReleaseDifference:
 
 
 def difference_from(stored: Mapping[str, Any]) -> ReleaseDifference:
-    """The other way round of ``as_json``."""
+    """The inverse of ``as_json``."""
     return ReleaseDifference(**stored)
 
 
 def compare(before: Mapping[str, Fingerprint], after: Mapping[str, Fingerprint]) -> ReleaseDifference:
-    """What changed from one set of documents, by public id, to another. Parts are read where the content differs."""
+    """What changed from one set of documents, by public id, to another. Parts are compared where the content
+    differs."""
     found = ReleaseDifference(added=len(after.keys() - before.keys()), removed=len(before.keys() - after.keys()))
     labels: Counter[str] = Counter()
     for public_id in before.keys() & after.keys():

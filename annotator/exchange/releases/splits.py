@@ -1,8 +1,8 @@
-"""Which document of a release is in which split: the same documents, seed and shares always give the same answer.
+"""Assigns documents to the splits of a release: the same documents, seed and shares always give the same result.
 
-How it is done. Documents that must stay together form a group. Every group gets a place in a line by a hash of the
-seed and its own name, so its place depends on nothing else. The line is cut at the shares, counted in documents, and a
-group belongs to the part in which its middle lies. From this follow:
+The method: documents that must stay together form a group. Every group gets a position on a line from a hash of the
+seed and its name, so its position depends on nothing else. The line is cut at the shares, counted in documents, and a
+group belongs to the segment that contains its middle. It follows:
 
 - no group is in two splits, and every document is in exactly one;
 - train and test differ from their shares by at most half of the largest group, dev, which has two ends, by at most a
@@ -22,12 +22,12 @@ from annotator.core.vocabulary import GroupedBy, Split
 
 
 class SplitError(ValueError):
-    """The documents cannot be split as asked; the message says why and what to do."""
+    """The documents can't be split as requested. The message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How many of a hundred documents each split gets. Raises SplitError unless they are whole parts of a hundred."""
+    """Percentages of the splits. Raises SplitError unless they are whole numbers that add up to 100."""
 
     train: int
     dev: int
@@ -49,7 +49,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class SplitDocument:
-    """What a document can be grouped by; "" where it has no such thing."""
+    """The properties by which a document can be grouped; "" if it lacks one."""
 
     public_id: str
     source: str = ""
@@ -59,9 +59,8 @@ class SplitDocument:
 
 
 def groups_of(documents: Iterable[SplitDocument], by: GroupedBy) -> dict[str, str]:
-    """Public id of each document -> name of its group. A document without a source (prompt, model, batch) has nothing
-    in common with another that has none, so it stands by itself. Prompts are the same whatever their spaces and
-    capitals."""
+    """The group name of each document, by public id. A document without a source (prompt, model, batch) has nothing in
+    common with others that lack one, so it is its own group. Prompts are compared without regard to spaces and case."""
     found: dict[str, str] = {}
     for document in documents:
         common = "" if by == GroupedBy.NOTHING else str(getattr(document, by.value))
@@ -76,9 +75,9 @@ def split_documents(
 ) -> dict[str, Split]:
     """The split of each document, sorted by document.
 
-    ``groups``: public id of a document -> name of its group. ``kept``: documents whose split is settled, by an earlier
-    release; the rest of their group follows them, and the other groups fill up what is missing from the shares.
-    Raises SplitError when documents of one group were kept in different splits.
+    ``groups``: group names by public id. ``kept``: documents whose split was fixed by an earlier release; the rest of
+    their group follows them, and the other groups fill up the shares. Raises SplitError if documents of one group were
+    in different splits.
     """
     members: defaultdict[str, list[str]] = defaultdict(list)
     for document, group in groups.items():
@@ -87,19 +86,19 @@ def split_documents(
     there = Counter(dict.fromkeys(Split, 0))
     for group, split in settled.items():
         there[split] += len(members[group])
-    # What each split still lacks, in hundredths of a document; whole numbers, so that no rounding decides.
+    # What each split still lacks, in hundredths of a document. Integers, so that rounding decides nothing.
     lacks = {split: max(0, len(groups) * shares.of(split) - 100 * there[split]) for split in Split}
     found = settled | _cut({group: len(each) for group, each in members.items() if group not in settled}, lacks, seed)
     return {document: found[groups[document]] for document in sorted(groups)}
 
 
 def place_of(group: str, seed: int) -> bytes:
-    """Where a group stands in the line."""
+    """A group's position on the line."""
     return hashlib.sha256(f"{seed}\n{group}".encode()).digest()
 
 
 def _cut(sizes: Mapping[str, int], lacks: Mapping[Split, int], seed: int) -> dict[str, Split]:
-    """Lay the groups in a line and cut it in the proportions of what the splits lack."""
+    """Put the groups on the line and cut it in proportion to what the splits lack."""
     whole, unit = sum(sizes.values()), sum(lacks.values())
     found: dict[str, Split] = {}
     before = 0

@@ -1,4 +1,4 @@
-"""Export: choose a format and what goes in, take the file away as a stream, see how far it is."""
+"""Export: choose a format and its contents, download the file as a stream, watch the progress."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ TEMPLATE = "exchange/export.html"
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
-    """What can be exported, and what was; once a second while something is on its way (htmx) the latter alone."""
+    """The available formats and past downloads. While a download is running, htmx polls once a second for the
+    latter."""
     benchmark = benchmark_for(request, slug)
     rules.check_export(person(request), benchmark)
     context = _downloads(benchmark)
@@ -55,7 +56,8 @@ def _downloads(benchmark: Benchmark) -> dict[str, Any]:
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def download(request: HttpRequest, slug: str) -> HttpResponse:
-    """The file, streamed: memory does not grow with the number of documents. The page posts; scripts may GET."""
+    """The file, streamed, so that memory doesn't grow with the number of documents. The page uses POST; scripts may use
+    GET."""
     benchmark = benchmark_for(request, slug)
     asked = request.POST if request.method == "POST" else request.GET
     try:
@@ -79,4 +81,4 @@ def download(request: HttpRequest, slug: str) -> HttpResponse:
         content_type=format.media_type,
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
-    return cast(HttpResponse, response)  # no subclass of it, yet just as good for every middleware
+    return cast(HttpResponse, response)  # not a subclass, but every middleware treats it the same

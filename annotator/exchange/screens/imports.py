@@ -1,4 +1,4 @@
-"""Import: a file is looked at first (format, columns, first rows), then worked off in the background with progress."""
+"""Import: a file is previewed first (format, columns, first rows), then imported in the background with progress."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ FIELD_LABELS = {
     "metadata": "Metadata (JSON)",
     "reference_date": "Reference date",
 }
-# Formats whose columns have no fixed names, so that a person says what is what.
+# Formats without fixed column names, so people map the columns.
 MAPPED = ("jsonl", "csv")
-# What files call a field that we call otherwise; the guess is shown and can be changed.
+# Common names for our fields. The guess is shown and can be changed.
 OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "prompt": ("question", "query", "instruction", "input", "user_input"),
     "response": ("answer", "output", "completion", "model_response", "generation", "text"),
@@ -76,7 +76,7 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
 
 
 class UploadForm(forms.Form):
-    """The file. How it is to be read is asked when its first rows are there to be seen."""
+    """The file. Once its first rows are visible, the page asks how to read it."""
 
     file = forms.FileField(
         label="File", error_messages={"required": "Choose a file first.", "empty": "The file is empty."}
@@ -85,7 +85,7 @@ class UploadForm(forms.Form):
 
 @dataclass(slots=True)
 class PreviewRow:
-    """One row of the preview. ``problems`` stand in place of the content of a bad row."""
+    """One row of the preview. For a bad row, ``problems`` replace its content."""
 
     line: int
     prompt: str = ""
@@ -96,7 +96,7 @@ class PreviewRow:
 
 @dataclass(slots=True)
 class UploadPreview:
-    """What a kept upload looks like, read in one way. ``error``: why it cannot be read like this."""
+    """A preview of an upload read in one way. ``error``: why it can't be read that way."""
 
     format: str
     columns: list[str] = field(default_factory=list)
@@ -115,7 +115,7 @@ class UploadPreview:
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def upload(request: HttpRequest, slug: str) -> HttpResponse:
-    """Choose a file; look at it (``?upload=``, a signed name); import it."""
+    """Choose a file, preview it (``?upload=``, a signed name), import it."""
     benchmark = benchmark_for(request, slug)
     user = person(request)
     rules.check_manage(user, benchmark)
@@ -146,7 +146,7 @@ def _page(request: HttpRequest, benchmark: Benchmark) -> dict[str, Any]:
 
 
 def _start(request: HttpRequest, benchmark: Benchmark, user: User) -> HttpResponse:
-    """Import the upload as it was looked at."""
+    """Import the upload as previewed."""
     try:
         name, filename = _kept(request.POST["upload"], benchmark, user)
     except BadValueError as refusal:
@@ -168,12 +168,12 @@ def _start(request: HttpRequest, benchmark: Benchmark, user: User) -> HttpRespon
 
 
 def _token(benchmark: Benchmark, user: User, name: str, filename: str | None) -> str:
-    """Names a kept upload between two requests, so that nobody can name another file or someone else's."""
+    """Identifies an upload between two requests; signed, so that nobody can name another file."""
     return signing.dumps([name, filename or "file", benchmark.pk, user.pk], salt=SALT)
 
 
 def _kept(token: str, benchmark: Benchmark, user: User) -> tuple[str, str]:
-    """Name in the storage and name on the person's machine. Raises BadValueError if it is not there (any more)."""
+    """The upload's name in the storage and its original name. Raises BadValueError if it no longer exists."""
     try:
         name, filename, benchmark_pk, user_pk = signing.loads(token, salt=SALT, max_age=import_jobs.FORGOTTEN_AFTER)
     except signing.BadSignature:
@@ -191,7 +191,7 @@ def _mapping(asked: Mapping[str, str]) -> dict[str, str]:
 
 
 def _preview_context(asked: Mapping[str, str], name: str, filename: str) -> dict[str, Any]:
-    """What the second step shows; the columns chosen before hold as long as the format is the same."""
+    """The second step. Chosen columns are kept as long as the format is the same."""
     mapping = _mapping(asked) if asked.get("mapped_as", "-") == asked.get("format") else None
     with Path(default_storage.path(name)).open("rb") as stream:
         look = look_at(stream, filename=filename, format=asked.get("format", ""), mapping=mapping)
@@ -211,7 +211,7 @@ def _preview_context(asked: Mapping[str, str], name: str, filename: str) -> dict
 def look_at(
     stream: BinaryIO, *, filename: str, format: str = "", mapping: dict[str, str] | None = None
 ) -> UploadPreview:
-    """The first rows of a file as an import would read them; never raises for what is in the file."""
+    """The first rows of a file as an import would read them. Never raises for bad contents."""
     look = UploadPreview(format if format in FORMAT_LABELS else "")
     try:
         if not look.format:
@@ -241,7 +241,7 @@ def look_at(
 
 
 def _detect(stream: BinaryIO, filename: str) -> str:
-    """The format; gold is told by the keys that no other format has, the original tool's screens by the ZIP."""
+    """The format. Gold is recognized by keys that no other format has, the original tool's screens by the ZIP."""
     stream.seek(0)
     head = stream.read(200)
     if head.startswith(b"PK\x03\x04"):
@@ -257,7 +257,7 @@ def _detect(stream: BinaryIO, filename: str) -> str:
 
 
 def guessed(columns: list[str]) -> dict[str, str]:
-    """Which column holds each field, told by its name; "" where none does. No column is named twice."""
+    """The column that holds each field, guessed by name; "" for none. No column is used twice."""
     by_name = {column.casefold().replace(" ", "_"): column for column in reversed(columns)}
     mapping: dict[str, str] = {}
     for name in FIELDS:
@@ -298,7 +298,7 @@ def _counted(number: int, thing: str) -> str:
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def progress(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
-    """How far an import is, once a second while it runs (htmx); POST cancels it."""
+    """An import's progress, polled once a second by htmx while it runs; POST cancels it."""
     benchmark = benchmark_for(request, slug)
     rules.check_manage(person(request), benchmark)
     job = get_object_or_404(ImportJob.objects.select_related("by"), benchmark=benchmark, public_id=job_id)
@@ -312,7 +312,7 @@ def progress(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
     if getattr(request, "htmx", False):
         response = render(request, f"{JOB}#numbers" if context["is_open"] else f"{JOB}#job", context)
         if not context["is_open"]:
-            # Over: the whole panel is shown anew, with what can be done now, and the asking stops.
+            # Finished: replaces the whole panel with the next steps and stops polling.
             response["HX-Retarget"] = "#job"
         return response
     return render(request, JOB, page_of_benchmark(request, benchmark, "Import") | context)

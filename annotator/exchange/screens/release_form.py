@@ -1,4 +1,4 @@
-"""Making a release: the form, the splits as they would come out, and a draft of the changelog from the data."""
+"""The form for a release, a preview of its splits, and a draft changelog from the data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ANEW = "anew"
 
 
 class ReleaseForm(forms.Form):
-    """What a release is to be. The lists of choices depend on the benchmark."""
+    """The fields of a release. Some choices depend on the benchmark."""
 
     version = forms.CharField(
         max_length=40, label="Version", help_text="Numbers and dots, such as 1.0 or 2026.1. A version cannot be reused."
@@ -93,12 +93,12 @@ class ReleaseForm(forms.Form):
         named = [(key, str(release.version)) for key, release in self.releases.items()]
         self.fields["mends"].choices = [("", "Choose"), *named]  # type: ignore[attr-defined]
         self.fields["keeps"].choices = [(ANEW, "None: create new splits"), *named]  # type: ignore[attr-defined]
-        self.fields["keeps"].required = bool(releases)  # not asked for the first release
+        self.fields["keeps"].required = bool(releases)  # not shown for the first release
         words = [(by.value, by.label) for by in groupings]
         self.fields["grouped_by"].choices = words  # type: ignore[attr-defined]
 
     def wish(self) -> ReleaseRequest:
-        """What the form asks for. Raises SplitError where the shares do not add up."""
+        """The request from the form. Raises SplitError if the shares don't add up."""
         data = self.cleaned_data
         is_erratum = data["kind"] == ERRATUM
         return ReleaseRequest(
@@ -119,7 +119,7 @@ class ReleaseForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class ReleasePreview:
-    """The splits as they would come out now, or why they cannot be drawn; what to know about them beside."""
+    """The current splits with remarks, or why they can't be drawn."""
 
     rows: list[SplitRow]
     problem: str = ""
@@ -165,7 +165,7 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _changes(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
-    """The changelog as it was typed, with what the data says below it."""
+    """The changelog as typed, followed by what the data says."""
     latest = latest_release(benchmark)
     typed = request.POST.get("changelog", "").rstrip()
     if latest is not None:
@@ -175,7 +175,7 @@ def _changes(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
 
 
 def initial_of(benchmark: Benchmark) -> dict[str, Any]:
-    """What the form begins with: as the latest release, with the next version."""
+    """The form's initial values: those of the latest release, with the next version."""
     latest = latest_release(benchmark)
     if latest is None:
         found: dict[str, Any] = {"version": "1.0", "title": benchmark.name, "licence": LICENCES[0], "authors": ""}
@@ -196,14 +196,14 @@ def initial_of(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def next_version(version: str) -> str:
-    """A version after this one: its second figure goes up, "1.0.2" becomes "1.1"; "2.0-rc1" becomes "2.0"."""
+    """The version after this one: the second number increases, so "1.0.2" becomes "1.1"; "2.0-rc1" becomes "2.0"."""
     figures, _, rest = version.partition("-")
     first, *more = figures.split(".")
     return figures if rest else f"{first}.{int(more[0]) + 1 if more else 1}"
 
 
 def preview_of(benchmark: Benchmark, form: ReleaseForm) -> ReleasePreview:
-    """The splits that the form would give, with its other fields as they may be."""
+    """The splits that the form would give; its other fields may be incomplete."""
     form.is_valid()
     data = form.cleaned_data
     asked = ("train", "dev", "test", "seed", "grouped_by", "keeps")

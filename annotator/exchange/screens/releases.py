@@ -1,4 +1,4 @@
-"""Releases: the list, one release with how far it is or what is in it, and the file."""
+"""Releases: the list, one release with its progress or contents, and the file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from annotator.exchange.queries.export import count_documents
 from annotator.exchange.queries.releases import mended_by, pace_of, releases_of
 from annotator.exchange.releases.differences import difference_from
 
-# How each split is drawn, as in components/stacked.html, and how the verdicts in it.
+# The drawing of each split in components/stacked.html, and of its verdicts.
 _SPLITS = {Split.TRAIN: "work", Split.DEV: "waiting", Split.TEST: "agreed"}
 _VERDICTS = {
     Factuality.TRUE: StackLook(Factuality.TRUE.label, "support", "✓"),
@@ -34,7 +34,7 @@ _VERDICTS = {
 
 @dataclass(frozen=True, slots=True)
 class SplitRow:
-    """One split: how much of the whole it is, and the verdicts on its claims."""
+    """One split: its share of the whole, and the verdicts on its claims."""
 
     split: Split
     documents: int
@@ -48,7 +48,7 @@ class SplitRow:
 
 
 def split_rows(splits: Mapping[str, Any]) -> list[SplitRow]:
-    """The splits as ``Release.splits`` holds them, in their order."""
+    """The splits in ``Release.splits``, in order."""
     whole = sum(each["documents"] for each in splits.values()) or 1
     return [
         SplitRow(
@@ -67,7 +67,7 @@ def split_rows(splits: Mapping[str, Any]) -> list[SplitRow]:
 
 
 def _split_bar(rows: list[SplitRow]) -> dict[str, str | list[Part]]:
-    """All splits in one bar: its parts, and the bar in words ("38 train, 5 dev, 4 test")."""
+    """All splits in one bar: its parts, and a description ("38 train, 5 dev, 4 test")."""
     return {
         "parts": parts([(_SPLITS[row.split], row.documents) for row in rows], sum(row.documents for row in rows)),
         "words": in_words(((row.documents, row.label.lower()) for row in rows), ""),
@@ -94,7 +94,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def show(request: HttpRequest, slug: str, release_id: str) -> HttpResponse:
-    """How far the making is, once a second (htmx), then what is in the release; POST cancels the making."""
+    """The progress, polled once a second (htmx), then the contents; POST cancels the making."""
     benchmark = benchmark_for(request, slug)
     rules.check_export(person(request), benchmark)
     release = get_object_or_404(
@@ -115,7 +115,7 @@ def show(request: HttpRequest, slug: str, release_id: str) -> HttpResponse:
     if is_htmx(request) and context["is_open"]:
         return render(request, "exchange/releases/show.html#numbers", context)
     if is_htmx(request):
-        # It is over: the whole page is shown anew, and the asking stops.
+        # Finished: reloads the whole page and stops polling.
         return HttpResponse(headers={"HX-Refresh": "true"})
     context |= page_of_benchmark(request, benchmark, "Releases")
     if release.is_ready:
@@ -124,7 +124,7 @@ def show(request: HttpRequest, slug: str, release_id: str) -> HttpResponse:
 
 
 def _contents(release: Release) -> dict[str, Any]:
-    """What the page of a ready release shows."""
+    """The contents of a ready release's page."""
     return {
         "rows": split_rows(release.splits),
         "changes": changes_of(release),
@@ -140,7 +140,7 @@ def _contents(release: Release) -> dict[str, Any]:
 @require_GET
 @render_domain_errors
 def download(request: HttpRequest, slug: str, release_id: str) -> HttpResponse:
-    """The archive, after a look whether it is still what it was. A link, so that scripts can follow it."""
+    """The archive, after checking its hash. A link, so that scripts can follow it."""
     benchmark = benchmark_for(request, slug)
     rules.check_export(person(request), benchmark)
     release = get_object_or_404(Release.objects.select_related("benchmark"), benchmark=benchmark, public_id=release_id)
@@ -158,4 +158,4 @@ def download(request: HttpRequest, slug: str, release_id: str) -> HttpResponse:
             "ETag": f'"{release.file_sha256}"',
         },
     )
-    return cast(HttpResponse, response)  # no subclass of it, yet just as good for every middleware
+    return cast(HttpResponse, response)  # not a subclass, but every middleware treats it the same

@@ -1,4 +1,4 @@
-"""The columns of the five tables, what they mean and how the tables hang together: one list for every form of them."""
+"""The columns of the five tables, their meanings and the relations between tables: one list for all file formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from annotator.core.vocabulary import EditKind, Labelled
 
 
 class ColumnKind(StrEnum):
-    """What a column holds. Texts are never missing, only blank; the others are missing where nothing was decided."""
+    """The type of a column. Texts are never missing, only blank; other values are missing if not decided."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -25,8 +25,7 @@ class ColumnKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """``words``: the labels that a text column may hold, blank where nothing was decided. ``may_miss``: some rows have
-    no value."""
+    """``words``: the possible labels of a text column, blank if not decided. ``may_miss``: some rows have no value."""
 
     name: str
     kind: ColumnKind
@@ -37,7 +36,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class ExportTable:
-    """``key`` names a row; ``references``: which column holds the key of which other table."""
+    """``key`` identifies a row; ``references``: the columns that refer to other tables' keys."""
 
     name: str
     description: str
@@ -72,8 +71,7 @@ def _declared(columns: Iterable[Field]) -> tuple[TableColumn, ...]:
     )
 
 
-# The declared fields that have columns, record by record. Of a verdict, what is chosen stands before what follows from
-# it, and what is written behind.
+# The declared fields that have columns, by record. For a verdict, choices come first, then derived values, then texts.
 OF_SENTENCE = fields.exported_fields("sentence")
 OF_SENTENCE_REVISION = fields.exported_fields("sentence-revision")
 OF_CLAIM = fields.exported_fields("claim")

@@ -1,10 +1,10 @@
-"""Agreed labels as five tables: documents, sentences, claims, evidence and edits, as CSV (docs/formats/tables.md).
+"""Adjudicated labels as five tables: documents, sentences, claims, evidence and edits, as CSV (docs/formats/tables.md).
 
-Every row carries its own public id and those of its parents, and its position among its siblings, from 1; so any table
-can be read alone, and together they give the documents back (``annotator.exchange.tables.tables_reader``). The same
-rows are written as Parquet (``tables_parquet``) and as the JSON lines of a ``datasets`` folder (``huggingface``).
+Every row has its own public id, those of its parents, and its position among its siblings, from 1. So each table can be
+read on its own, and together they restore the documents (``annotator.exchange.tables.tables_reader``). The same rows
+are written as Parquet (``tables_parquet``) and as the JSON lines of a ``datasets`` folder (``huggingface``).
 
-Released spellings (``annotator.core.released``) and who said what have no place in tables.
+Tables don't contain released spellings (``annotator.core.released``) or who made which label.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Row = tuple[Any, ...]  # the cells of a row, in the order of the table's columns
 
 SUFFIX = ".csv"
 BOM = b"\xef\xbb\xbf"
-# A spreadsheet runs a cell that begins like this as a formula; the apostrophe stands for itself, so that one can be
-# put before any of them and taken away again.
+# Spreadsheets run a cell that starts with one of these as a formula. The apostrophe is on the list, so that one can
+# always be added and removed again.
 _FORMULA = frozenset("=+-@\t\r\n'")
 
 
 def files(documents: Documents, *, for_spreadsheets: bool = False) -> Files:
-    """The five tables as CSV files: (file name, its content piece by piece), one pass over the documents in all.
+    """The five tables as CSV files: (file name, its content in pieces), in one pass over the documents.
 
-    RFC 4180 in UTF-8. Cells are exact; with ``for_spreadsheets`` each file begins with a byte order mark, by which
-    Excel knows UTF-8, and a text that a spreadsheet would run as a formula has an apostrophe before it.
+    RFC 4180 in UTF-8. Cells are exact. With ``for_spreadsheets``, each file starts with a byte order mark, by which
+    Excel recognizes UTF-8, and text that a spreadsheet would run as a formula gets a leading apostrophe.
     """
     with temporary_files(table.name + SUFFIX for table in TABLES) as found:
         writers = {}
@@ -51,7 +51,7 @@ def files(documents: Documents, *, for_spreadsheets: bool = False) -> Files:
 
 
 def _spelled(cell: Any) -> Any:
-    """A cell for ``csv.writer``, which leaves what is missing blank."""
+    """A cell for ``csv.writer``, which writes None as blank."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
     return moment_text(cell) if isinstance(cell, dt.date) else cell
@@ -62,24 +62,24 @@ def _for_spreadsheets(cell: Any) -> Any:
 
 
 def json_lines(table: ExportTable, rows: Iterable[Row]) -> Iterator[bytes]:
-    """Rows as lines of JSON, objects by the names of the columns."""
+    """Rows as lines of JSON, objects keyed by column names."""
     for row in rows:
         cells = dict(zip(table.column_names, row, strict=True))
         yield (json.dumps(cells, ensure_ascii=False, default=moment_text) + "\n").encode()
 
 
 def moment_text(value: dt.date) -> str:
-    """A date or a time as ISO 8601."""
+    """A date or time in ISO 8601."""
     return time_text(value) if isinstance(value, dt.datetime) else value.isoformat()
 
 
 def time_text(value: dt.datetime) -> str:
-    """A moment in UTC, as ISO 8601."""
+    """A time in UTC, in ISO 8601."""
     return value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
 
 
 def unguarded(cell: str) -> str:
-    """What stood there before it was made safe for spreadsheets."""
+    """The original text of a cell that was made safe for spreadsheets."""
     return cell.removeprefix("'")
 
 
@@ -96,7 +96,7 @@ _OF_STANCE = cells_of(GoldEvidence, table_columns.OF_STANCE)
 
 
 def rows_of(document: GoldDocument, number: int) -> list[tuple[ExportTable, list[Row]]]:
-    """A document's rows in each table, in the order of ``TABLES``. ``number``: its place among the documents."""
+    """A document's rows in each table, in the order of ``TABLES``. ``number``: its position among the documents."""
     rows: dict[str, list[Row]] = {table.name: [] for table in TABLES}
     rows["documents"].append(_document(document, number))
     for place, sentence in enumerate(document.sentences, start=1):

@@ -1,7 +1,7 @@
-"""The five tables as Parquet, with typed columns; the only module that needs pyarrow, which is an extra.
+"""The five tables as Parquet, with typed columns. The only module that needs pyarrow, which is an extra.
 
-Rows are written in groups to a temporary file and handed out from there: a Parquet file ends with its own index, and
-memory holds one group a table at most.
+Rows are written in groups to a temporary file, which is then streamed: a Parquet file ends with its index, and memory
+holds at most one group per table.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SUFFIX = ".parquet"
-GROUP = 4_000  # rows of a group: some megabytes of passages
+GROUP = 4_000  # rows per group: several megabytes of passages
 
 
 class MissingParquetError(RuntimeError):
-    """pyarrow is not installed; the message says how to install it."""
+    """pyarrow isn't installed. The message says how to install it."""
 
 
 def missing() -> str:
-    """What has to be installed before Parquet can be written or read; "" where it is there."""
+    """What must be installed before Parquet can be written or read; "" if nothing."""
     if find_spec("pyarrow") is not None:
         return ""
     return "Parquet tables need pyarrow, which is not installed: pip install -r requirements-parquet.txt"
@@ -42,9 +42,9 @@ def _check() -> None:
 
 
 def files(documents: Documents) -> Files:
-    """The five tables as Parquet files: (file name, its content piece by piece), one pass over the documents in all.
+    """The five tables as Parquet files: (file name, its content in pieces), in one pass over the documents.
 
-    Everything is read before the first name is there. Raises MissingParquetError without pyarrow.
+    Everything is read before the first name is returned. Raises MissingParquetError without pyarrow.
     """
     _check()
     with temporary_files(table.name + SUFFIX for table in TABLES) as found:
@@ -82,7 +82,7 @@ def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
 
 
 def schema_of(table: ExportTable) -> pa.Schema:
-    """The table's columns with their types; what a column means is kept with it, as ``description``."""
+    """The table's columns with their types. A column's meaning is stored as its ``description``."""
     import pyarrow as pa
 
     types = {
@@ -101,9 +101,9 @@ def schema_of(table: ExportTable) -> pa.Schema:
 
 
 def rows(path: Path, table: ExportTable) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a table with their places, from 1, for ``tables_reader``.
+    """The rows of a table with their positions, from 1, for ``tables_reader``.
 
-    Raises FileError where the file is missing or is another table, MissingParquetError without pyarrow.
+    Raises FileError if the file is missing or is another table, MissingParquetError without pyarrow.
     """
     _check()
     import pyarrow as pa

@@ -1,7 +1,7 @@
-"""The five tables read back into gold documents: CSV as ``annotator.exchange.tables.tables`` writes it, or Parquet.
+"""Reads the five tables back into gold documents: CSV as written by ``annotator.exchange.tables.tables``, or Parquet.
 
-The tables are read side by side, a document at a time, so memory does not grow with them. Rows stand in the order in
-which they were written: those of one document together, documents in the order of the first table.
+The tables are read in parallel, one document at a time, so memory doesn't grow with them. Rows must be in the order
+they were written: grouped by document, in the order of the first table.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from annotator.exchange.tables.tables import BOM, SUFFIX, unguarded
 Row = TypeVar("Row")
 
 Cells = dict[str, Any]
-Placed = tuple[str, Cells]  # where a row stands ("line 3" of CSV, "row 2" of Parquet), and its cells
+Placed = tuple[str, Cells]  # a row's location ("line 3" of CSV, "row 2" of Parquet), and its cells
 
 _YES_NO = {"true": True, "false": False}
 
 
 def read(folder: Path) -> Iterator[GoldDocument]:
-    """The documents of a folder with the five tables as CSV, or as Parquet where it has no CSV, in their order.
+    """The documents of a folder with the five tables, in order. Parquet is read if there is no CSV.
 
-    Fields that tables do not hold stay at their defaults. Raises FileError that names the file, the row and what to do
-    for a table or a column that is missing, a value that does not fit its column, a row twice, or one whose parent is
-    not there. Parquet needs pyarrow, see ``tables_parquet``.
+    Fields that tables don't contain keep their defaults. Raises FileError naming the file, the row and what to do, for
+    a missing table or column, a value that doesn't fit its column, a repeated row, or one without its parent. Parquet
+    needs pyarrow, see ``tables_parquet``.
     """
     if any((folder / f"{table.name}{SUFFIX}").is_file() for table in TABLES):
         yield from _documents([_csv_rows(folder / f"{table.name}{SUFFIX}", table) for table in TABLES], SUFFIX)
@@ -90,7 +90,7 @@ def _values(table: ExportTable, cells: list[str], for_spreadsheets: bool, where:
 
 
 def _checked(rows: Iterator[tuple[int, Cells]], table: ExportTable, suffix: str) -> Iterator[Placed]:
-    """Rows whose columns have types already, with their words and JSON objects looked at too."""
+    """Rows whose columns are typed already; their labels and JSON objects are still checked."""
     columns = [column for column in table.columns if column.words is not None or column.kind == ColumnKind.JSON]
     for number, row in rows:
         for column in columns:
@@ -113,7 +113,7 @@ _EXPECTED = {
 
 
 def _value(column: TableColumn, cell: str) -> Any:
-    """What a cell stands for. Raises ValueError or KeyError where it does not fit the column."""
+    """The value of a cell. Raises ValueError or KeyError if it doesn't fit the column."""
     if column.kind == ColumnKind.TEXT:
         if cell and column.words is not None:
             column.words(cell)
@@ -150,7 +150,7 @@ _READERS: dict[ColumnKind, Callable[[str], Any]] = {
 
 
 class _Group:
-    """The rows of one table, taken document by document."""
+    """The rows of one table, consumed document by document."""
 
     def __init__(self, name: str, rows: Iterator[Placed]) -> None:
         self.name = name
@@ -171,7 +171,7 @@ class _Group:
         return rows
 
     def left_over(self) -> None:
-        """Raises FileError if rows are left whose document did not come."""
+        """Raises FileError if rows remain whose document didn't occur."""
         if self._next is not None:
             document_id, rows = self._next
             raise FileError(
