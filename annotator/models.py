@@ -1,4 +1,4 @@
-"""Where Django finds the models: each area keeps its own in ``annotator.<area>.models``."""
+"""Where Django looks for models: each area has its own in ``annotator.<area>.models``."""
 
 from annotator.core.models import *  # noqa: F403
 from annotator.exchange.models import *  # noqa: F403

@@ -1,6 +1,6 @@
-"""The demo: four documents from fixtures/demo, one finished and one at each stage, built as people would have done it.
+"""The demo: four documents from fixtures/demo, one finished and one at each stage, created the way people would do it.
 
-Everything goes through the actions, so that the demo holds no state that could not come about by itself.
+Everything goes through the actions, so the demo contains no state that couldn't occur in use.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def demo_benchmark() -> Benchmark | None:
 
 
 def load(*, owner: User, busy: User, fresh: User) -> Benchmark:
-    """Make the demo in one transaction. Runs of the pipeline that it asks for wait for a worker afterwards.
+    """Create the demo in one transaction. The pipeline runs it requests wait for a worker.
 
     ``busy`` has decomposed two documents and verified one of them; ``fresh``, like the owner, has done nothing yet.
     """
@@ -64,8 +64,8 @@ def load(*, owner: User, busy: User, fresh: User) -> Benchmark:
         documents = {row.external_id: row for row in Document.objects.filter(benchmark=benchmark)}
         for identity, row in labels.items():
             propose_sentences(documents[identity], [proposed_sentence(each) for each in row["decompose"]])
-        # The passages of a verified document are those of the fixture: it is decomposed before the benchmark has a
-        # corpus, so that none are retrieved for it. For all others they are.
+        # The verified document uses the fixture's passages: it is decomposed before the benchmark has a corpus, so none
+        # are retrieved for it. For all others, passages are retrieved.
         verified = [identity for identity, row in labels.items() if row["verify"]]
         for identity in verified:
             _decompose(documents[identity], busy)
@@ -89,12 +89,12 @@ def document_rows() -> list[dict[str, Any]]:
 
 
 def label_rows() -> dict[str, dict[str, Any]]:
-    """The labels of the fixture, by document."""
+    """The fixture's labels, by document."""
     return {row["id"]: row for row in json.loads((_folder() / "labels.json").read_text("utf-8"))["documents"]}
 
 
 def _import(benchmark: Benchmark, owner: User) -> None:
-    """The finished document as gold, the others as documents."""
+    """Import the finished document as gold and the others as documents."""
     rows = document_rows()
     finished = next(row for row in rows if row["id"] == FINISHED)
     gold = finished | json.loads((_folder() / "gold.jsonl").read_text("utf-8"))
@@ -140,7 +140,7 @@ def proposed_sentence(row: dict[str, Any]) -> ProposedSentence:
 
 
 def _decompose(document: Document, person: User) -> None:
-    """Take over every suggestion and submit."""
+    """Accept every suggestion and submit."""
     annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
     for sentence in sentences_of(annotation):
         take_over_sentence(sentence, by=person)
@@ -149,12 +149,12 @@ def _decompose(document: Document, person: User) -> None:
 
 
 def _verify(document: Document, rows: list[dict[str, Any]], person: User) -> None:
-    """Judge every claim as the fixture says, and submit."""
+    """Judge every claim as in the fixture, and submit."""
     wanted = {f"{row['sentence']}.{row['claim']}": row for row in rows}
     annotation = open_annotation(document, Stage.VERIFY, by=person)
     claims = {work.claim.pk: wanted[work.number] for work in claims_to_verify(annotation)}
     propose_evidence(document, {pk: [_passage(each) for each in row["evidence"]] for pk, row in claims.items()})
-    open_annotation(document, Stage.VERIFY, by=person)  # again: its stances on what has come since
+    open_annotation(document, Stage.VERIFY, by=person)  # again, for stances on evidence added since
     for work in claims_to_verify(annotation):
         _judge(work, wanted[work.number], person)
     submit(annotation, by=person)
@@ -173,7 +173,7 @@ def _passage(row: dict[str, Any]) -> ProposedPassage:
 
 
 def _judge(work: ClaimWork, row: dict[str, Any], person: User) -> None:
-    # The screen groups cards by page; the fixture counts passages in the order in which they were found.
+    # The screen groups cards by page; the fixture numbers passages in retrieval order.
     cards = {card.evidence.order: card for card in work.cards}
     for passage in row["evidence"]:
         card = cards[passage["order"]]
@@ -209,7 +209,7 @@ def _judge(work: ClaimWork, row: dict[str, Any], person: User) -> None:
 
 
 def _save(record: Record, name: str, value: str, person: User) -> Record:
-    """Save one field as the screen does. Returns the record as it then stands."""
+    """Save one field as the screen does. Returns the updated record."""
     return save_field(record, name, value, by=person, version=record.version).record
 
 

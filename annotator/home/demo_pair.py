@@ -1,7 +1,7 @@
-"""The demo of two people: a benchmark with two annotators and an adjudicator, and one document awaiting adjudication.
+"""The demo for two people: a benchmark with two annotators and an adjudicator, and one document awaiting adjudication.
 
-Built through the actions from the texts of the first demo. Dana and Eli have both decomposed two documents; on one of
-them they have signed, on the other they differ in four places.
+Built through the actions from the texts of the first demo. Dana and Eli have both decomposed two documents. They have
+signed off one; on the other, they differ in four places.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TO_AGREE, AGREED = "demo-penicillin", "demo-apollo-11"
 
 
 def load(*, owner: User, first: User, second: User, third: User, corpus: Corpus) -> Benchmark:
-    """Make the benchmark in one transaction. Runs of the pipeline that it asks for wait for a worker afterwards."""
+    """Create the benchmark in one transaction. The pipeline runs it requests wait for a worker."""
     with transaction.atomic():
         benchmark = create_benchmark(slug=SLUG, name=NAME, by=owner, overlap=2)
         for person, role in ((first, Role.ANNOTATOR), (second, Role.ANNOTATOR), (third, Role.THIRD_RATER)):
@@ -62,7 +62,7 @@ def _begun(document: Document, person: User) -> Annotation:
 
 
 def _agree_on(document: Document, first: User, second: User) -> None:
-    """One difference, settled, and both signatures: the document waits at verify."""
+    """One difference, resolved, and both sign-offs: the document waits at verify."""
     submit(_begun(document, first), by=first)
     theirs = _begun(document, second)
     _save(_claim(theirs, "40 cups of coffee"), "importance", Importance.INTERMEDIATE, second)
@@ -78,7 +78,7 @@ def _agree_on(document: Document, first: User, second: User) -> None:
 
 
 def _differ_on(document: Document, first: User, second: User) -> None:
-    """Both have submitted; a label, a claim left out, one claim against two, and a text are open."""
+    """Both have submitted. Open: a label, an excluded claim, one claim against two, and a text."""
     submit(_begun(document, first), by=first)
     theirs = _begun(document, second)
     _save(_claim(theirs, "worked at St Mary"), "importance", Importance.INTERMEDIATE, second)

@@ -10,7 +10,7 @@ from annotator.leaderboard.models import Evaluation
 
 
 def check_change_evaluation(user: User, evaluation: Evaluation) -> None:
-    """Who may score an upload again, hide or delete it: who uploaded it, owners and admins."""
+    """Who may score an upload again, hide or delete it: its uploader, owners and admins."""
     check_score(user, evaluation.benchmark)
     if evaluation.by_id != user.pk:
         check_manage(user, evaluation.benchmark)

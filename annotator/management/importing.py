@@ -1,4 +1,4 @@
-"""What the import commands share: which benchmark, and the report in words."""
+"""Shared by the import commands: choosing the benchmark, and printing the report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def add_benchmark_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def find_benchmark(slug: str, *, create: bool = False) -> Benchmark:
-    """The benchmark of that slug. Raises CommandError that says what there is."""
+    """The benchmark of that slug. Raises CommandError listing the existing ones."""
     benchmark = Benchmark.objects.filter(slug=slug).first()
     if benchmark is not None:
         return benchmark
@@ -31,7 +31,7 @@ def find_benchmark(slug: str, *, create: bool = False) -> Benchmark:
 
 
 def tell(report: ImportReport, stdout: OutputWrapper, stderr: OutputWrapper) -> None:
-    """Print what happened; ends the command with exit code 1 when any row was bad."""
+    """Print the result. Exits with code 1 if any row was bad."""
     for problem in report.problems:
         stderr.write(str(problem))
     if report.problem_count > PROBLEMS_KEPT:

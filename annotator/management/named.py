@@ -1,4 +1,4 @@
-"""What commands are told: a benchmark by name, the sentence for a name that is not there, and a share."""
+"""Arguments of commands: a benchmark by name, the message for an unknown name, and a share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_NAMED = 20
 
 
 def benchmark_named(slug: str) -> Benchmark:
-    """The benchmark of that slug. Raises CommandError that says what there is."""
+    """The benchmark of that slug. Raises CommandError listing the existing ones."""
     benchmark = Benchmark.objects.filter(slug=slug).first()
     if benchmark is None:
         raise CommandError(
@@ -23,7 +23,7 @@ def benchmark_named(slug: str) -> Benchmark:
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """That there is no such thing, and what there is instead."""
+    """The message that a name doesn't exist, with the existing ones."""
     there = ", ".join(list(known)[:MAX_NAMED])
     return f"There is no {what} “{name}”. " + (f"There are: {there}." if there else "There are none yet.")
 

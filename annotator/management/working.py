@@ -1,4 +1,4 @@
-"""Working runs off in a command's own process: the queue in memory is invisible to a server that runs beside it."""
+"""Processes runs in a command's own process, because a server next to it can't see the in-memory queue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from annotator.core.models import PipelineRun
 
 @contextmanager
 def _tasks_at_once() -> Iterator[Celery]:
-    """Within this, a task that is enqueued runs at once, in the caller."""
+    """Within this block, an enqueued task runs at once in the caller."""
     app = current_app._get_current_object()
     app.loader.import_default_modules()
     before = app.conf.task_always_eager
@@ -27,10 +27,11 @@ def _tasks_at_once() -> Iterator[Celery]:
 
 
 def work_off(runs: Sequence[PipelineRun], on_document: Callable[[], None] | None = None) -> None:
-    """Do what is open in these runs, as many documents at once as a worker would. ``on_document`` is called after each,
-    in any thread. Inside a transaction, whose rows other threads cannot see, one document after the other.
+    """Process what is open in these runs, as many documents at once as a worker would. ``on_document`` is called after
+    each, in any thread. Inside a transaction, documents are processed one at a time, because other threads can't see
+    its rows.
 
-    A worker that has the same runs does no harm: each document is taken once.
+    A worker with the same runs does no harm: each document is claimed once.
     """
 
     def after_task(task: Any = None, **_: Any) -> None:

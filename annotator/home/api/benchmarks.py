@@ -1,4 +1,4 @@
-"""Benchmarks: the list of one's own, making one, how one works."""
+"""Benchmarks: list, create, view and change settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class BenchmarkRowSerializer(serializers.Serializer):
 
 
 class BenchmarkSerializer(serializers.Serializer):
-    """A benchmark and how it works."""
+    """A benchmark and its settings."""
 
     slug = serializers.CharField()
     name = serializers.CharField()
@@ -63,7 +63,7 @@ class BenchmarkSerializer(serializers.Serializer):
 
 
 class BenchmarkInput(Input):
-    """A new benchmark. Its address follows from the name."""
+    """A new benchmark. Its slug is derived from the name."""
 
     name = serializers.CharField(max_length=200)
     overlap = serializers.IntegerField(min_value=1, max_value=actions.MAX_PEOPLE, default=2)
@@ -72,7 +72,7 @@ class BenchmarkInput(Input):
 
 
 class ProtocolInput(Input):
-    """What is left out stays."""
+    """Omitted fields stay as they are."""
 
     overlap = serializers.IntegerField(min_value=1, max_value=actions.MAX_PEOPLE, required=False)
     third_rater_at_verify = serializers.BooleanField(required=False)
@@ -80,7 +80,7 @@ class ProtocolInput(Input):
 
 
 class StrategyInput(Input):
-    """What fills documents in by itself. A blank strategy: nothing does."""
+    """What makes suggestions automatically. A blank strategy means nothing does."""
 
     strategy = serializers.CharField(max_length=40, allow_blank=True)
     parameters = serializers.DictField(default=dict)
@@ -97,7 +97,7 @@ class BenchmarksView(ApiView):
 
     @operation("benchmarks_list", "Your benchmarks", TAG, answer=BenchmarkRowSerializer(many=True))
     def get(self, request: Request) -> Response:
-        """The benchmarks that you belong to, by name."""
+        """Your benchmarks, by name."""
         rows = listed(reached(request, benchmarks_of(self.person), "pk"))
         return Response(BenchmarkRowSerializer(rows, many=True).data)
 
@@ -105,7 +105,7 @@ class BenchmarksView(ApiView):
         "benchmark_create", "Create a benchmark", TAG, body=BenchmarkInput, answer=BenchmarkSerializer, status=201
     )
     def post(self, request: Request) -> Response:
-        """For staff; you own what you make. Next come the documents."""
+        """For staff. You become its owner. Next, import documents."""
         rules.check_create_benchmark(self.person)
         given = self.body(BenchmarkInput)
         slug = slugify(given["name"])[:80]
@@ -129,7 +129,7 @@ class BenchmarksView(ApiView):
 
 
 def _check_strategy(name: str) -> None:
-    from pipeline.catalogue import choices  # loads what strategies need: late
+    from pipeline.catalogue import choices  # imported late because strategies load slowly
 
     names = [each.name for each in choices()]
     if name not in names:
@@ -139,7 +139,7 @@ def _check_strategy(name: str) -> None:
 class BenchmarkView(ApiView):
     @operation("benchmark_read", "One benchmark", TAG, answer=BenchmarkSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """How the benchmark works, and your role in it."""
+        """The benchmark's settings, and your role in it."""
         return Response(BenchmarkSerializer(self.benchmark(slug), context={"person": self.person}).data)
 
 
@@ -148,7 +148,7 @@ class ProtocolView(ApiView):
 
     @operation("protocol_change", "Change the settings", TAG, body=ProtocolInput, answer=BenchmarkSerializer)
     def patch(self, request: Request, slug: str) -> Response:
-        """People per document (until someone begins), the adjudicator at verify, practice. For owners."""
+        """People per document (fixed once someone starts), the adjudicator at verify, practice. For owners."""
         benchmark = self.benchmark(slug)
         rules.check_change_protocol(self.person, benchmark)
         given = {name: getattr(benchmark, name) for name in PROTOCOL} | self.body(ProtocolInput)
@@ -161,7 +161,7 @@ class StrategyView(ApiView):
 
     @operation("strategy_choose", "Choose the strategy", TAG, body=StrategyInput, answer=BenchmarkSerializer)
     def put(self, request: Request, slug: str) -> Response:
-        """What runs that begin by themselves use from now on. Runs on their way keep their plan."""
+        """Used by automatic runs from now on. Current runs keep their plan."""
         benchmark = self.managed(slug)
         choose_strategy(benchmark, by=self.person, **self.body(StrategyInput))
         return Response(BenchmarkSerializer(self.benchmark(slug), context={"person": self.person}).data)
@@ -182,7 +182,7 @@ class ParameterSerializer(serializers.Serializer):
 
 
 class StrategySerializer(serializers.Serializer):
-    """A strategy: which services it needs, at which stages it helps, and its parameters."""
+    """A strategy: the services it needs, the stages it supports, and its parameters."""
 
     name = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]
@@ -196,7 +196,7 @@ class StrategySerializer(serializers.Serializer):
 class StrategiesView(ApiView):
     @operation("strategies_list", "Available strategies", TAG, answer=StrategySerializer(many=True))
     def get(self, request: Request) -> Response:
-        """The strategies that this installation knows, whether their services are set up or not."""
+        """The strategies of this installation, whether or not their services are configured."""
         from pipeline.catalogue import choices
 
         rows = [
@@ -215,7 +215,7 @@ class StrategiesView(ApiView):
 
 
 class CorpusSerializer(serializers.Serializer):
-    """A corpus in which evidence is looked for."""
+    """A corpus to retrieve evidence from."""
 
     slug = serializers.CharField()
     name = serializers.CharField()
@@ -226,6 +226,6 @@ class CorporaView(ApiView):
 
     @operation("corpora_list", "Available corpora", TAG, answer=CorpusSerializer(many=True))
     def get(self, request: Request) -> Response:
-        """For those who can make a benchmark."""
+        """For people who may create a benchmark."""
         rules.check_create_benchmark(self.person)
         return Response(CorpusSerializer(Corpus.objects.order_by("name", "pk"), many=True).data)

@@ -1,4 +1,4 @@
-"""What a benchmark tells: progress, agreement, statistics, quality of suggestions, practice."""
+"""A benchmark's figures: progress, agreement, statistics, quality of suggestions, practice."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TAG = "figures"
 
 
 class StageBarSerializer(serializers.Serializer):
-    """Where the documents stand at one stage."""
+    """Where the documents are at one stage."""
 
     stage = word(Stage)
     agreed = serializers.IntegerField()
@@ -57,7 +57,7 @@ class StageBarSerializer(serializers.Serializer):
 
 
 class DaySerializer(serializers.Serializer):
-    """Documents that stood agreed at the end of a day."""
+    """Documents adjudicated by the end of a day."""
 
     day = serializers.DateField()
     decompose_agreed = serializers.IntegerField()
@@ -66,7 +66,7 @@ class DaySerializer(serializers.Serializer):
 
 
 class OverviewSerializer(serializers.Serializer):
-    """How far the benchmark is."""
+    """The benchmark's progress."""
 
     documents = serializers.IntegerField()
     gold = serializers.IntegerField()
@@ -81,7 +81,7 @@ class OverviewSerializer(serializers.Serializer):
 class OverviewView(ApiView):
     @operation("overview_read", "Progress", TAG, answer=OverviewSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Documents by stage and day by day. Of a large benchmark as they were counted at most a minute ago."""
+        """Documents by stage and by day. For a large benchmark, at most a minute old."""
         benchmark = self.benchmark(slug)
         found = progress_of(benchmark)
         days = [
@@ -105,7 +105,7 @@ class OverviewView(ApiView):
 
 
 class AgreementQuery(Input):
-    """What is counted; everything without."""
+    """What to count; everything if omitted."""
 
     stage = word(Stage, may_be_blank=True, default="")
     person = serializers.CharField(
@@ -124,7 +124,7 @@ class AgreementQuery(Input):
 
 
 class FiguresSerializer(serializers.Serializer):
-    """Figures by name, as the command of the same name gives them."""
+    """Figures by name, as printed by the command of the same name."""
 
     benchmark = serializers.CharField()
     figures = serializers.DictField()
@@ -133,7 +133,7 @@ class FiguresSerializer(serializers.Serializer):
 class AgreementView(ApiView):
     @operation("agreement_read", "Inter-annotator agreement", TAG, query=AgreementQuery, answer=FiguresSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """For owners, admins and researchers. What was settled, and how, is for owners and admins."""
+        """For owners, admins and researchers. How differences were resolved is for owners and admins."""
         benchmark = self.benchmark(slug)
         rules.check_see_agreement(self.person, benchmark)
         narrowed = _filter(benchmark, self.asked(AgreementQuery))
@@ -177,7 +177,7 @@ def _settled(settled: Settled, people: dict[int, str]) -> dict[str, Any]:
 class OwnAgreementView(ApiView):
     @operation("own_agreement_read", "Your own inter-annotator agreement", TAG, answer=FiguresSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """With your partners, who stay without names."""
+        """With your partners, without their names."""
         benchmark = self.benchmark(slug)
         found = agreement_as_json(own_agreement(self.person, benchmark), {self.person.pk: self.person.username}, {})
         shown = {name: found[name] for name in found if name not in ("pairs", "batches", "people")}
@@ -188,7 +188,7 @@ class OwnAgreementView(ApiView):
 
 
 class StatisticsQuery(Input):
-    """Which gold, and by which rule a document is false."""
+    """Which gold, and which rule makes a document false."""
 
     source = serializers.CharField(max_length=200, allow_blank=True, default="")  # type: ignore[assignment]
     rule = serializers.ChoiceField([(each.value, each.name) for each in Rule], default=Rule.PAPER.value)
@@ -213,7 +213,7 @@ class StatisticsView(ApiView):
 class SuggestionQualityView(ApiView):
     @operation("suggestion_quality_read", "Suggestion quality", TAG, answer=FiguresSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Strategies side by side against the newest gold, and what people did with what was suggested."""
+        """Strategies side by side against the newest gold, and what people did with their suggestions."""
         benchmark = self.benchmark(slug)
         rules.check_see_statistics(self.person, benchmark)
         report = kept_quality_of(benchmark)
@@ -227,7 +227,7 @@ class SuggestionQualityView(ApiView):
 class AutomationView(ApiView):
     @operation("automation_read", "Effect of automation", TAG, answer=FiguresSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """What became of suggestions, whether they moved labels, where automatic evidence sufficed."""
+        """What happened to suggestions, whether they changed labels, and where retrieved evidence was sufficient."""
         benchmark = self.benchmark(slug)
         rules.check_see_statistics(self.person, benchmark)
         found = kept_automation_of(benchmark)
@@ -238,7 +238,7 @@ class AutomationView(ApiView):
 
 
 class PracticeSerializer(serializers.Serializer):
-    """How a stage of a practice document went, against its gold."""
+    """The result of a stage of a practice document, compared with its gold."""
 
     stage = word(Stage)
     right = serializers.IntegerField()
@@ -249,7 +249,7 @@ class PracticeSerializer(serializers.Serializer):
 class PracticeView(ApiView):
     @operation("practice_read", "Practice results", TAG, answer=PracticeSerializer(many=True))
     def get(self, request: Request, public_id: str) -> Response:
-        """The submitted stages of a practice document, the latest first."""
+        """The submitted stages of a practice document, newest first."""
         document = self.document(public_id)
         if document.practice_for_id is None:
             raise Http404
@@ -271,7 +271,7 @@ class PracticeView(ApiView):
 
 
 class PractisingSerializer(serializers.Serializer):
-    """How someone does against gold: in practice, or in copies that are mixed in."""
+    """A person's accuracy in practice or on hidden gold."""
 
     person = PersonSerializer()
     total = serializers.IntegerField()
@@ -283,7 +283,7 @@ class PractisingSerializer(serializers.Serializer):
 
 
 class PractisingPeopleSerializer(serializers.Serializer):
-    """Who practices, and who has met copies that are mixed in."""
+    """Who practices, and who has labeled hidden gold."""
 
     practice = PractisingSerializer(many=True)
     mixed_in = PractisingSerializer(many=True)

@@ -1,4 +1,4 @@
-"""What a person has to do: the one next thing, and short lists."""
+"""A person's work: the next task, and short lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHY = ("continue", "repair", "consolidate", "practice", "follow", "new", "join")
 
 
 class NextTaskSerializer(serializers.Serializer):
-    """A document at a stage, and why it comes next: it is in progress, was sent back, awaits adjudication, is for
+    """A document at a stage, and why it is next: it is in progress, was sent back, awaits adjudication, is for
     practice, was decomposed by you, is new, or needs another annotator."""
 
     document = serializers.CharField(source="document.public_id")
@@ -40,7 +40,7 @@ class WaitingSerializer(serializers.Serializer):
 
 
 class DoneSerializer(serializers.Serializer):
-    """A document of which you have submitted stages."""
+    """A document with stages you have submitted."""
 
     document = serializers.CharField(source="document.public_id")
     name = serializers.CharField(source="document")
@@ -49,7 +49,7 @@ class DoneSerializer(serializers.Serializer):
 
 
 class BegunSerializer(serializers.Serializer):
-    """Work that you have begun."""
+    """Work that you have started."""
 
     annotation = serializers.CharField(source="public_id")
     document = serializers.CharField(source="document.public_id")
@@ -58,7 +58,7 @@ class BegunSerializer(serializers.Serializer):
 
 
 class ToAgreeSerializer(serializers.Serializer):
-    """A stage that you settle with others."""
+    """A stage that you adjudicate with others."""
 
     document = serializers.CharField(source="document.public_id")
     name = serializers.CharField(source="document")
@@ -68,7 +68,7 @@ class ToAgreeSerializer(serializers.Serializer):
 
 
 class WorkSerializer(serializers.Serializer):
-    """Your work. The lists are cut to a few rows, the counts are whole."""
+    """Your work. Lists are shortened; counts are complete."""
 
     next = NextTaskSerializer(allow_null=True)
     in_work = BegunSerializer(many=True)
@@ -81,7 +81,7 @@ class WorkSerializer(serializers.Serializer):
 
 
 class NextSerializer(serializers.Serializer):
-    """What you got; null: nothing is free for you now."""
+    """Your task; null if nothing is available now."""
 
     task = NextTaskSerializer(allow_null=True)
 
@@ -91,7 +91,7 @@ class WorkView(ApiView):
 
     @operation("work_read", "Your work", TAG, answer=WorkSerializer)
     def get(self, request: Request) -> Response:
-        """What comes next, and what is in work, to agree, waiting and done. Takes no place."""
+        """Your next task, and what is in progress, awaiting adjudication, waiting and done. Assigns nothing."""
         work: MyWork = my_work(self.person)
         task: WorkItem | None = next_task(self.person)
         names = ("in_work", "to_agree", "to_agree_count", "waiting", "done", "done_count", "prefilling")
@@ -105,5 +105,5 @@ class NextView(ApiView):
 
     @operation("work_next", "Start the next task", TAG, answer=NextSerializer)
     def post(self, request: Request) -> Response:
-        """Takes a place on the next document; who comes second for a last place gets the one after."""
+        """Assigns the next document to you. If someone else gets the last place on it, you get the one after."""
         return Response(NextSerializer({"task": take_next(by=self.person)}).data)

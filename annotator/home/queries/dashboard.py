@@ -1,6 +1,6 @@
-"""All that the overview shows, put together. A large benchmark is counted once a minute at most: over 100,000
-documents that takes longer than a page may. Its page shows what was counted before, says as of when that is, and
-fetches newer figures when they are ready."""
+"""Everything on the overview. A large benchmark is counted at most once a minute, because with 100,000 documents that
+takes longer than a page may. Its page shows the previous figures with their time and fetches newer ones when they are
+ready."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from annotator.measures.queries.agreement import AgreementFilter, agreement_of
 from annotator.team.queries.waits import StagesAwaiting, Waits, to_agree_of, waits_of
 from pipeline.metrics.agreement import Estimate
 
-LARGE = 5000  # documents; below that everything is counted anew each time
-FRESH_FOR = 60  # seconds, after which figures are counted anew when someone looks
-KEPT_FOR = 24 * 3600  # seconds, in which older figures can be shown at once
-COUNTING = 20  # seconds in which nobody else counts what someone's page is about to count
+LARGE = 5000  # documents; smaller benchmarks are always counted anew
+FRESH_FOR = 60  # seconds until figures are counted again when someone looks
+KEPT_FOR = 24 * 3600  # seconds for which older figures may be shown at once
+COUNTING = 20  # seconds for which one page's count keeps others from counting
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far the benchmark is: for every member. ``as_of``: when it was counted. ``alphas``: the agreement on stance
-    of each batch (primary key), for ``TeamLoad``, which alone shows it."""
+    """The benchmark's progress, for every member. ``as_of``: when it was counted. ``alphas``: agreement on stance by
+    batch (primary key), shown only in ``TeamLoad``."""
 
     standing: queries_standing.Standing
     bars: list[overview.StageBar]
@@ -43,18 +43,18 @@ class Progress:
 
     @property
     def is_kept(self) -> bool:
-        """Is it from the cache for a while, so that the page says as of when?"""
+        """Is it cached, so that the page states its time?"""
         return self.standing.total > LARGE
 
     @property
     def is_of_newest(self) -> bool:
-        """Are times, agreement and suggestions read from some of the documents only?"""
+        """Are times, agreement and suggestions based on only some of the documents?"""
         return self.standing.total > pace.NEWEST
 
 
 @dataclass(slots=True)
 class TeamLoad:
-    """How the groups get on: for those who manage the benchmark, and without people's names for researchers."""
+    """The groups' progress: for managers, and without names for researchers."""
 
     waits: Waits
     to_agree: StagesAwaiting
@@ -64,20 +64,20 @@ class TeamLoad:
 
 @dataclass(frozen=True, slots=True)
 class DashboardFigures:
-    """All that one page shows. ``team``: None for those who do not see it."""
+    """Everything one page shows. ``team``: None for people who may not see it."""
 
     progress: Progress
     team: TeamLoad | None
 
     @property
     def is_old(self) -> bool:
-        """Is it time to count them anew?"""
+        """Is it time to count again?"""
         return not _is_fresh(self.progress) or (self.team is not None and not _is_fresh(self.team))
 
 
 def figures_at_once(benchmark: Benchmark, *, with_team: bool) -> DashboardFigures | None:
-    """What a page can show without waiting: of a large benchmark what was counted before, however old, or None; of
-    any other all figures, counted now."""
+    """What a page can show without waiting. For a large benchmark: the previous figures, however old, or None.
+    Otherwise: current figures."""
     progress: Progress | None = cache.get(_key(benchmark, "progress"))
     team: TeamLoad | None = cache.get(_key(benchmark, "team")) if with_team else None
     if progress is not None and (team is not None or not with_team):
@@ -94,7 +94,7 @@ def counted_figures(benchmark: Benchmark, *, with_team: bool) -> DashboardFigure
 
 
 def may_count(benchmark: Benchmark, *, with_team: bool) -> bool:
-    """Is it this page that fetches newer figures? One of those who look at the same time does."""
+    """Should this page fetch newer figures? Among pages open at the same time, one does."""
     return cache.add(_key(benchmark, f"counting:{with_team}"), True, COUNTING)
 
 
@@ -162,7 +162,7 @@ def _team(benchmark: Benchmark, progress: Progress) -> TeamLoad:
 
 
 def _agreement(benchmark: Benchmark) -> AgreementReport:
-    """The figures of the agreement page, of the newest documents: of all of them it would take seconds."""
+    """The agreement figures of the newest documents; for all of them, it would take seconds."""
     return agreement_of(benchmark, AgreementFilter(stage=Stage.VERIFY, newest=pace.NEWEST))
 
 

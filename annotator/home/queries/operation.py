@@ -1,4 +1,4 @@
-"""What an operator watches, counted from the database: queues and how old they are, runs, failures."""
+"""Figures for operators, counted in the database: queues and their age, runs, failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from annotator.exchange.models import ImportJob
 
 
 class Watched(Collector):
-    """Figures of the database at the moment of the scrape (six queries)."""
+    """The database's figures at scrape time (six queries)."""
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         runs = GaugeMetricFamily("touchstone_runs", "Runs of the pipeline by state.", labels=["state"])
@@ -42,7 +42,7 @@ class Watched(Collector):
 
 
 def queues() -> Iterable[tuple[str, int, dt.datetime | None]]:
-    """Name of each queue, how many wait in it, and since when the oldest does."""
+    """Each queue's name, its length, and since when its oldest entry has been waiting."""
     items = RunItem.objects.filter(state=RunState.QUEUED, run__state__in=OPEN_STATES)
     imports = ImportJob.objects.filter(state=RunState.QUEUED)
     webhooks = WebhookDelivery.objects.filter(state=DeliveryState.WAITING)

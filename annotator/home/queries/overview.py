@@ -1,6 +1,5 @@
-"""The figures of a benchmark's overview. Nothing here tells of work that is still blind: times and shares are counted
-over agreed stages alone, and of what is in work only that someone has begun it. Copies of gold that measure people
-are left out everywhere."""
+"""The figures of a benchmark's overview. They reveal nothing about blind work: times and shares are counted over
+adjudicated stages only, and of work in progress only that someone has started. Gold copies are excluded throughout."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ PEOPLE_SHOWN = 30
 
 @dataclass(frozen=True, slots=True)
 class StageBar:
-    """Where the documents stand at one stage. ``total`` counts every document that is not discarded."""
+    """Where the documents are at one stage. ``total`` counts every document that isn't discarded."""
 
     stage: Stage
     agreed: int
@@ -33,7 +32,7 @@ class StageBar:
 
     @property
     def words(self) -> str:
-        """The bar in words, as it stands beside it."""
+        """The bar in words, shown next to it."""
         parts = [
             (self.agreed, "agreed"),
             (self.to_agree, "awaiting adjudication"),
@@ -67,14 +66,14 @@ def bars_of(standing: Standing) -> list[StageBar]:
 
 
 def whats_missing(benchmark: Benchmark) -> list[str]:
-    """What the team needs before documents can be adjudicated, as sentences: the same that the team page says (four
+    """What the team needs before documents can be adjudicated, in the same sentences as on the team page (four
     queries)."""
     return team_of(benchmark, with_load=False).missing
 
 
 @dataclass(frozen=True, slots=True)
 class SuggestionShares:
-    """What became of suggested claims in agreed decompositions, in counts."""
+    """What happened to suggested claims in adjudicated decompositions, as counts."""
 
     kept: int
     edited: int
@@ -101,7 +100,7 @@ class SuggestionShares:
 
 
 def suggestion_shares(benchmark: Benchmark) -> SuggestionShares:
-    """What became of suggested claims, read from the origins in the newest agreed decompositions (one query)."""
+    """What happened to suggested claims, from the origins in the newest adjudicated decompositions (one query)."""
     agreed = (
         Annotation.objects.filter(
             kind=AnnotationKind.CONSOLIDATED,
@@ -124,13 +123,13 @@ def suggestion_shares(benchmark: Benchmark) -> SuggestionShares:
 
 
 def open_flags(benchmark: Benchmark) -> int:
-    """How many documents someone has passed on and nobody has looked at (one query)."""
+    """How many flagged documents nobody has looked at (one query)."""
     flags = Flag.objects.filter(document__benchmark=benchmark, document__twin_of__isnull=True, cleared_at__isnull=True)
     return flags.values("document").distinct().count()
 
 
 def latest_runs(benchmark: Benchmark) -> list[PipelineRun]:
-    """The newest runs with how many of their documents are through (one query)."""
+    """The newest runs with their finished documents (one query)."""
     through = Q(items__state__in=(RunState.FINISHED, RunState.FAILED, RunState.CANCELLED))
     return list(
         benchmark.runs.exclude(plan__has_key="again")  # a person's own searches are part of their blind work

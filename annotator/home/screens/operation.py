@@ -1,4 +1,4 @@
-"""What a monitor reads: the figures of Prometheus, behind a token of their own."""
+"""Metrics for Prometheus, protected by a token of their own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from config.metrics import registry
 @never_cache
 @require_GET
 def metrics(request: HttpRequest) -> HttpResponse:
-    """All figures as text. 404 where no METRICS_TOKEN is set, 401 without it in the Authorization header."""
+    """All figures as text. 404 if METRICS_TOKEN isn't set, 401 without it in the Authorization header."""
     if not settings.METRICS_TOKEN:
         return HttpResponseNotFound("Set METRICS_TOKEN to have figures here.", content_type="text/plain")
     given = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()

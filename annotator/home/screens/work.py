@@ -1,4 +1,4 @@
-"""My work: one thing to do next with one button, and short lists of what is in work, waiting and done."""
+"""My work: the next task with one button, and short lists of what is in progress, waiting and done."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Nothing:
 @require_GET
 @render_domain_errors
 def home(request: HttpRequest) -> HttpResponse:
-    """The start page. Suggestions on the way make it look again by itself while there is nothing else to do."""
+    """The start page. If suggestions are on the way and there is nothing else to do, it polls."""
     user = person(request)
     task = next_task(user)
     work = my_work(user)
@@ -74,7 +74,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def _why(task: WorkItem) -> str:
-    """Why this comes next; the adjudicator reads who asks."""
+    """Why this is next. Adjudicators see who asked."""
     if not task.asked_by:
         return WHY[task.why]
     asks = "asks" if len(task.asked_by) == 1 else "ask"
@@ -82,7 +82,7 @@ def _why(task: WorkItem) -> str:
 
 
 def nothing_to_do(user: User, work: MyWork) -> Nothing:
-    """The empty state: what is the matter, and who or what helps. At most five queries."""
+    """The empty state: the reason, and who or what can help. At most five queries."""
     mine = benchmarks_of(user)
     first = mine.order_by("-pk").first()
     if first is None and rules.can_create_benchmark(user):
@@ -141,7 +141,7 @@ def nothing_to_do(user: User, work: MyWork) -> Nothing:
 @require_POST
 @render_domain_errors
 def next_document(request: HttpRequest) -> HttpResponse:
-    """Take a place on the next document and go to its screen; who comes second for a last place gets the one after."""
+    """Assign the next document and open its screen. If someone else gets the last place, the one after is assigned."""
     task = take_next(by=person(request))
     if task is None:
         messages.info(request, "No documents are available right now.")
@@ -154,7 +154,7 @@ def next_document(request: HttpRequest) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def start(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
-    """Take a place on this document, and go to its screen."""
+    """Assign this document and open its screen."""
     document = document_for(request, public_id)
     if stage not in set(Stage):
         raise Http404(f"There is no stage “{stage}”.")

@@ -1,4 +1,5 @@
-"""The models that wrote the answers, ranked by how factual these are: by the gold, by a run, or by an uploaded file."""
+"""Ranks the models that wrote the responses by how factual these are, according to the gold, a run, or an uploaded
+file."""
 
 from __future__ import annotations
 
@@ -26,14 +27,14 @@ FAULTS_SHOWN = 50
 
 
 class ScoreInput(Input):
-    """Which score. Without K, VeriScore's F1@K takes the median number of claims of each source's answers."""
+    """The score. Without K, VeriScore's F1@K uses the median number of claims in each source's responses."""
 
     metric = serializers.ChoiceField([(each.value, each.name) for each in Metric], default=Metric.VERISCORE.value)
     k = serializers.FloatField(min_value=0.01, max_value=10**6, required=False)
 
 
 class AnswersQuery(ScoreInput):
-    """By whose labels."""
+    """Whose labels to use."""
 
     run = serializers.CharField(
         max_length=32,
@@ -43,7 +44,7 @@ class AnswersQuery(ScoreInput):
 
 
 class AnswersInput(ScoreInput):
-    """A file of answers with labeled claims (docs/formats/scores.md)."""
+    """A file of responses with labeled claims (docs/formats/scores.md)."""
 
     file = Upload()
     partial = serializers.BooleanField(  # type: ignore[assignment]
@@ -52,8 +53,8 @@ class AnswersInput(ScoreInput):
 
 
 class AnswerScoresSerializer(serializers.Serializer):
-    """What manage.py score gives; empty where there is no answer to score, or a file has faults and is not to be scored
-    in part."""
+    """The output of manage.py score. Empty if there is no response to score, or the file has errors and partial scoring
+    isn't requested."""
 
     scores = serializers.DictField()
     faults = serializers.IntegerField()
@@ -65,7 +66,7 @@ class AnswersView(ScoringView):
 
     @operation("answers_ranking", "Rank models", TAG, query=AnswersQuery, answer=AnswerScoresSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """The models that wrote the answers of this benchmark."""
+        """The models that wrote this benchmark's responses."""
         benchmark, asked = self.scored(slug), self.asked(AnswersQuery)
         run = get_object_or_404(judging_runs(benchmark), public_id=asked["run"]) if "run" in asked else None
         with wholesale():
@@ -74,7 +75,7 @@ class AnswersView(ScoringView):
 
     @operation("answers_score", "Score a file of responses", TAG, body=AnswersInput, answer=AnswerScoresSerializer)
     def post(self, request: Request, slug: str) -> Response:
-        """Scored and forgotten. Bad lines are named; with them nothing is scored unless ``partial``."""
+        """Scored, not stored. Bad lines are reported; with any, nothing is scored unless ``partial``."""
         self.scored(slug)
         given = self.body(AnswersInput)
         rows: list[AnswerRow] = []
@@ -91,7 +92,7 @@ class AnswersView(ScoringView):
 
 
 def _scores(rows: Sequence[AnswerRow], given: dict[str, Any]) -> dict[str, Any]:
-    """Empty where no answer can be scored: there is none, or all abstained."""
+    """Empty if no response can be scored, because there is none or all abstained."""
     try:
         return score_answers(rows, Metric(given["metric"]), k=given.get("k"))
     except ScoreError:

@@ -1,4 +1,4 @@
-"""Fact-checkers scored against the gold: predictions uploaded, scores, wrong answers, the leaderboard."""
+"""Fact-checkers scored against the gold: uploaded predictions, scores, errors, the leaderboard."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DEFAULTS = Options()
 
 
 class EvaluationRowSerializer(serializers.Serializer):
-    """An upload that was scored; with faults, and not partial, it was not."""
+    """An upload with its scores. With errors, it is scored only if ``partial``."""
 
     id = serializers.CharField(source="public_id")
     task = word(Task)
@@ -57,14 +57,14 @@ class EvaluationRowSerializer(serializers.Serializer):
 
 
 class EvaluationSerializer(EvaluationRowSerializer):
-    """An upload with its scores: what manage.py evaluate gives. They are empty where nothing was scored."""
+    """An upload with its scores, as in the output of manage.py evaluate. Empty if nothing was scored."""
 
     problems = ProblemRowSerializer(many=True, help_text="The first problems.")
     result = serializers.DictField(source="report")
 
 
 class OptionsInput(Input):
-    """What is to be decided about a task; each option speaks of some tasks and says nothing to the others."""
+    """A task's options. Each applies to some tasks and is ignored by the others."""
 
     stance_labels = serializers.ChoiceField([("4", "four"), ("3", "three")], default=str(DEFAULTS.stance_labels))
     undetermined = serializers.ChoiceField(
@@ -77,7 +77,7 @@ class OptionsInput(Input):
 
 
 class EvaluationInput(OptionsInput):
-    """A file of predictions, whose they are, and how it is read."""
+    """A file of predictions, whose they are, and how to read it."""
 
     file = Upload()
     task = word(Task)
@@ -88,19 +88,19 @@ class EvaluationInput(OptionsInput):
 
 
 class AgainInput(Input):
-    """Whether what is right in a file with faults is scored; null: as before."""
+    """Whether to score the valid rows of a file with errors; null: unchanged."""
 
     partial = serializers.BooleanField(allow_null=True, default=None)  # type: ignore[assignment]
 
 
 class HiddenInput(Input):
-    """Whether it is kept off the leaderboard."""
+    """Whether it is hidden from the leaderboard."""
 
     hidden = serializers.BooleanField()
 
 
 class WrongSerializer(serializers.Serializer):
-    """A wrong answer."""
+    """An incorrect prediction."""
 
     key = serializers.CharField()
     document = serializers.CharField()
@@ -110,14 +110,14 @@ class WrongSerializer(serializers.Serializer):
 
 
 class WrongsSerializer(serializers.Serializer):
-    """Wrong answers, some of ``total``."""
+    """Incorrect predictions, some of ``total``."""
 
     total = serializers.IntegerField()
     results = WrongSerializer(many=True)
 
 
 class WrongsQuery(Input):
-    """Which wrong answers."""
+    """Which errors to list."""
 
     gold = serializers.CharField(
         max_length=60, allow_blank=True, default="", help_text="Only items with this gold label."
@@ -130,7 +130,7 @@ class WrongsQuery(Input):
 
 
 class RankedSerializer(serializers.Serializer):
-    """A place on the leaderboard. A baseline has neither rank nor id; what was scored in part has no rank."""
+    """A row of the leaderboard. A baseline has neither rank nor id; a partial score has no rank."""
 
     name = serializers.CharField()
     rank = serializers.IntegerField(allow_null=True)
@@ -143,7 +143,7 @@ class RankedSerializer(serializers.Serializer):
 
 
 class BoardOfTaskSerializer(serializers.Serializer):
-    """All systems scored on a task with the same options, the best first by ``figure``."""
+    """All systems scored on a task with the same options, best first by ``figure``."""
 
     task = word(Task)
     options = serializers.DictField()
@@ -152,7 +152,7 @@ class BoardOfTaskSerializer(serializers.Serializer):
 
 
 class TemplateQuery(OptionsInput):
-    """The task that the file is for."""
+    """The task of the file."""
 
     task = word(Task)
 
@@ -170,12 +170,12 @@ def options_of(given: dict[str, Any]) -> Options:
 
 
 class ScoringView(ApiView):
-    """A view for those who score against the gold."""
+    """A view for people who may score against the gold."""
 
     scope: Any = {"GET": Scope.READ, "POST": Scope.EXPORT, "PATCH": Scope.EXPORT, "DELETE": Scope.EXPORT}
 
     def scored(self, slug: str) -> Benchmark:
-        """The benchmark. Raises NotAllowedError for members who read no gold."""
+        """The benchmark. Raises NotAllowedError for members who may not read gold."""
         benchmark = self.benchmark(slug)
         rules.check_score(self.person, benchmark)
         return benchmark
@@ -190,7 +190,7 @@ class EvaluationsView(ScoringView):
 
     @operation("evaluations_list", "Scored predictions", TAG, query=PageInput, answer=paged(EvaluationRowSerializer))
     def get(self, request: Request, slug: str) -> Response:
-        """The newest first. Hidden ones are for who uploaded them, owners and admins."""
+        """Newest first. Hidden ones are visible to their uploader, owners and admins."""
         benchmark = self.scored(slug)
         self.asked(PageInput)
         pages = CursorPages()
@@ -201,7 +201,7 @@ class EvaluationsView(ScoringView):
         "evaluation_create", "Score predictions", TAG, body=EvaluationInput, answer=EvaluationSerializer, status=201
     )
     def post(self, request: Request, slug: str) -> Response:
-        """The file is scored at once. One with faults is kept and not scored: its problems are named by line."""
+        """Scores the file at once. A file with errors is kept but not scored; its problems are listed by line."""
         benchmark, given = self.scored(slug), self.body(EvaluationInput)
         wanted = actions.Wanted(
             task=Task(given["task"]),
@@ -218,19 +218,19 @@ class EvaluationsView(ScoringView):
 class EvaluationView(ScoringView):
     @operation("evaluation_read", "Scores of one upload", TAG, answer=EvaluationSerializer)
     def get(self, request: Request, slug: str, evaluation_id: str) -> Response:
-        """With intervals, beside constant and random baselines."""
+        """With intervals, next to constant and random baselines."""
         return Response(EvaluationSerializer(self.evaluation(slug, evaluation_id)).data)
 
     @operation("evaluation_hide", "Hide or show", TAG, body=HiddenInput, answer=EvaluationSerializer)
     def patch(self, request: Request, slug: str, evaluation_id: str) -> Response:
-        """Takes it off the leaderboard, or puts it back."""
+        """Hides it from the leaderboard, or shows it again."""
         found = self.evaluation(slug, evaluation_id)
         actions.hide(found, by=self.person, **self.body(HiddenInput))
         return Response(EvaluationSerializer(found).data)
 
     @operation("evaluation_delete", "Delete", TAG)
     def delete(self, request: Request, slug: str, evaluation_id: str) -> Response:
-        """The scores and the file behind them."""
+        """Deletes the scores and the file."""
         actions.delete(self.evaluation(slug, evaluation_id), by=self.person)
         return Response(status=204)
 
@@ -238,7 +238,7 @@ class EvaluationView(ScoringView):
 class AgainView(ScoringView):
     @operation("evaluation_again", "Score again", TAG, body=AgainInput, answer=EvaluationSerializer)
     def post(self, request: Request, slug: str, evaluation_id: str) -> Response:
-        """The kept file against the gold of today."""
+        """Scores the stored file against the current gold."""
         found = self.evaluation(slug, evaluation_id)
         actions.score_again(found, by=self.person, **self.body(AgainInput))
         return Response(EvaluationSerializer(found).data)
@@ -262,7 +262,7 @@ class ComparisonQuery(Input):
 
 
 class ComparisonSerializer(serializers.Serializer):
-    """The first system less the second over what both answered, with p of a paired test for each figure."""
+    """The first system minus the second over what both answered, with the p-value of a paired test for each figure."""
 
     evaluation = serializers.CharField()
     against = serializers.CharField()
@@ -272,7 +272,7 @@ class ComparisonSerializer(serializers.Serializer):
 class ComparisonView(ScoringView):
     @operation("evaluation_compare", "Compare two systems", TAG, query=ComparisonQuery, answer=ComparisonSerializer)
     def get(self, request: Request, slug: str, evaluation_id: str) -> Response:
-        """409 unless both are scored on the same task with the same options, against the gold of today."""
+        """409 unless both are scored on the same task with the same options, against the current gold."""
         found, against = self.evaluation(slug, evaluation_id), self.asked(ComparisonQuery)["against"]
         self.evaluation(slug, against)
         others = comparable(self.person, found, today=gold_fingerprint(found.benchmark))
@@ -293,7 +293,7 @@ class ComparisonView(ScoringView):
 class LeaderboardView(ScoringView):
     @operation("leaderboard_read", "The leaderboard", TAG, answer=BoardOfTaskSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        """A board for each task and its options."""
+        """A leaderboard for each task and its options."""
         return Response(BoardOfTaskSerializer(boards_of(self.person, self.scored(slug)), many=True).data)
 
 
@@ -302,7 +302,7 @@ class TemplateView(ScoringView):
 
     @file_operation("predictions_template", "Download a prediction template", TAG, forms=(JSONL,), query=TemplateQuery)
     def get(self, request: Request, slug: str) -> StreamingHttpResponse:
-        """Every key of a task, with its answers left blank."""
+        """Every key of a task, with blank answers."""
         benchmark, asked = self.scored(slug), self.asked(TemplateQuery)
         task, options = Task(asked["task"]), options_of(asked)
         return file_answer(_template(benchmark, task, options), JSONL, f"{benchmark.slug}-{task}.jsonl")

@@ -1,4 +1,4 @@
-"""A fact-checker's predictions, scored against the gold of a benchmark: one row of its leaderboard."""
+"""A fact-checker's predictions scored against a benchmark's gold: one row of the leaderboard."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from annotator.core.vocabulary import Task
 
 
 class Evaluation(models.Model):
-    """One uploaded file of predictions and what it scored.
+    """One uploaded file of predictions and its scores.
 
-    ``options`` are those that the task listens to (``annotator.leaderboard.scoring.tasks.Options.said``). ``result``
-    is what
-    ``manage.py evaluate --json`` gives, null where the file has faults and nothing was scored. ``gold`` names the gold
-    that it was scored against: another one means that documents became gold since, or stopped being it.
+    ``options`` are those that the task uses (``annotator.leaderboard.scoring.tasks.Options.said``). ``result`` is the
+    output of ``manage.py evaluate --json``, null if the file has errors and nothing was scored. ``gold`` identifies the
+    gold used: if it differs now, documents have become gold since, or stopped being it.
     """
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -56,5 +55,5 @@ class Evaluation(models.Model):
 
     @property
     def report(self) -> dict[str, Any]:
-        """The result; empty where nothing was scored."""
+        """The result; empty if nothing was scored."""
         return self.result or {}

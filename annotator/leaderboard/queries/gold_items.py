@@ -1,7 +1,7 @@
-"""The gold of a benchmark as the items of a task, streamed in the order of documents; at most six queries a task,
-however much gold there is.
+"""A benchmark's gold as the items of a task, streamed in document order; at most six queries per task, independent of
+the amount of gold.
 
-Only adjudicated versions of gold documents are read (``annotator.core.queries.gold``): nothing blind can come in here.
+Reads only adjudicated versions of gold documents (``annotator.core.queries.gold``), so nothing blind can be included.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from annotator.leaderboard.scoring.label_sets import FALSE, NO, TRUE, YES, three
 from annotator.leaderboard.scoring.passages import address_of
 from annotator.leaderboard.scoring.tasks import Level, Options, Task, factuality
 
-CHUNK = 2000  # rows fetched at a time
+CHUNK = 2000  # rows per fetch
 
-# Which kind of row an id belongs to, in the words of a task's rows.
+# The kind of row an id belongs to, in the words of a task's rows.
 _KINDS: tuple[tuple[str, type[Any], str], ...] = (
     ("a document", Document, "benchmark"),
     ("a sentence", Sentence, "annotation__document__benchmark"),
@@ -35,8 +35,8 @@ _KINDS: tuple[tuple[str, type[Any], str], ...] = (
 
 
 def gold_items(benchmark: Benchmark, task: Task, options: Options, *, texts: bool = False) -> Iterator[TaskItem]:
-    """The items of a task. ``texts``: with what they are about, for templates and for finding claims by their words;
-    revision and decomposition, whose baselines are made of texts, have them always."""
+    """The items of a task. ``texts``: include what they are about, for templates and for finding claims by their text.
+    Revision and decomposition always include it, because their baselines are made from texts."""
     scope = GoldScope(benchmark)
     if task == Task.SENTENCE_CHECKWORTHINESS:
         return _sentences(scope, texts)
@@ -54,7 +54,7 @@ def gold_items(benchmark: Benchmark, task: Task, options: Options, *, texts: boo
 
 
 def kinds_of(benchmark: Benchmark, ids: Sequence[str]) -> dict[str, str]:
-    """What ids of this benchmark name, in words; those that name nothing are left out (four queries)."""
+    """What ids of this benchmark refer to, in words; unknown ids are left out (four queries)."""
     found: dict[str, str] = {}
     for words, model, path in _KINDS:
         rows = model.objects.filter(public_id__in=ids, **{path: benchmark}).values_list("public_id", flat=True)
@@ -103,7 +103,7 @@ def _text(wanted: bool) -> tuple[str, ...]:
 
 
 def _stances_said(scope: GoldScope) -> dict[int, str]:
-    """The agreed stance of each retrieved passage, spelled as released; one text for all that are alike."""
+    """The adjudicated stance of each retrieved passage, spelled as released. Equal strings are shared."""
     spelled = {word.value: word.value.replace("_", "-") for word in StanceLabel}
     rows = scope.stances().values_list("evidence", "label").iterator(chunk_size=CHUNK)
     return {evidence: spelled[label] for evidence, label in rows}
@@ -130,7 +130,7 @@ def _decompositions(scope: GoldScope, options: Options) -> Iterator[TaskItem]:
 
 
 def _one_line(text: str) -> str:
-    """A sentence as one line: the sentences of a response are told apart by their lines."""
+    """A sentence on one line, because the sentences of a response are separated by line breaks."""
     return " ".join(text.split())
 
 
@@ -141,7 +141,7 @@ def _evidence(scope: GoldScope, texts: bool) -> Iterator[TaskItem]:
         found = rows.order_by("order", "pk").values_list("claim", "pk", "public_id", "passage", "url")
         for claim, pk, key, passage, url in found.iterator(chunk_size=CHUNK):
             if added and is_remark(passage, url):
-                continue  # nothing that could be found
+                continue  # nothing to find
             stance = said.get(pk, "")
             passages[claim].append(GoldPassage(key, fingerprint(passage), address_of(url), stance, added))
     for document, external, position, row in _numbered_claims(
@@ -200,8 +200,8 @@ def _numbered_sentences(scope: GoldScope, *fields: str) -> _Found:
 
 
 def _numbered_claims(scope: GoldScope, *fields: str, only_checked: bool = False) -> _Found:
-    """The same of every claim, counted within its sentence (two queries). Claims that are not checked count, and are
-    left out where ``only_checked``."""
+    """The same for every claim, counted within its sentence (two queries). With ``only_checked``, claims that aren't
+    checked are counted but left out."""
     places = _sentence_places(scope)
     path = "sentence__annotation__document"
     claims = scope.claims()
@@ -217,7 +217,7 @@ def _numbered_claims(scope: GoldScope, *fields: str, only_checked: bool = False)
 
 
 def _numbered_passages(scope: GoldScope, *fields: str) -> _Found:
-    """The same of every retrieved passage of checked claims, counted within its claim (four queries)."""
+    """The same for every retrieved passage of checked claims, counted within its claim (four queries)."""
     places = {row[0]: position for _, _, position, row in _numbered_claims(scope, "pk", only_checked=True)}
     path = "claim__sentence__annotation__document"
     rows = (
@@ -239,5 +239,5 @@ def _sentence_places(scope: GoldScope) -> dict[int, str]:
 
 
 def _by_document(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[str, str], Iterator[tuple[Any, ...]]]]:
-    """Rows by the two ids of their document, which stand in front."""
+    """Rows grouped by their document's two ids, the first columns."""
     return groupby(rows, key=lambda row: (row[0], row[1]))

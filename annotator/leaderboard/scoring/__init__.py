@@ -1,1 +1,1 @@
-"""Predictions of a fact-checker against the gold: what is compared with what, and what follows from it. Pure."""
+"""Compares a fact-checker's predictions with the gold. Pure."""

@@ -1,4 +1,4 @@
-"""What a task asks about: one thing of the gold, its keys, and what the gold says of it."""
+"""A task's items: one thing of the gold each, with its keys and its gold label."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pipeline.metrics.text import words
 class TaskItem:
     """One sentence, claim, passage or response.
 
-    ``position`` counts from 1 within the document: "2" a sentence, "2.1" a claim, "2.1.3" a passage, "" the document
-    itself. ``gold`` is what the task's measure compares with, None where the gold gives nothing to compare with: such
-    an item may be predicted and is not scored. ``text`` and ``context`` are for people (and for what reads texts).
+    ``position`` counts from 1 within the document: "2" is a sentence, "2.1" a claim, "2.1.3" a passage, "" the document
+    itself. ``gold`` is what the task's measure compares with, None if the gold has nothing to compare; such an item may
+    be predicted but isn't scored. ``text`` and ``context`` are for people (and for what reads texts).
     """
 
     key: str
@@ -29,14 +29,14 @@ class TaskItem:
 
     @property
     def label(self) -> str | None:
-        """The gold label, where the gold is one or has one."""
+        """The gold label, if the gold is or has one."""
         return self.gold.label if isinstance(self.gold, Verdicts) else self.gold if isinstance(self.gold, str) else None
 
 
 @dataclass(frozen=True, slots=True)
 class GoldPassage:
-    """A gold passage: fingerprints of its words and of its address (0: it has none), and its stance; ``added`` ones
-    were found by people."""
+    """A gold passage: hashes of its words and its URL (0: none), and its stance. ``added`` passages were found by
+    people."""
 
     key: str
     words: int
@@ -58,7 +58,7 @@ class Gold:
     """All items of a task, found by any of their keys."""
 
     items: dict[str, TaskItem]
-    # By document, then by position: pairs as keys would weigh more than the items themselves.
+    # By document, then by position: pairs as keys would take more memory than the items.
     _places: dict[str, dict[str, str]] = field(default_factory=dict)
     _texts: dict[int, list[str]] = field(default_factory=dict)
     _order: list[str] = field(default_factory=list)
@@ -69,15 +69,15 @@ class Gold:
 
     @property
     def scored(self) -> int:
-        """How many items the gold says something of."""
+        """How many items have gold."""
         return sum(item.gold is not None for item in self.items.values())
 
     def by_key(self, key: str) -> str | None:
-        """The item of a public id, or of a document's own id where the item is a document."""
+        """The item of a public id, or of a document's own id if items are documents."""
         return key if key in self.items else self.by_place(key, "")
 
     def by_place(self, document: str, position: str) -> str | None:
-        """The item at a position of a document, which is named by its public or its external id."""
+        """The item at a position of a document, given by its public or external id."""
         if not self._places:
             for key, item in self.items.items():
                 self._places.setdefault(item.document, {})[item.position] = key
@@ -87,20 +87,20 @@ class Gold:
         return self._places.get(document, {}).get(position)
 
     def by_text(self, text: str) -> Sequence[str]:
-        """All items with these words; the same claim may stand in several documents."""
+        """All items with this text. The same claim may occur in several documents."""
         if not self._texts:
             for key, item in self.items.items():
                 self._texts.setdefault(fingerprint(item.text), []).append(key)
         return self._texts.get(fingerprint(text), ())
 
     def by_number(self, number: int) -> str | None:
-        """The item in this place, from 1, in the order of the template."""
+        """The item at this index, from 1, in the order of the template."""
         if not self._order:
             self._order = list(self.items)
         return self._order[number - 1] if 1 <= number <= len(self._order) else None
 
 
 def fingerprint(text: str) -> int:
-    """A number for the words of a text, whatever its case, punctuation and spacing; 0 for a text without words."""
+    """A hash of a text's words, ignoring case, punctuation and spaces; 0 for a text without words."""
     found = " ".join(words(text))
     return int.from_bytes(hashlib.blake2b(found.encode("utf-8", "replace"), digest_size=8).digest()) if found else 0

@@ -1,4 +1,4 @@
-"""Predictions joined to the gold: each row finds its item, and what does not is named and counted."""
+"""Joins predictions to the gold: each row finds its item, and everything else is reported and counted."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from annotator.leaderboard.scoring.labels import Labels
 from annotator.leaderboard.scoring.measure import Numbers, TaskMeasure, Unanswered
 from annotator.leaderboard.scoring.responses import EndToEnd
 
-# So many problems are kept in words; all are counted.
+# At most this many problems are kept in words; all are counted.
 KEPT = 50
 SPELLINGS_KEPT = 20
 
 
 @dataclass(slots=True)
 class Joined:
-    """What became of a file. ``scored`` holds the numbers of each item that has one good answer. ``counts`` names what
-    was wrong (``KINDS``)."""
+    """The outcome of a file. ``scored`` holds the numbers of each item with exactly one valid answer. ``counts`` has
+    the number of each kind of problem (``KINDS``)."""
 
     measure: TaskMeasure
     rows: int = 0
@@ -31,12 +31,12 @@ class Joined:
     respelled: Counter[tuple[str, str]] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
     problem_count: int = 0
-    # Rows that could not be found, as (line, id): what they are instead can be looked up.
+    # Rows that matched no item, as (line, id). What their ids refer to can be looked up.
     unknown: list[tuple[int, str]] = field(default_factory=list)
 
     def answer_of(self, key: str) -> str | None:
-        """The label that was scored of an item; None where there is none, and for a task whose answer is no label. Read
-        off the numbers, so that memory holds one thing an item."""
+        """The label scored for an item; None without one, and for a task whose answers aren't labels. Derived from the
+        numbers, so that memory holds one object per item."""
         numbers = self.scored.get(key)
         if numbers is None or not isinstance(self.measure, Labels | EndToEnd):
             return None
@@ -48,7 +48,7 @@ class Joined:
         self.problems += problems[: max(0, KEPT - len(self.problems))]
 
 
-# What can be wrong with a file, in the order in which it is told.
+# The kinds of problems in a file, in the order of the report.
 KINDS = {
     "bad": "rows that cannot be read or have an invalid prediction",
     "wrong_task": "rows made for another task",
@@ -64,13 +64,13 @@ _PLACES = ("a sentence", "a claim", "a passage")
 
 
 def join(gold: Gold, measure: TaskMeasure, rows: Iterable[PredictionRow | BadRow], *, task: str = "") -> Joined:
-    """Reads the rows one by one; memory grows with the gold, not with the file.
+    """Reads the rows one by one. Memory grows with the gold, not with the file.
 
-    An item with two rows has no answer that could be scored, and counts as a duplicate, not as missing; unless both
-    were found by the same words and say the same.
+    An item with two rows has no answer that could be scored and counts as a duplicate rather than missing, unless both
+    rows were matched by the same text and agree.
     """
     found = Joined(measure)
-    lines: dict[str, int] = {}  # the first line of each item that was answered
+    lines: dict[str, int] = {}  # the first line for each answered item
     twice: set[str] = set()
     blank: set[str] = set()
     for row in rows:
@@ -145,7 +145,7 @@ def _not_found(found: Joined, gold: Gold, row: PredictionRow) -> None:
 
 
 def _kind_of_place(position: str) -> str:
-    """What a position is one of, by its dots."""
+    """The kind of item at a position, by its dots."""
     return _PLACES[min(position.count("."), 2)] if position else "a document"
 
 

@@ -1,4 +1,4 @@
-"""The labels of each task as the released file spells them, and the other spellings that are safe to take for them."""
+"""The labels of each task as the released file spells them, and other spellings that are safe to accept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Undetermined(StrEnum):
-    """What becomes of claims for which the gold has not enough evidence (Factcheck-Bench, Table 5, has the first)."""
+    """How claims without enough evidence in the gold are scored (Factcheck-Bench, Table 5, uses the first)."""
 
     LEFT_OUT = "left_out"
     FALSE = "false"
@@ -17,9 +17,8 @@ class Undetermined(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LabelSet:
-    """``labels`` in their order; ``also`` maps further spellings (case, space, hyphens aside) to a label. A wider
-    word is only mapped where it cannot mean another label. ``constants`` names the constant answers that have a name
-    of their own."""
+    """``labels`` in order; ``also`` maps further spellings (ignoring case, spaces, hyphens) to a label. A broader word
+    is mapped only if it can't mean another label. ``constants`` names constant baselines with a name of their own."""
 
     labels: tuple[str, ...]
     also: Mapping[str, str] = field(default_factory=dict)
@@ -72,5 +71,5 @@ def three(stance: str) -> str:
 
 
 def plain(word: str) -> str:
-    """A label without the differences that mean nothing: case, outer space, hyphens and underscores."""
+    """A label normalized: case, outer space, hyphens and underscores don't matter."""
     return " ".join(word.casefold().replace("_", " ").replace("-", " ").split())

@@ -1,4 +1,4 @@
-"""Tasks whose answer is one label: accuracy, precision, recall, F1, and the confusion they come from."""
+"""Tasks whose answers are labels: accuracy, precision, recall, F1, and their confusion table."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ FIELD = "label"
 
 @dataclass(frozen=True)
 class Labels:
-    """Gold and answer are a label of the set. Averages are over the labels of the gold: an answer with another label is
-    an error like any other, and adds no label on which every system would score 0. ``taken`` maps an answered label to
-    the one that is scored, where several count as one."""
+    """Gold and answers are labels of the set. Averages are over the labels of the gold: an answer with any other label
+    is an error, but doesn't add a label on which every system would score 0. ``taken`` maps an answer to the label that
+    is scored if several count as one."""
 
     set: LabelSet
     taken: Mapping[str, str]
-    # The labels that the averages are over: those of the gold.
+    # The labels averaged over: those of the gold.
     averaged: tuple[str, ...] = ()
 
     @property
@@ -51,7 +51,7 @@ class Labels:
 
     @cached_property
     def _cells(self) -> dict[tuple[str, str], Numbers]:
-        """The numbers of each pair of labels, made once and shared."""
+        """The numbers of each pair of labels, created once and shared."""
         size = len(self.set.labels)
         return {
             (one, other): ((row * size + column, 1.0),)
@@ -65,7 +65,7 @@ class Labels:
         return self.read_label(row[FIELD])
 
     def read_label(self, value: Any) -> ScoredAnswer:
-        """A label in any safe spelling. Raises as ``read``."""
+        """A label in any accepted spelling. Raises like ``read``."""
         if value is None or (isinstance(value, str) and not value.strip()):
             raise Unanswered
         if isinstance(value, bool):
@@ -87,7 +87,7 @@ class Labels:
         return f"“{value[:60]}” isn’t a valid label; choose one of {self._listed()}.{hint}"
 
     def _near(self, word: str) -> list[str]:
-        """Labels that may have been meant: those spelled alike, else those of which one word is."""
+        """Labels that may have been meant: similar spellings, else labels that share a word."""
         near = get_close_matches(word, list(self._spellings), n=1, cutoff=0.7)
         if near:
             return [self._spellings[near[0]]]
@@ -97,7 +97,7 @@ class Labels:
         return self._cells[item.gold, answer]
 
     def answered(self, numbers: Numbers) -> str:
-        """The label that an answer with these numbers was."""
+        """The label of an answer with these numbers."""
         place, _ = numbers[0]
         return self.set.labels[place % len(self.set.labels)]
 
@@ -108,7 +108,7 @@ class Labels:
         return scores_of_tables(tables, [label in self.averaged for label in self.set.labels])
 
     def over(self, sums: Sequence[float]) -> Labels:
-        """The same measure with averages over the labels that the gold has in these sums."""
+        """The same measure, averaging over the labels of the gold in these sums."""
         size = len(self.set.labels)
         gold = np.array(sums[: size * size]).reshape(size, size).sum(axis=1)
         there = tuple(label for label, number in zip(self.set.labels, gold, strict=True) if number > 0)
@@ -144,19 +144,19 @@ class Labels:
         }
 
     def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
-        """Every label that occurs in the gold as a constant answer, the most frequent one as ``majority`` too, and
-        labels drawn alike often."""
+        """Baselines: every label of the gold as a constant answer, the most frequent one also as ``majority``, and
+        uniformly random labels."""
         return self.label_baselines(
             lambda: ((key, item.gold) for key, item in gold.items.items() if item.gold is not None), random
         )
 
     def label_baselines(self, said: Callable[[], Iterable[tuple[str, str]]], random: Random) -> list[Baseline]:
-        """The same over the key and the gold label of each item, read anew for each baseline: none keeps a list."""
+        """The same over each item's key and gold label, read again for each baseline so that none keeps a list."""
         counted = Counter(label for _, label in said())
         there = [label for label in self.set.labels if counted[label]]
         if not there:
             return []
-        # Of equally frequent labels the first of the set.
+        # Among equally frequent labels, the first of the set.
         most = max(there, key=lambda label: counted[label])
         return [
             Baseline("majority", _constant(said(), most)),

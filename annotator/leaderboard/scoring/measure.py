@@ -1,7 +1,8 @@
-"""What every task's measure has in common: an answer is read, becomes numbers that add up, and sums become figures.
+"""The common interface of all tasks' measures: an answer is read and becomes numbers, numbers add up, and sums become
+figures.
 
-Numbers are kept a document at a time: intervals and paired tests draw whole documents (``pipeline.metrics.agreement``
-and ``.paired`` say why), so everything is a function of sums.
+Numbers are kept per document, because intervals and paired tests draw whole documents (see
+``pipeline.metrics.agreement`` and ``.paired``). So every figure is a function of sums.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from numpy.typing import NDArray
 from annotator.leaderboard.scoring.items import Gold, TaskItem
 
 Floats = NDArray[np.float64]
-# The numbers of one answer: (place in the sums, what is added there).
+# The numbers of one answer: (index in the sums, value to add).
 Numbers = tuple[tuple[int, float], ...]
-# The longest list that an answer may hold: matching is cubic, and no response has so many claims.
+# The longest list accepted as an answer: matching is cubic, and no response has that many claims.
 MOST = 500
 
 
 class Unanswered(ValueError):
-    """The row is there and its answer is blank, as in a template that was not filled in."""
+    """The row exists but its answer is blank, as in a template that wasn't filled in."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswer:
-    """What a row answers; ``respelled`` is (as written, as taken) where a label was spelled in another safe way."""
+    """A row's answer. ``respelled`` is (as written, as read) if a label had another accepted spelling."""
 
     value: Any
     respelled: tuple[str, str] | None = None
@@ -37,9 +38,9 @@ class ScoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What one scores without looking: a name, and an answer to each item that the gold says something of, by key.
+    """A trivial baseline: its name, and an answer by key for each item with gold.
 
-    Answers are made as they are read, once: of many items only one baseline's lie in memory.
+    Answers are generated while they are read, once, so only one baseline is in memory at a time.
     """
 
     name: str
@@ -56,36 +57,36 @@ class TaskMeasure(Protocol):
 
     @property
     def width(self) -> int:
-        """How many numbers are added up."""
+        """How many numbers are summed."""
         ...
 
     def read(self, row: Mapping[str, Any]) -> ScoredAnswer:
-        """The answer of a row. Raises ``RowError`` with what is wrong, ``Unanswered`` where it is blank."""
+        """A row's answer. Raises ``RowError`` with what is wrong, ``Unanswered`` if it is blank."""
         ...
 
     def numbers(self, item: TaskItem, answer: Any) -> Numbers: ...
 
     def over(self, sums: Sequence[float]) -> TaskMeasure:
-        """The measure with what has to be the same in every resample, from the sums over everything."""
+        """The measure with everything fixed that must be the same in every resample, from the overall sums."""
         ...
 
     def figures(self, sums: Floats) -> Sequence[Floats]:
-        """The figures of sums, one row a resample; NaN where undefined."""
+        """The figures of sums, one row per resample; NaN if undefined."""
         ...
 
     def details(self, sums: Sequence[float]) -> dict[str, Any]:
-        """What else there is to say of the whole: labels, confusion, counts."""
+        """Further information: labels, confusion, counts."""
         ...
 
     def baselines(self, gold: Gold, random: Random) -> list[Baseline]: ...
 
     def blank(self) -> dict[str, Any]:
-        """The fields that a template leaves to be filled in."""
+        """The fields to fill in in a template."""
         ...
 
 
 def share(above: Floats, below: Floats) -> Floats:
-    """Division that says NaN where it would divide by nothing."""
+    """Division that returns NaN for a zero denominator."""
     found: Floats = np.divide(above, below, out=np.full_like(below, np.nan), where=below > 0)
     return found
 

@@ -1,4 +1,4 @@
-"""The evidence task: which of the gold passages of a claim were found, and what was found besides."""
+"""The evidence task: which gold passages of a claim were found, and what else was found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from annotator.leaderboard.scoring.measure import (
     share,
 )
 
-# Best first: a passage that matches several gold ones (the release repeats passages) takes the best of their stances.
+# Best first: a passage that matches several gold ones (the release repeats passages) gets the best of their stances.
 STANCES = ("completely-support", "partially-support", "refute", "irrelevant")
 USEFUL = STANCES[:3]
 ADDED, UNJUDGED = "added_by_people", "unjudged"
@@ -32,7 +32,7 @@ KINDS = (*STANCES, ADDED, UNJUDGED)
 
 @dataclass(frozen=True, slots=True)
 class PassageMatches:
-    """A passage of an answer: a public id, or fingerprints of words and address."""
+    """A passage in an answer: a public id, or hashes of its words and URL."""
 
     key: str = ""
     words: int = 0
@@ -41,8 +41,8 @@ class PassageMatches:
 
 @dataclass(frozen=True)
 class EvidenceMeasure:
-    """Gold passages are those that people called supporting or refuting, and those that they added. Passages are the
-    same by public id, by their words, or, ``by_address``, by where they are from."""
+    """Gold passages are those that people judged supporting or refuting, and those they added. Passages match by public
+    id, by their words, or, with ``by_address``, by their source."""
 
     by_address: bool = False
 
@@ -112,7 +112,7 @@ class EvidenceMeasure:
     def figures(self, sums: Floats) -> Sequence[Floats]:
         reached, wanted, helpful, found = sums[:, :4].T
         recall, precision = share(reached, wanted), share(helpful, found)
-        # By their harmonic mean, since passages that repeat make the two count different things.
+        # The harmonic mean, because repeated passages make the two count different things.
         return [recall, precision, share(2 * recall * precision, recall + precision)]
 
     def details(self, sums: Sequence[float]) -> dict[str, Any]:
@@ -126,10 +126,10 @@ class EvidenceMeasure:
         }
 
     def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
-        """All retrieved passages, the first one, and each taken or left by a coin."""
+        """Baselines: all retrieved passages, the first one, and each with probability one half."""
 
         def retrieved() -> Iterator[tuple[str, list[PassageMatches]]]:
-            """Made anew for each baseline: of all passages at once they would weigh as much as the gold."""
+            """Generated separately for each baseline: all passages at once would take as much memory as the gold."""
             for key, item in gold.items.items():
                 if item.gold is not None:
                     yield key, [PassageMatches(key=each.key) for each in item.gold if not each.added]
@@ -147,19 +147,19 @@ class EvidenceMeasure:
 
 
 def address_of(url: str) -> int:
-    """A number for an address, whatever its scheme, a leading www, a closing slash and a fragment; 0 for none."""
+    """A hash of a URL, ignoring its scheme, a leading www, a trailing slash and its fragment; 0 for none."""
     bare = url.strip().split("#")[0].split("://")[-1].removeprefix("www.").rstrip("/")
     return fingerprint(bare.replace("/", " ").replace(".", " ")) if bare else 0
 
 
 @cache
 def _counted(place: int, number: int) -> tuple[int, float]:
-    """One of the numbers of an answer, made once and shared: they are small counts, most of them the same."""
+    """One of an answer's numbers, created once and shared: they are small counts and mostly equal."""
     return place, float(number)
 
 
 def _kind(same: Sequence[GoldPassage]) -> str:
-    """What a found passage is: the best of what people said of those it matches."""
+    """The best stance among the gold passages that a found passage matches."""
     if any(passage.added for passage in same):
         return ADDED
     return next((stance for stance in STANCES if any(each.stance == stance for each in same)), UNJUDGED)

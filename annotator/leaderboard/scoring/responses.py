@@ -1,4 +1,4 @@
-"""The end-to-end task: a response's own label, and the claims that a system found in it with theirs."""
+"""The end-to-end task: a response's own label, and the claims a system found in it with their labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.metrics.alignment import align
 
 @dataclass(frozen=True, slots=True)
 class CheckedResponse:
-    """``claims`` is None where the answer is a label alone."""
+    """``claims`` is None if the answer is only a label."""
 
     label: str
     claims: tuple[tuple[str, str], ...] | None = None
@@ -27,8 +27,8 @@ class CheckedResponse:
 
 @dataclass(frozen=True)
 class EndToEnd:
-    """The label of the response as a labeling task; its claims matched one to one with the checked gold claims, and
-    right only where their label is the gold's too."""
+    """The response's label is scored as a labeling task. Its claims are matched one to one with the checked gold claims
+    and count as right only if their labels equal the gold's."""
 
     threshold: float = SAME_CLAIM
     labels: Labels = field(default_factory=lambda: Labels(RESPONSE, {}))
@@ -55,7 +55,7 @@ class EndToEnd:
                 raise RowError(
                     (FIELD, "blank, and there are no claims to derive it from: write true or false.")
                 ) from None
-            # As the paper counts responses: false when one claim is false or undecided.
+            # The paper counts responses this way: false if one claim is false or undecided.
             label = ScoredAnswer(TRUE if all(said == TRUE for _, said in claims) else FALSE)
         return ScoredAnswer(CheckedResponse(label.value, claims), label.respelled)
 
@@ -92,7 +92,7 @@ class EndToEnd:
         return cell + tuple((self.labels.width + place, float(number)) for place, number in enumerate(counts) if number)
 
     def answered(self, numbers: Numbers) -> str:
-        """The label that an answer with these numbers gave the response."""
+        """The response's label in an answer with these numbers."""
         return self.labels.answered(numbers)
 
     def over(self, sums: Sequence[float]) -> EndToEnd:

@@ -1,5 +1,5 @@
-"""BERTScore and SimCSE of revised responses, where a person has installed them: they need packages and model weights
-that Touchstone neither ships nor downloads by itself."""
+"""BERTScore and SimCSE of revised responses, if installed: they need packages and model weights that Touchstone neither
+ships nor downloads."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-# The package to import and what to install for it.
+# The package to import, and how to install it.
 NEEDED = {"bert_score": "bert-score", "simcse": "simcse"}
 SIMCSE_MODEL = "princeton-nlp/sup-simcse-roberta-large"
 
 
 class SemanticError(RuntimeError):
-    """It cannot be counted here; the message says what to install."""
+    """It can't be computed here. The message says what to install."""
 
 
 def semantic_scores(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Mean BERTScore F1 and mean SimCSE cosine of predicted and gold texts (Factcheck-Bench, Table 6).
 
-    Raises ``SemanticError`` without the packages, and where their model weights are not there.
+    Raises ``SemanticError`` without the packages or their model weights.
     """
     found = {}
     missing = []
@@ -41,7 +41,7 @@ def semantic_scores(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         similarity = found["simcse"].SimCSE(SIMCSE_MODEL).similarity(predicted, gold)
     except OSError as error:
         raise SemanticError(f"The model weights of --semantic could not be loaded: {error}") from None
-    # Row i is one prediction against all gold texts; its own is on the diagonal.
+    # Row i compares one prediction with all gold texts; its own is on the diagonal.
     return {
         "bertscore_f1": float(f1.mean()),
         "simcse": sum(float(similarity[place][place]) for place in range(len(pairs))) / len(pairs),

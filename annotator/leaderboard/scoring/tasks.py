@@ -1,4 +1,4 @@
-"""The tasks that a fact-checker can be scored on."""
+"""The tasks a fact-checker can be scored on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Level", "Options", "Task", "factuality", "headline", "measure_of"]
 
 
 class Level(Labelled):
-    """What a row of the decomposition task is."""
+    """The rows of the decomposition task: sentences or responses."""
 
     SENTENCE = "sentence", "A sentence"
     DOCUMENT = "document", "A response"
@@ -27,10 +27,10 @@ class Level(Labelled):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is to be decided about a task. Each speaks of one task and says nothing to the others: ``stance_labels`` 4
-    or 3; ``undetermined`` of claim_factuality; ``level`` of decomposition; ``threshold``, the token F1 from which two
-    claims are the same, of decomposition and end_to_end; ``by_address`` of evidence; ``all_responses`` of revision:
-    true ones too."""
+    """A task's options. Each applies to one task and is ignored by the others: ``stance_labels`` 4 or 3;
+    ``undetermined`` for claim_factuality; ``level`` for decomposition; ``threshold``, the token F1 above which two
+    claims match, for decomposition and end_to_end; ``by_address`` for evidence; ``all_responses`` for revision:
+    includes true ones."""
 
     stance_labels: int = 4
     undetermined: Undetermined = Undetermined.LEFT_OUT
@@ -40,7 +40,7 @@ class Options:
     all_responses: bool = False
 
     def said(self, task: Task) -> dict[str, str | int | float | bool]:
-        """Those that the task listens to, for a report."""
+        """The options that the task uses, for a report."""
         by_task: dict[Task, dict[str, str | int | float | bool]] = {
             Task.STANCE: {"stance_labels": self.stance_labels},
             Task.CLAIM_FACTUALITY: {"undetermined": self.undetermined.value},
@@ -53,7 +53,7 @@ class Options:
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Options:
-        """The options that a report names, as ``said`` gave them; other names are passed over."""
+        """The options that a report names, as returned by ``said``; other names are ignored."""
         given = {each.name: said[each.name] for each in fields(cls) if each.name in said}
         if "undetermined" in given:
             given["undetermined"] = Undetermined(given["undetermined"])
@@ -63,7 +63,7 @@ class Options:
 
 
 def headline(task: Task) -> str:
-    """The figure by which systems are ranked: higher is better."""
+    """The figure that ranks systems: higher is better."""
     if task == Task.REVISION:
         return "word_overlap"
     return "f1" if task in (Task.DECOMPOSITION, Task.EVIDENCE) else "f1_macro"
@@ -90,7 +90,7 @@ def measure_of(task: Task, options: Options) -> TaskMeasure:
 
 
 def factuality(label: str, undetermined: Undetermined) -> str | None:
-    """The gold label of a claim as it is scored: None where it is left out."""
+    """The gold label of a claim as it is scored; None if it is left out."""
     if not label:
         return None
     if label != label_sets.UNDECIDED or undetermined == Undetermined.OWN_LABEL:

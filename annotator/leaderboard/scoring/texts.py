@@ -1,4 +1,4 @@
-"""Tasks whose answer is text: the revised response, and the claims of a sentence or a response."""
+"""Tasks whose answers are text: the revised response, and the claims of a sentence or response."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pipeline.metrics.alignment import match_score
 from pipeline.metrics.decomposition import apart_in_order
 from pipeline.metrics.text import edit_distance, word_overlap
 
-# From this similarity of words (token F1) on two claims are the same, unless told otherwise.
+# Above this word similarity (token F1), two claims match, unless another threshold is given.
 SAME_CLAIM = 0.8
 
 
@@ -63,7 +63,7 @@ class Revision:
         return {}
 
     def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
-        """Response unchanged, and with every word kept or dropped by a coin."""
+        """Baselines: the unchanged response, and the response with each word dropped with probability one half."""
         asked = {key: item.text for key, item in gold.items.items() if item.gold is not None}
         return [
             Baseline("unchanged", asked.items()),
@@ -82,8 +82,8 @@ class Revision:
 
 @dataclass(frozen=True)
 class DecompositionMeasure:
-    """Claims matched one to one with the gold claims of the same sentence or response, and how far they are apart in
-    order where there are as many (Factcheck-Bench, section 4.1)."""
+    """Claims matched one to one with the gold claims of the same sentence or response, and their distance in order if
+    there are equally many (Factcheck-Bench, section 4.1)."""
 
     threshold: float = SAME_CLAIM
 
@@ -104,7 +104,7 @@ class DecompositionMeasure:
         apart = apart_in_order(answer, gold)
         numbers: list[float] = [score.matched, score.found, score.gold]
         numbers += [sum(each[0] for each in apart or ()), sum(each[1] for each in apart or ()), len(apart or ())]
-        # Whether the number is right says something only where there is a claim.
+        # The right number means something only if there is a claim.
         numbers += [float(apart is not None and bool(gold)), float(bool(gold))]
         return tuple((place, float(number)) for place, number in enumerate(numbers) if number)
 
@@ -127,7 +127,7 @@ class DecompositionMeasure:
         return {"claims": {"matched": matched, "predicted": found, "gold": gold}, "threshold": self.threshold}
 
     def baselines(self, gold: Gold, random: Random) -> list[Baseline]:
-        """Every sentence as one claim; and cut into one to four claims at random words."""
+        """Baselines: every sentence as one claim, and sentences split into one to four claims at random words."""
         asked = {
             key: [line for line in item.text.split("\n") if line.strip()]
             for key, item in gold.items.items()
@@ -145,7 +145,7 @@ class DecompositionMeasure:
 
 
 def read_texts(value: Any, name: str) -> list[str]:
-    """A list of texts, blank ones refused. Raises ``RowError``."""
+    """A list of texts; blank ones are refused. Raises ``RowError``."""
     if not isinstance(value, list):
         raise RowError((name, f"expected a list of texts, found {kind_of(value)}."))
     if len(value) > MOST:

@@ -1,4 +1,4 @@
-"""Fact-checkers scored against the gold: the leaderboard, uploading predictions, the template for them."""
+"""Fact-checkers scored against the gold: the leaderboard, uploading predictions, the template."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NEW = "leaderboard/new.html"
 
 
 class Format(Labelled):
-    """What reads a file of verdicts on claims (``annotator.leaderboard.queries.scoring.FORMATS``)."""
+    """The reader of a file of verdicts on claims (``annotator.leaderboard.queries.scoring.FORMATS``)."""
 
     TOUCHSTONE = "touchstone", "Touchstone template"
     OPENFACTCHECK = "openfactcheck", "OpenFactCheck, CSV"
@@ -58,7 +58,7 @@ UNDETERMINED = {
     Undetermined.FALSE: "count as false",
     Undetermined.OWN_LABEL: "are a separate label",
 }
-# Which of the form's options each task listens to.
+# The form's options that each task uses.
 LISTENS = {
     Task.STANCE: ("labels",),
     Task.CLAIM_FACTUALITY: ("undetermined", "format"),
@@ -70,7 +70,7 @@ LISTENS = {
 
 
 class ScoreForm(forms.Form):
-    """What was predicted and by whom. Options of other tasks are passed over."""
+    """The task, the system and its options. Options of other tasks are ignored."""
 
     task = forms.ChoiceField(label="Task", choices=[(each.value, each.label) for each in Task])
     labels = forms.TypedChoiceField(
@@ -131,7 +131,7 @@ def options_of(given: Any) -> Options:
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardLine:
-    """A row of a leaderboard as it is drawn."""
+    """A row of a leaderboard, ready to draw."""
 
     name: str
     rank: int | None
@@ -149,7 +149,7 @@ class LeaderboardLine:
 @require_GET
 @render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
-    """Who is scored on what, ranked, the baselines among them."""
+    """The leaderboards: ranked systems with the baselines among them."""
     benchmark = benchmark_for(request, slug)
     user = person(request)
     rules.check_score(user, benchmark)
@@ -179,7 +179,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How sure the ranks of a board are: (name, rank, interval) of each system, and (pair, difference, p) of each
+    """The uncertainty of a board's ranks: (name, rank, interval) for each system, and (pair, difference, p) for each
     pair."""
 
     items: int
@@ -218,7 +218,7 @@ def _rank_words(low: int, high: int) -> str:
 
 
 def _lines(board: Leaderboard, user_pk: int, manages: bool) -> list[LeaderboardLine]:
-    """Without the most frequent label: it stands there as a constant already."""
+    """Without the most frequent label, which is already listed as a constant."""
     return [
         LeaderboardLine(
             place.name if place.evaluation else baseline_words(place.name),
@@ -240,7 +240,7 @@ def _lines(board: Leaderboard, user_pk: int, manages: bool) -> list[LeaderboardL
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def new(request: HttpRequest, slug: str) -> HttpResponse:
-    """The form for a file of predictions; sending it scores the file."""
+    """The form for a file of predictions. Submitting it scores the file."""
     benchmark = benchmark_for(request, slug)
     user = person(request)
     rules.check_score(user, benchmark)
@@ -289,7 +289,7 @@ def _form_context(benchmark: Benchmark, form: ScoreForm) -> dict[str, Any]:
 @require_GET
 @render_domain_errors
 def template(request: HttpRequest, slug: str) -> HttpResponse:
-    """A file with every key of the task and its answers left blank, streamed."""
+    """A file with every key of the task and blank answers, streamed."""
     benchmark = benchmark_for(request, slug)
     rules.check_score(person(request), benchmark)
     asked = request.GET.get("task", Task.CLAIM_FACTUALITY)
@@ -303,7 +303,7 @@ def template(request: HttpRequest, slug: str) -> HttpResponse:
         content_type="application/jsonl; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{benchmark.slug}-{task}.jsonl"'},
     )
-    return cast(HttpResponse, response)  # no subclass of it, yet just as good for every middleware
+    return cast(HttpResponse, response)  # not a subclass, but every middleware treats it the same
 
 
 def _template_lines(benchmark: Benchmark, task: Task, options: Options) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How well people agree in a benchmark, as a table to read or as JSON."""
+"""Print a benchmark's inter-annotator agreement as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _day(raw: str) -> dt.date:
 
 
 def _filter(benchmark: Benchmark, options: dict[str, Any]) -> AgreementFilter:
-    """The filter asked for. Raises CommandError for names that are not there."""
+    """The requested filter. Raises CommandError for unknown names."""
     names = [options[name] for name in ("person", "partner") if options[name]]
     if options["partner"] and not options["person"]:
         raise CommandError("--partner requires --person.")

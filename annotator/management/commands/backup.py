@@ -1,4 +1,4 @@
-"""Back the whole installation up into one file, while people work, or verify such a file."""
+"""Back up the whole installation into one file while people work, or verify such a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look for the canary strings of releases in texts: training data, a model's output."""
+"""Search texts such as training data or model output for the canary strings of releases."""
 
 from __future__ import annotations
 

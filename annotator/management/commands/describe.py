@@ -1,4 +1,4 @@
-"""Write the descriptions in docs/ that follow from the code."""
+"""Write the descriptions in docs/ that are generated from code."""
 
 from __future__ import annotations
 

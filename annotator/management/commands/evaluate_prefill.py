@@ -1,4 +1,4 @@
-"""How good suggestions are, as tables to read or as JSON."""
+"""Print the quality of suggestions as tables or as JSON."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Command(BaseCommand):
 
 
 def _check(benchmark: Benchmark, runs: list[str], strategy: str) -> None:
-    """Raises CommandError for runs and strategies that this benchmark does not have."""
+    """Raises CommandError for runs and strategies that this benchmark doesn't have."""
     known = shared_runs(benchmark)
     names = known.order_by("strategy").values_list("strategy", flat=True).distinct()
     if strategy and strategy not in names:

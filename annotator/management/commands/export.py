@@ -1,4 +1,4 @@
-"""Export what is agreed in a benchmark, in any of the formats."""
+"""Export a benchmark's adjudicated labels in any of the formats."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         self.stderr.write(f"{reading.count()} documents written to {target}.")
 
     def _print(self, pieces: Iterator[bytes]) -> None:
-        """To standard output: bytes as they are, where it takes bytes."""
+        """To standard output: raw bytes, if it accepts them."""
         out = getattr(sys.stdout, "buffer", None)
         for piece in pieces:
             if out is None:
@@ -64,7 +64,7 @@ class Command(BaseCommand):
 
 
 def _write(pieces: Iterator[bytes], target: Path) -> None:
-    """Written beside it and then put in its place: a file that is there is whole."""
+    """Written to a temporary file and then moved, so that an existing file is always complete."""
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as part:
         try:
             for piece in pieces:

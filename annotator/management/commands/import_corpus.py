@@ -1,4 +1,4 @@
-"""Import pages that evidence is found in."""
+"""Import pages to retrieve evidence from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Import documents, that is prompts with the answers of language models."""
+"""Import documents: prompts with the responses of language models."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         new: list[int] = []
         try:
             with transaction.atomic():
-                # Of a dry run nothing stays, not even the benchmark that --create made.
+                # A dry run leaves nothing behind, not even a benchmark made by --create.
                 benchmark = find_benchmark(options["benchmark"], create=options["create"])
                 if dry_run:
                     report = import_documents(

@@ -1,4 +1,4 @@
-"""Import documents as gold: released Factcheck-Bench, or another format in which claims come with labels."""
+"""Import documents as gold: released Factcheck-Bench, or another format with labeled claims."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from annotator.core.vocabulary import OPEN_STATES
 from annotator.home import demo, demo_pair
 from annotator.management.working import work_off
 
-# Log-in, name, what the person is.
+# Log-in, name, role in the demo.
 PEOPLE = (
     ("admin", "Admin", "owns the benchmark, and the Django admin at /admin/"),
     ("anna", "Anna", "annotator, has begun"),
@@ -28,7 +28,7 @@ PEOPLE = (
     ("finn", "Finn", "adjudicator of Dana and Eli"),
 )
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without look-alikes
-MARK = "demo"  # in a person's preferences: made by this command
+MARK = "demo"  # in a person's preferences: created by this command
 
 
 class Command(BaseCommand):
@@ -64,17 +64,17 @@ class Command(BaseCommand):
                 admin, anna, ben, dana, eli, finn = people
                 new.append(demo.load(owner=admin, busy=anna, fresh=ben))
                 corpus = new[0].corpus
-                assert corpus is not None  # the demo has just been given one
+                assert corpus is not None  # the demo was just given one
                 new.append(demo_pair.load(owner=admin, first=dana, second=eli, third=finn, corpus=corpus))
-            # Before the commit: a password that nobody could know must never be the valid one.
+            # Before the commit: a password that nobody knows must never be the valid one.
             write_logins(kept)
         for benchmark in new:
-            # Suggestions and evidence now, so that the demo is whole when the page opens.
+            # Suggestions and evidence now, so that the demo is complete when the page opens.
             work_off(list(benchmark.runs.filter(state__in=OPEN_STATES)))
         self._tell(people, kept)
 
     def _taken(self) -> str:
-        """What stands in the way: someone else's name or benchmark; "" if nothing."""
+        """What is in the way: someone else's user name or benchmark; "" if nothing."""
         for person in User.objects.filter(username__in=[name for name, _, _ in PEOPLE]).order_by("username"):
             if MARK not in person.preferences:
                 return f"a log-in “{person.username}”"
@@ -104,7 +104,7 @@ class Command(BaseCommand):
 
 
 def _person(name: str, display_name: str, kept: dict[str, str]) -> User:
-    """The demo's person, made now if need be; ``kept`` gets the password where a new one is set."""
+    """The demo's person, created if necessary. A new password is added to ``kept``."""
     person = User.objects.filter(username=name).first()
     if person is not None and name in kept:
         if person.preferences[MARK].pop("closed", False):
@@ -123,22 +123,22 @@ def _person(name: str, display_name: str, kept: dict[str, str]) -> User:
 
 
 def _new_password() -> str:
-    """Three groups of four characters: about 59 bits, easily typed."""
+    """Three groups of four characters: about 59 bits and easy to type."""
     return "-".join("".join(secrets.choice(LETTERS) for _ in range(4)) for _ in range(3))
 
 
 def _fingerprint(person: User) -> str:
-    """Tells without slow hashing whether the password is still the one that was set here."""
+    """Checks without slow hashing whether the password is still the one set here."""
     return hashlib.sha256(person.password.encode()).hexdigest()[:16]
 
 
 def logins_file() -> Path:
-    """Where the passwords are kept, readable by its owner alone."""
+    """Where the passwords are stored, readable only by their owner."""
     return Path(settings.VAR_DIR) / "demo-logins.txt"
 
 
 def read_logins() -> dict[str, str]:
-    """Passwords by log-in; empty when nothing is kept."""
+    """Passwords by log-in; empty if none are stored."""
     try:
         lines = logins_file().read_text("utf-8").splitlines()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What differences between systems a benchmark can tell, as a table or as JSON."""
+"""Print what differences between systems a benchmark can detect, as a table or as JSON."""
 
 from __future__ import annotations
 

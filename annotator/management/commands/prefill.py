@@ -1,4 +1,4 @@
-"""Ask the pipeline for what documents of a benchmark lack."""
+"""Request the suggestions that documents of a benchmark lack."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Command(BaseCommand):
         self._wait(runs, documents)
 
     def _wish(self, benchmark: Benchmark, options: dict[str, Any]) -> RunRequest:
-        """What was asked for; what was not is the benchmark's own. Raises CommandError, BadValueError."""
+        """The requested options; all others are the benchmark's own. Raises CommandError, BadValueError."""
         from pipeline.catalogue import choice, choices
 
         strategy = options["strategy"]

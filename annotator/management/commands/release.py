@@ -1,4 +1,4 @@
-"""Make a release of a benchmark's gold, or list those there are."""
+"""Make a release of a benchmark's gold, or list its releases."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Command(BaseCommand):
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        # Django's own --version tells that of Django; here it is that of the release.
+        # Django's --version prints Django's version; here it is the release's.
         return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -81,7 +81,7 @@ class Command(BaseCommand):
         self._tell([release], as_json=options["json"])
 
     def _left_behind(self, benchmark: Benchmark, version: str) -> Release | None:
-        """The release of that version whose making someone began and did not finish, as when this was killed."""
+        """The unfinished release of that version, as when this command was killed."""
         rows = Release.objects.filter(benchmark=benchmark, version=version, state=ReleaseState.MAKING)
         release: Release | None = rows.first()
         if release is not None:
@@ -102,7 +102,7 @@ class Command(BaseCommand):
 
 
 def _wish(benchmark: Benchmark, options: dict[str, Any]) -> ReleaseRequest:
-    """The options with what the release before says where they say nothing."""
+    """The options, with defaults from the previous release."""
     latest = latest_release(benchmark)
     try:
         train, dev, test = (int(part) for part in options["shares"].split("/"))
@@ -125,7 +125,7 @@ def _wish(benchmark: Benchmark, options: dict[str, Any]) -> ReleaseRequest:
 
 
 def _named(benchmark: Benchmark, version: str | None) -> Release | None:
-    """The ready release of that version; None where none is named."""
+    """The ready release of that version; None if none is given."""
     if not version:
         return None
     ready = {release.version: release for release in ready_releases(benchmark)}

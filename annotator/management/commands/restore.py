@@ -1,4 +1,4 @@
-"""Put a backup in the place of this installation's database, uploads and keys."""
+"""Replace this installation's database, uploads and keys with a backup."""
 
 from __future__ import annotations
 

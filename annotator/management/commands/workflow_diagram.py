@@ -1,4 +1,4 @@
-"""Write docs/workflow.md from the table of the state machine."""
+"""Write docs/workflow.md from the state machine's table."""
 
 from __future__ import annotations
 

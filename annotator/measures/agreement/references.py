@@ -1,6 +1,6 @@
-"""What papers report about the agreement of their annotators, to stand beside one's own figures.
+"""Agreement figures from papers, to show next to a benchmark's own.
 
-Factcheck-Bench reports none. Who reads these should know what was labeled: it is never quite the same task.
+Factcheck-Bench reports none. Note what was labeled in each case: the tasks are never exactly the same.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from annotator.core.vocabulary import Stage
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A figure of a paper. ``coefficient``: "fleiss" or "percent". ``field``: ours that asks nearly the same; "" where
-    none does."""
+    """A paper's figure. ``coefficient``: "fleiss" or "percent". ``field``: our field with the most similar question; ""
+    if there is none."""
 
     stage: Stage
     field: str

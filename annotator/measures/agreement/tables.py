@@ -1,4 +1,4 @@
-"""A report as plain JSON and as rows of a table. The JSON's keys are documented in docs/formats/agreement.md."""
+"""A report as plain JSON and as table rows. docs/formats/agreement.md documents the JSON's keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.metrics.claim_matching import SAME_CLAIM
 
 Names = Mapping[int, str]
 
-# What can be had as a table, each with the words on its link.
+# The available tables, each with its link text.
 TABLES = {
     "fields": "Figures",
     "confusion": "Confusion matrices",
@@ -88,7 +88,7 @@ def _parts(parts: Iterable[Part]) -> dict[str, Any]:
 
 
 def table_of(report: AgreementReport, which: str, people: Names, batches: Names) -> list[list[Any]]:
-    """One of ``TABLES`` with a row of headings."""
+    """One of ``TABLES`` with a header row."""
     if which == "fields":
         return _fields_table(report)
     if which == "confusion":

@@ -1,7 +1,7 @@
-"""How people do against gold: a person's work on a copy of a gold document beside what is agreed of the gold.
+"""Annotators' accuracy against gold: a person's work on a copy of a gold document compared with the gold.
 
-Labels are counted right or not; texts have many right forms and are only shown. At decompose claims are matched as in
-a consolidation; at verify and revise, where each works on their own claims, by their text.
+Labels are counted as right or not. Texts have many right forms and are only shown. At decompose, claims are matched as
+in adjudication; at verify and revise, where each person works on their own claims, by text.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from pipeline.metrics.alignment import PrecisionRecall, align
 from pipeline.metrics.claim_matching import match_claims
 from pipeline.metrics.text import word_overlap
 
-# Passages are retrieved, not written: the same one differs in little but its ends.
+# Passages are retrieved, not written, so the same passage differs only a little, at its ends.
 SAME_PASSAGE = 0.9
 
 
 @dataclass(slots=True)
 class FieldScore:
-    """How often a label was that of the gold."""
+    """How often a label equaled the gold's."""
 
     label: str
     right: int = 0
@@ -52,8 +52,8 @@ class FieldScore:
 
 @dataclass(frozen=True, slots=True)
 class LabelDifference:
-    """Where a person and the gold differ. ``field`` is the question ("claim:type"), "" where none was asked;
-    ``definition`` tells what the gold's answer means."""
+    """Where a person and the gold differ. ``field`` is the question ("claim:type"), "" if none was asked;
+    ``definition`` explains the gold's label."""
 
     about: str
     field: str
@@ -65,7 +65,7 @@ class LabelDifference:
 
 @dataclass(slots=True)
 class Score:
-    """One stage against gold. ``claims``: matched with the gold's; ``overlap``: of the revised answers, in words."""
+    """One stage against gold. ``claims``: matched with the gold's; ``overlap``: of the revised responses, by words."""
 
     stage: Stage
     fields: dict[str, FieldScore] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Score:
 
     @property
     def percent(self) -> int:
-        """Labels that are those of the gold."""
+        """Labels that equal the gold's."""
         return round(100 * self.right / self.total) if self.total else 0
 
     @property
@@ -96,7 +96,7 @@ class Score:
         return round(100 * self.overlap) if self.overlap is not None else 0
 
     def count(self, kind: str, row: FieldRow, about: str) -> None:
-        """Count one label; nothing where one of the two says nothing. The gold stands first in the row."""
+        """Count one label, unless one side has none. The gold comes first in the row."""
         gold, theirs = row.values
         if gold in (ABSENT, "") or theirs in (ABSENT, ""):
             return
@@ -110,8 +110,8 @@ class Score:
 
 
 def scores_of(annotations: Iterable[Annotation]) -> dict[int, Score]:
-    """The scores of submitted annotations on copies (with their documents), by primary key; those whose gold is not
-    agreed at that stage any more are left out. Nine queries at most."""
+    """The scores of submitted annotations on copies (with their documents), by primary key, except those whose gold is
+    no longer adjudicated at that stage. At most nine queries."""
     theirs = list(annotations)
     agreed = {
         (row.document_id, row.stage): row.pk
@@ -128,7 +128,7 @@ def scores_of(annotations: Iterable[Annotation]) -> dict[int, Score]:
 
 
 class _ScoredRows:
-    """What some annotations hold, read for all of them at once."""
+    """The contents of several annotations, read at once."""
 
     def __init__(self, pairs: Sequence[tuple[int, int, Stage]]) -> None:
         wanted = {stage: {pk for *both, each in pairs if each == stage for pk in both} for stage in STAGES}
@@ -232,7 +232,7 @@ def _revision(rows: _ScoredRows, gold: int, theirs: int) -> Score:
 def explained(
     differences: Sequence[LabelDifference], stage: Stage, guidelines: Guidelines | None
 ) -> list[LabelDifference]:
-    """The differences with the definition of the gold's answer, in the words of the guidelines (without a query)."""
+    """The differences with the definition of the gold's label from the guidelines (no query)."""
     found = {name: topic for topic in topics(stage, guidelines.text if guidelines else "") for name in topic.fields}
     explained: list[LabelDifference] = []
     for each in differences:

@@ -1,6 +1,5 @@
-"""What the page about automation reads, beside ``annotator.measures.queries.suggestion_quality``: first labels of
-blind-first
-documents, from the history."""
+"""Data for the page about automation, in addition to ``annotator.measures.queries.suggestion_quality``: first labels of
+blind-first documents, from the history."""
 
 from __future__ import annotations
 
@@ -13,14 +12,14 @@ from annotator.measures.queries.suggestion_quality import MAX_DOCUMENTS, documen
 from annotator.measures.suggestion_quality.automation import Automation, automation_of
 from annotator.measures.suggestion_quality.influence import FirstLabel
 
-# The field of a record, and the name under which it is counted.
+# A record's field, and the name under which it is counted.
 FIELDS = {("stance", "label"): "stance", ("sentence", "type"): "sentence_type"} | {
     ("sentence", "importance"): "sentence_importance"
 }
 
 
 def kept_automation_of(benchmark: Benchmark) -> Automation:
-    """Over the newest gold, kept in the cache until gold or runs change."""
+    """Over the newest gold, cached until gold or runs change."""
     return kept(benchmark, "automation", lambda: _automation_of(benchmark))
 
 
@@ -32,8 +31,8 @@ def _automation_of(benchmark: Benchmark) -> Automation:
 
 
 def first_labels(documents: list[int]) -> Iterator[FirstLabel]:
-    """The first labels of people in these documents (primary keys), where a suggestion was shown afterwards (four
-    queries; none without documents). The history knows them: a label is first where nothing stood before it."""
+    """People's first labels in these documents (primary keys) if a suggestion was shown afterwards (four queries; none
+    without documents). In the history, a label is first if its field had no value before."""
     if not documents:
         return
     theirs = {

@@ -1,7 +1,7 @@
-"""What is odd about agreed rows, counted by the database: what whoever scores or trains on the gold stumbles over.
+"""Oddities of adjudicated rows, counted by the database: what trips people who score or train on the gold.
 
-Some of it lives only in how a released file spelled a field (``annotator.core.released``): an extra item
-in a list, a NUL in a passage. It counts as long as an export would write it that way.
+Some exist only in how a released file wrote a field (``annotator.core.released``): an extra item in a list, a NUL in a
+passage. They count as long as an export would write them that way.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def _of_sentences(scope: GoldScope) -> dict[str, int]:
 
 
 def _is_list_of_more(spelling: dict[str, Any]) -> bool:
-    """A sentence without claims was released with a revised claim left over."""
+    """A sentence without claims was released with a revised claim."""
     return spelling.get("stands_for") == [] and bool(spelling.get("spelling"))
 
 
 def _is_list(spelling: dict[str, Any], text: str) -> bool:
-    """A sentence that stays as it is was released with an empty list instead of its text."""
+    """An unchanged sentence was released with an empty list instead of its text."""
     return spelling.get("stands_for") == text and isinstance(spelling.get("spelling"), list)
 
 
@@ -68,7 +68,7 @@ def _is_list(spelling: dict[str, Any], text: str) -> bool:
 def _of_evidence(scope: GoldScope) -> dict[str, int]:
     retrieved = scope.retrieved()
     alike = retrieved.values("claim").annotate(number=Count("pk"), different=Count(MD5("passage"), distinct=True))
-    # JSON writes a NUL as this escape; so does a backslash that is followed by these letters, hence the second look.
+    # JSON writes a NUL as this escape, but so does a backslash followed by these letters; hence the second check.
     with_nul = retrieved.filter(released__contains="\\u0000").values_list("passage", "released")
     return {
         "claims_with_repeated_evidence": alike.filter(number__gt=F("different")).count(),
@@ -107,7 +107,7 @@ def _of_verdicts(scope: GoldScope) -> dict[str, int]:
 
 
 def _of_claims_to_keep(scope: GoldScope) -> tuple[int, int]:
-    """Of the claims that nothing had to be done about: how many were released as blank, how many as another text."""
+    """Among claims that needed no change: how many were released as blank, how many with another text."""
     judged_false_or_open = Verdict.objects.filter(
         agreed(Stage.VERIFY, "annotation__"),
         checked("claim__"),
@@ -128,6 +128,6 @@ def _of_claims_to_keep(scope: GoldScope) -> tuple[int, int]:
 
 
 def _names_a_passage(spellings: dict[str, dict[str, Any]]) -> bool:
-    """Does the released reference name a passage, even one that is not there? Free text names none."""
+    """Does the released reference name a passage, even one that doesn't exist? Free text names none."""
     said = str(spellings.get("usedEvidence_index_in_revision", {}).get("spelling", "")).split(",")
     return any(part.strip() == SELF_RETRIEVED or part.strip().isdecimal() for part in said)

@@ -1,4 +1,4 @@
-"""What differences between systems the gold of a benchmark can tell, by task (``pipeline.metrics.power``)."""
+"""What differences between systems a benchmark's gold can detect, by task (``pipeline.metrics.power``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from annotator.core.vocabulary import SentenceType, Task
 from pipeline.metrics.power import ACCURACY, Power, power_of
 
 KEPT_FOR = 3600
-# Differences for which the needed documents are told.
+# Differences for which the number of documents needed is shown.
 DIFFERENCES = (0.10, 0.05)
 
 
@@ -28,8 +28,8 @@ class TaskPower:
 
 
 def powers_of(benchmark: Benchmark, *, accuracy: float = ACCURACY, source: str = "") -> list[TaskPower]:
-    """For each task whose answer is one label; tasks without gold are left out. Kept in the cache for the gold that
-    there is (one query where it is kept, six where not)."""
+    """For each task whose answers are labels and that has gold. Cached for the current gold (one query if cached, else
+    six)."""
     scope = GoldScope(benchmark, source)
     stamp = scope.documents().aggregate(number=Count("pk"), which=Sum("pk"), newest=Max("annotations__submitted_at"))
     named = hashlib.blake2s(f"{benchmark.public_id} {source} {accuracy} {sorted(stamp.items())}".encode()).hexdigest()
@@ -43,7 +43,7 @@ def powers_of(benchmark: Benchmark, *, accuracy: float = ACCURACY, source: str =
 
 
 def _labels(scope: GoldScope) -> dict[Task, list[list[str]]]:
-    """The gold labels of each document, by task, as they are scored by default."""
+    """The gold labels of each document, by task, as scored by default."""
     path = "sentence__annotation__document"
     sentences = scope.sentences().exclude(type="").values_list("annotation__document", "type")
     claims = scope.claims().exclude(type="").values_list(path, "type")

@@ -1,4 +1,4 @@
-"""Practice and mixed-in gold as an admin sees them: who practices, who was measured when, what can be mixed in."""
+"""Practice and hidden gold for admins: who practices, who was measured when, what can be added."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Ro
 from annotator.measures.queries.annotator_accuracy import Score, scores_of
 from pipeline.metrics.alignment import PrecisionRecall
 
-SHOWN = 12  # scores of one person, the newest
+SHOWN = 12  # newest scores of one person
 LONG_TEXTS = ("prompt", "response", "metadata", "released")
 
 
@@ -27,7 +27,7 @@ class Scored:
 
 @dataclass(slots=True)
 class PracticeRow:
-    """A person's practice: how much of it is done, and how well. ``excused``: documents they need not do."""
+    """A person's practice: its progress and accuracy. ``excused``: documents they don't need to do."""
 
     person: User
     total: int = 0
@@ -65,7 +65,7 @@ class PracticeRow:
 
 
 def practice_of(benchmark: Benchmark) -> list[PracticeRow]:
-    """The newcomers of a benchmark and who has practiced in it, by name. Constant number of queries."""
+    """New annotators of a benchmark and people who have practiced in it, by name. Constant number of queries."""
     rows: dict[int, PracticeRow] = {}
     copies = Document.objects.filter(benchmark=benchmark, practice_for__isnull=False).select_related("practice_for")
     for copy in copies.only("benchmark", "stage", "phase", "practice_for").order_by("pk"):
@@ -83,13 +83,13 @@ def practice_of(benchmark: Benchmark) -> list[PracticeRow]:
 
 
 def own_practice(benchmark: Benchmark, user: User) -> list[Document]:
-    """The practice documents of one person, in the order in which they come (one query)."""
+    """One person's practice documents, in order (one query)."""
     rows = Document.objects.filter(benchmark=benchmark, practice_for=user).exclude(phase=Phase.DISCARDED)
     return list(rows.only("public_id", "external_id", "order", "prompt", "stage", "phase", "benchmark").order_by("pk"))
 
 
 def _newcomers(benchmark: Benchmark) -> list[User]:
-    """Annotators who have submitted nothing in the benchmark: ``twins.due_to_practise`` seen from the other side."""
+    """Annotators who have submitted nothing in the benchmark: the other side of ``gold_copies.due_to_practise``."""
     submitted = Annotation.objects.filter(
         document__benchmark=benchmark,
         person=OuterRef("user"),
@@ -101,7 +101,7 @@ def _newcomers(benchmark: Benchmark) -> list[User]:
 
 
 def _scored(benchmark: Benchmark, *, is_practice: bool) -> dict[int, list[Scored]]:
-    """The scores of each person (primary key) in the order of time."""
+    """The scores of each person (primary key) in order of time."""
     rows = Annotation.objects.filter(
         document__benchmark=benchmark,
         document__twin_of__isnull=False,
@@ -120,7 +120,7 @@ def _scored(benchmark: Benchmark, *, is_practice: bool) -> dict[int, list[Scored
 
 
 def measured_in(benchmark: Benchmark) -> list[PracticeRow]:
-    """Who has met mixed-in copies, with how they did over time, by name. Constant number of queries."""
+    """People who have labeled hidden copies, with their accuracy over time, by name. Constant number of queries."""
     found = _scored(benchmark, is_practice=False)
     people = {each.pk: each for each in User.objects.filter(pk__in=list(found))}
     rows = [PracticeRow(people[person], scored=scored) for person, scored in found.items()]
@@ -128,7 +128,7 @@ def measured_in(benchmark: Benchmark) -> list[PracticeRow]:
 
 
 def mixed_documents(benchmark: Benchmark) -> list[Document]:
-    """The copies that are mixed in, with ``is_flagged``, in the order of their making (one query)."""
+    """The hidden copies, with ``is_flagged``, oldest first (one query)."""
     flags = Flag.objects.filter(document=OuterRef("pk"), cleared_at__isnull=True)
     rows = Document.objects.filter(benchmark=benchmark, twin_of__isnull=False, practice_for__isnull=True)
     rows = rows.annotate(is_flagged=Exists(flags)).select_related("batch", "twin_of")

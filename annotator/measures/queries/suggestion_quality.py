@@ -1,8 +1,8 @@
-"""Gold documents with what strategies suggested for them and what people made of it, read for
-``annotator.prefill_quality``.
+"""Gold documents with strategies' suggestions and people's decisions on them, for
+``annotator.measures.suggestion_quality``.
 
-Read are documents that are agreed at all three stages, no copies of gold, nothing discarded: nothing blind can come in.
-People's own searches are left out, as they are part of one person's work.
+Reads documents that are adjudicated at all three stages, without gold copies and discarded documents, so nothing blind
+is included. People's own searches are left out, because they are part of their work.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from annotator.suggestions.models import TrainedSuggester
 
 Kept = TypeVar("Kept")
 
-# The page compares the newest gold; the command all of it.
+# The page uses the newest gold; the command uses all of it.
 MAX_DOCUMENTS = 500
 KEPT_FOR = 3600  # seconds
 SENTENCE = ("pk", "text", "start", "end", "decontext", "type", "importance")
@@ -72,19 +72,19 @@ def quality_of(
     threshold: float = THRESHOLD,
     most: int | None = None,
 ) -> QualityReport:
-    """How good suggestions are: of every strategy, of one, or of single runs (public ids) side by side. ``most``: over
-    the newest so many gold documents. The number of queries does not depend on what there is."""
+    """The quality of suggestions: of every strategy, of one, or of single runs (public ids) side by side. ``most``:
+    limits it to the newest gold documents. Constant number of queries."""
     gold = GoldScope(benchmark).documents().count()
     return report_of(documents_of(benchmark, runs=runs, strategy=strategy, most=most), gold=gold, threshold=threshold)
 
 
 def kept_quality_of(benchmark: Benchmark, *, runs: Collection[str] = ()) -> QualityReport:
-    """The same for the page: over the newest gold, kept in the cache until gold or runs change."""
+    """For the page: over the newest gold, cached until gold or runs change."""
     return kept(benchmark, f"quality {sorted(runs)}", lambda: quality_of(benchmark, runs=runs, most=MAX_DOCUMENTS))
 
 
 def kept(benchmark: Benchmark, what: str, made: Callable[[], Kept]) -> Kept:
-    """What the cache has under this name, made now if gold or runs have changed since (two queries)."""
+    """The cached value, or a new one if gold or runs have changed since (two queries)."""
     gold = GoldScope(benchmark).documents()
     stamp = gold.aggregate(number=Count("pk"), which=Sum("pk"), newest=Max("annotations__submitted_at"))
     done = RunItem.objects.filter(run__benchmark=benchmark).aggregate(number=Count("pk"), newest=Max("finished_at"))
@@ -104,7 +104,7 @@ def shared_runs(benchmark: Benchmark) -> QuerySet[PipelineRun]:
 
 
 def runs_over_gold(benchmark: Benchmark, most: int) -> list[PipelineRun]:
-    """The newest runs that any gold document was part of; brought along suggestions, a run for each document, aside."""
+    """The newest runs with any gold document, without imported suggestions, which have a run per document."""
     over_gold = RunItem.objects.filter(GoldScope(benchmark).gold("document__"), run=OuterRef("pk"))
     return list(shared_runs(benchmark).exclude(strategy="import").filter(Exists(over_gold))[:most])
 
@@ -112,7 +112,7 @@ def runs_over_gold(benchmark: Benchmark, most: int) -> list[PipelineRun]:
 def documents_of(
     benchmark: Benchmark, *, runs: Collection[str] = (), strategy: str = "", most: int | None = None
 ) -> list[ComparedDocument]:
-    """The newest ``most`` gold documents (all without), with the suggestions of these runs or this strategy alone."""
+    """The newest ``most`` gold documents (or all), with the suggestions of only these runs or this strategy."""
     return _GoldReader(benchmark, frozenset(runs), strategy, most).read()
 
 
@@ -123,8 +123,8 @@ class _Run:
 
 
 class _GoldReader:
-    """Reads, table by table, what belongs to some gold documents, and puts it together by document. Narrowed by joins,
-    as ``annotator.core.queries.gold`` says why."""
+    """Reads everything that belongs to some gold documents, table by table, and groups it by document. Uses joins for
+    the reason given in ``annotator.core.queries.gold``."""
 
     def __init__(self, benchmark: Benchmark, runs: frozenset[str], strategy: str, most: int | None) -> None:
         self.scope = GoldScope(benchmark)
@@ -163,7 +163,7 @@ class _GoldReader:
         ]
 
     def here(self, path: str) -> Q:
-        """Is the document at the end of the path ("annotation__document") one of those that are read?"""
+        """Is the document at the end of the path ("annotation__document") among those read?"""
         return self.scope.gold(f"{path}__") if self.newest is None else Q(**{f"{path}__in": self.newest})
 
     def submitted(self, path: str = "annotation__") -> Q:
@@ -171,8 +171,7 @@ class _GoldReader:
         return self.here(f"{path}document") & Q(**{f"{path}state": AnnotationState.SUBMITTED})
 
     def suggestions(self, model: type[Model], document: str, *fields: str) -> Iterator[tuple[Any, ...]]:
-        """Suggestions of the wanted runs for these documents, older runs first: what is suggested for its document, the
-        run, then the fields."""
+        """The requested runs' suggestions for these documents, oldest run first: document, run, then the fields."""
         rows = model._default_manager.filter(self.here(document), **self.narrowed).order_by("run", "pk")
         for key, run, *values in _rows(rows, document, "run", *fields):
             if run in self.runs:  # not a person's own search
@@ -181,7 +180,7 @@ class _GoldReader:
     # --- what people decided ----------------------------------------------------------------------
 
     def _works(self) -> dict[int, dict[int | None, PersonsWork]]:
-        """By document and person, the adjudicated version under None (eight queries)."""
+        """By document and person, with the adjudicated version under None (eight queries)."""
         made: dict[int, tuple[int, int | None]] = {}
         submitted: dict[tuple[int, int | None], dict[str, Any]] = defaultdict(dict)
         annotations = Annotation.objects.filter(self.submitted("")).order_by("pk")
@@ -225,7 +224,7 @@ class _GoldReader:
         return found
 
     def _stances(self) -> Mapping[int, Any]:
-        """By annotation and passage that was found automatically."""
+        """By annotation and retrieved passage."""
         found: dict[int, dict[int, StanceRow]] = defaultdict(dict)
         rows = Stance.objects.filter(self.submitted(), evidence__annotation__isnull=True, evidence__removed="")
         for annotation, evidence, label, suggestion in rows.order_by().values_list(
@@ -235,7 +234,7 @@ class _GoldReader:
         return found
 
     def _added(self) -> Mapping[int, Any]:
-        """By annotation and claim the number of passages that people added."""
+        """By annotation and claim, the number of added passages."""
         found: dict[int, dict[int, int]] = defaultdict(dict)
         rows = Evidence.objects.filter(self.submitted(), removed="").order_by().values("annotation", "claim")
         for annotation, claim, number in _rows(rows.annotate(number=Count("pk")), "annotation", "claim", "number"):
@@ -297,8 +296,7 @@ class _GoldReader:
             suggested.answer = SuggestedAnswer(*(*values, self.runs[run].began))
 
     def _barred(self) -> dict[int, frozenset[tuple[str, str]]]:
-        """Which learned suggesters each document trained, by the names under which they are stored: those end in the
-        number of their version."""
+        """The learned suggesters that each document trained, by their stored names, which end in a version number."""
         versions: dict[tuple[str, int], set[int]] = defaultdict(set)
         trained = TrainedSuggester.objects.filter(self.here("documents"), benchmark=self.scope.benchmark).order_by()
         for kind, number, document in trained.values_list("kind", "number", "documents"):
@@ -317,7 +315,7 @@ def _rows(query: Any, *fields: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _names(suggested: Iterable[dict[Maker, SuggestedLabels]]) -> set[tuple[str, str]]:
-    """The learned suggesters that gave labels here, by what they label."""
+    """The learned suggesters that made suggestions here, by the label they predict."""
     found = set()
     for makers in suggested:
         for each in makers.values():

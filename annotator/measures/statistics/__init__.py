@@ -1,1 +1,1 @@
-"""What a benchmark's gold holds, counted: the figures of Factcheck-Bench section 3.3. Pure functions over rows."""
+"""Counts a benchmark's gold: the figures of Factcheck-Bench section 3.3. Pure functions over rows."""

@@ -1,4 +1,4 @@
-"""What one scores on the gold without reading it: the constant answers beside which Tables 3 and 5 are to be read."""
+"""Scores of constant answers on the gold, to compare with Tables 3 and 5."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ TRUE, FALSE = "true", "false"
 
 
 def sentence_majority(figures: GoldFigures) -> dict[str, float] | None:
-    """Every sentence called checkworthy, where the question is whether it is or not (Table 3, subtask 1)."""
+    """Every sentence labeled check-worthy, as a yes/no question (Table 3, subtask 1)."""
     counted = {"yes": figures.checkworthy_sentences, "no": figures.number_of_sentences - figures.checkworthy_sentences}
     return _macro(_constant(counted, "yes"))
 
 
 def claim_majority(figures: GoldFigures) -> dict[str, float] | None:
-    """Every claim called factual; macro averages over the types that occur (Table 3, subtask 2)."""
+    """Every claim labeled factual; macro averages over the types that occur (Table 3, subtask 2)."""
     return _macro(_constant(figures.claim_type, ClaimType.FACTUAL))
 
 
 def constant_verdicts(figures: GoldFigures, *, undetermined_as_false: bool) -> dict[str, Any]:
-    """Every checked claim called true, or false (Table 5): ``n``, then precision, recall and F1 of both labels.
+    """Every checked claim labeled true, or false (Table 5): ``n``, then precision, recall and F1 of both labels.
 
     Claims without enough evidence are left out or count as false.
     """

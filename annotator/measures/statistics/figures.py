@@ -1,5 +1,5 @@
-"""Counts gold documents into the figures of Factcheck-Bench section 3.3: one document at a time, so that memory does
-not grow with the benchmark."""
+"""Counts gold documents for the figures of Factcheck-Bench section 3.3, one document at a time, so that memory doesn't
+grow with the benchmark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotator.core.vocabulary import Labelled, SentenceType
 from annotator.measures.statistics.rows import PASSAGES, GoldClaimRow, GoldDocumentRow, GoldSentenceRow
 from pipeline.metrics.text import edit_distance, word_overlap
 
-MANY_FALSE = 5  # "more than five false claims" is told apart (section 3.3)
+MANY_FALSE = 5  # the paper reports "more than five false claims" (section 3.3)
 
 
 class Rule(Labelled):
@@ -32,7 +32,7 @@ class SourceFigures:
 
 @dataclass(slots=True)
 class RevisionFigures:
-    """Sums over false documents of how far the revised response is from the original."""
+    """Sums over false documents of the distance between the revised and the original response."""
 
     documents: int = 0
     edit_distance: float = 0.0
@@ -49,7 +49,7 @@ class RevisionFigures:
 
 @dataclass(slots=True)
 class GoldFigures:
-    """All counts. Labels that do not occur are not in the counters; "" counts what was not answered."""
+    """All counts. Labels that don't occur aren't in the counters; "" counts unanswered questions."""
 
     documents: int = 0
     words: int = 0
@@ -73,11 +73,11 @@ class GoldFigures:
     claim_importance: Counter[str] = field(default_factory=Counter)
     checked: int = 0
     sufficient: Counter[bool | None] = field(default_factory=Counter)
-    # The verdict on checked claims, and on those of them that automatic evidence did not settle.
+    # The verdicts on checked claims, and on those that retrieved evidence couldn't decide.
     factuality: Counter[str] = field(default_factory=Counter)
     factuality_unsettled: Counter[str] = field(default_factory=Counter)
 
-    # Of passages for checked claims: stances by (was automatic evidence sufficient, label).
+    # For passages of checked claims: stances by (was retrieved evidence sufficient, label).
     stances: Counter[tuple[bool | None, str]] = field(default_factory=Counter)
     claims_with_five_stances: int = 0
     added: int = 0
@@ -103,7 +103,7 @@ class GoldFigures:
 
     @property
     def mean_words(self) -> float | None:
-        """Mean number of whitespace tokens of a response (Table 8)."""
+        """Mean number of whitespace tokens per response (Table 8)."""
         return self.words / self.documents if self.documents else None
 
     def add(self, document: GoldDocumentRow) -> None:
@@ -181,7 +181,7 @@ def count(documents: Iterable[GoldDocumentRow]) -> GoldFigures:
 
 
 def truths(factuality: Counter[str]) -> Counter[bool | None]:
-    """Verdicts as true, false, or None where it is neither."""
+    """Verdicts as true, false, or None for neither."""
     found: Counter[bool | None] = Counter()
     for word, number in factuality.items():
         found[claim_is_true(word)] += number

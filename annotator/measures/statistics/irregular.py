@@ -1,4 +1,4 @@
-"""The irregularities that are counted, each in the words that a person reads; their keys are those of the JSON."""
+"""The irregularities that are counted, described for people. Their keys are those in the JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures that the paper gives of its own 94 documents and of other benchmarks, to read beside one's own."""
+"""The paper's figures for its own 94 documents and for other benchmarks, to compare with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PAPER = "Factcheck-Bench"
 
 @dataclass(frozen=True, slots=True)
 class OtherBenchmark:
-    """A row of Table 8. ``length``: mean number of words of a response; ``revision``: is there a corrected text?"""
+    """A row of Table 8. ``length``: mean number of words per response; ``revision``: is there a corrected text?"""
 
     name: str
     granularity: str
@@ -25,7 +25,7 @@ OTHER_BENCHMARKS = (
     OtherBenchmark("Factcheck-GPT", "claim", "yes", 73.1, 94),
 )
 
-# By table (``annotator.measures.statistics.tables``): where the paper tells it, and what it says there.
+# By table (``annotator.measures.statistics.tables``): where the paper reports it, and its figures.
 REFERENCES = {
     "sizes": "Table 1: 94 documents, 311 sentences (277 check-worthy), 678 claims (661 check-worthy), 3,305 passages",
     "factuality": "section 3.3: 61 false, 31 true, 2 without check-worthy claims, by the first rule",

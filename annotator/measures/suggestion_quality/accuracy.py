@@ -1,4 +1,4 @@
-"""Suggestions against the gold, step by step."""
+"""Suggestions compared with the gold, step by step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ THREE = {StanceLabel.PARTIALLY_SUPPORT.value: StanceLabel.COMPLETELY_SUPPORT.val
 
 @dataclass(frozen=True, slots=True)
 class AccuracyFigure:
-    """A measure with how many items and documents it is over."""
+    """A measure with its numbers of items and documents."""
 
     estimate: Estimate
     items: int
@@ -37,7 +37,7 @@ class AccuracyFigure:
 
 @dataclass(slots=True)
 class Observed:
-    """What was seen of one maker. ``shares``: by measure (document, numerator, denominator, items); ``labels``: by
+    """The counts of one maker. ``shares``: by measure (document, numerator, denominator, items); ``labels``: by
     field."""
 
     documents: set[int] = field(default_factory=set)
@@ -45,24 +45,24 @@ class Observed:
     labels: dict[str, list[LabelledSpan]] = field(default_factory=lambda: defaultdict(list))
 
     def share(self, name: str, document: int, above: float, below: float, items: int | None = None) -> None:
-        """``items``: how many things the denominator stands for, if it is not their number."""
+        """``items``: the number of items that the denominator stands for, if different."""
         if below:
             self.shares[name].append((document, above, below, int(below) if items is None else items))
             self.documents.add(document)
 
     def label(self, name: str, document: int, gold: str, predicted: str) -> None:
-        """Counted where both are given."""
+        """Counted if both are given."""
         if gold and predicted:
             self.labels[name].append(LabelledSpan(document, gold, predicted))
             self.documents.add(document)
 
     def texts(self, name: str, document: int, found: str, gold: str) -> None:
-        """How far a text is from the gold's."""
+        """The distance of a text from the gold's."""
         self.share(f"{name}_edit_distance", document, edit_distance(found.strip(), gold.strip()), 1)
         self.share(f"{name}_word_overlap", document, word_overlap(found, gold), 1)
 
     def figures(self) -> dict[str, AccuracyFigure]:
-        """Every measure that there is anything to be said of, in the order of the steps."""
+        """Every measure with any data, in the order of the steps."""
         found: dict[str, AccuracyFigure] = {}
         for name, rows in self.shares.items():
             estimate = ratio_estimate([(document, above, below) for document, above, below, _ in rows])
@@ -78,13 +78,13 @@ class Observed:
         return {name: found[name] for name in MEASURES if name in found}
 
     def confusions(self) -> dict[str, dict[str, dict[str, int]]]:
-        """By field of labels, how often the gold says one and the suggestion another."""
+        """By field with labels: how often the gold has one label and the suggestion another."""
         return {name: labelling(items, resamples=0).confusion for name, items in self.labels.items()}
 
 
 def observe(documents: Iterable[ComparedDocument], *, threshold: float) -> dict[Maker, Observed]:
-    """Each maker's suggestions against the gold; learned suggesters as makers of their own, on documents that they did
-    not learn from. ``threshold``: from which similarity of words two claims are the same, 0 to 1."""
+    """Each maker's suggestions compared with the gold. Learned suggesters are separate makers, scored on documents they
+    didn't learn from. ``threshold``: the word similarity, 0 to 1, above which two claims match."""
     found: dict[Maker, Observed] = defaultdict(Observed)
     for document in documents:
         for maker, suggested in document.suggested.items():
@@ -111,7 +111,7 @@ class _Seen:
         return self.found[self.maker]
 
     def label(self, name: str, gold: str, predicted: str, by: str, trained: str) -> None:
-        """A label by the strategy, or by a learned suggester that knows ``trained`` and has not seen this document."""
+        """A label by the strategy, or by a learned suggester that knows ``trained`` and hasn't seen this document."""
         if not by:
             self.own.label(name, self.document.key, gold, predicted)
         elif (trained, by) not in self.document.barred:
@@ -207,8 +207,8 @@ class _Seen:
 
 
 def claims_alone(document: ComparedDocument, maker: Maker) -> set[int]:
-    """The claims for which this maker alone found passages: only there is what people say of automatic evidence said
-    of this maker."""
+    """The claims for which only this maker found passages. Only for these do people's judgments of the retrieved
+    evidence apply to this maker."""
     others = {
         claim
         for each, suggested in document.suggested.items()
@@ -223,7 +223,7 @@ def _yes(sentence_type: str) -> str:
 
 
 def _checked(claim: ComparedClaim) -> str:
-    """Does the claim go on to be checked, as ``Claim.is_checked``?"""
+    """Does the claim go on to be checked, like ``Claim.is_checked``?"""
     if not claim.type:
         return ""
     return "yes" if claim_is_checked(claim.type, claim.worth_checking) else "no"

@@ -1,5 +1,5 @@
-"""What automation did for a benchmark: what became of its suggestions, whether they moved labels, where the evidence
-that it found sufficed."""
+"""What automation did for a benchmark: what happened to its suggestions, whether they changed labels, and where its
+evidence was sufficient."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.metrics.agreement import Estimate, ratio_estimate
 
 @dataclass(frozen=True, slots=True)
 class Sufficed:
-    """Of ``asked`` checked claims the number for which automatic evidence was ``enough``, with the share."""
+    """Of ``asked`` checked claims, the number for which retrieved evidence was ``enough``, with the share."""
 
     enough: int
     asked: int
@@ -26,8 +26,8 @@ class Sufficed:
 @dataclass(frozen=True, slots=True)
 class Automation:
     """``handled``: in the adjudicated versions, by maker; ``people``: in each person's work (primary key), all makers
-    together; ``blind_first``: beside what people made unaided. ``sufficed``: over all claims (None), then by whose
-    passages they had."""
+    together; ``blind_first``: compared with what people did without suggestions. ``sufficed``: over all claims (None),
+    then by whose passages they had."""
 
     gold: int
     documents: int
@@ -43,7 +43,7 @@ class Automation:
 def automation_of(
     documents: Sequence[ComparedDocument], first_labels: Iterable[FirstLabel], *, gold: int
 ) -> Automation:
-    """Everything over these gold documents. ``gold``: how many there are in all."""
+    """All figures over these gold documents. ``gold``: the total number of gold documents."""
     labels = list(first_labels)
     agreed: dict[Maker, Handled] = {}
     people: dict[int, Handled] = {}
@@ -68,7 +68,7 @@ def automation_of(
 
 
 def as_json(found: Automation, people: Mapping[int, str]) -> dict[str, Any]:
-    """Everything. ``people``: names by primary key; who is not among them is left out."""
+    """All figures as JSON. ``people``: names by primary key; people not in it are left out."""
     return {
         "gold": found.gold,
         "documents": found.documents,
@@ -101,7 +101,7 @@ def _maker(maker: Maker) -> dict[str, str]:
 
 
 def _sufficed(documents: Iterable[ComparedDocument]) -> dict[Maker | None, Sufficed]:
-    """Where it was asked and answered (Factcheck-Bench, section 3.3: 439 of 661 claims)."""
+    """Counted where the question was asked and answered (Factcheck-Bench, section 3.3: 439 of 661 claims)."""
     answers: dict[Maker | None, list[tuple[int, float, float]]] = {None: []}
     for document in documents:
         for claim, verdict in document.gold.verdicts.items():

@@ -1,8 +1,8 @@
-"""What people did with suggestions, in the words of FastFact's Table 1: removed, added, revised, unchanged.
+"""What people did with suggestions, in the terms of FastFact's Table 1: removed, added, revised, unchanged.
 
-A field is unchanged where its value is the one suggested (which is when its origin is "suggestion, accepted"), and
-revised where it is another. Blind first people saw no suggestion: there the same words say how far what they made
-unaided is from it, and the counts are kept apart.
+A field is unchanged if its value equals the suggestion (then its origin is "suggestion, accepted"), else revised.
+People who labeled blind first saw no suggestion. There, the same terms describe how their unaided work differs from it,
+and the counts are kept separate.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pipeline.metrics.decomposition import SAME, pair_sentences
 
 
 class HandledSuggestions(Labelled):
-    """FastFact's words for what became of a suggestion."""
+    """FastFact's terms for what happened to a suggestion."""
 
     REMOVED = "removed", "Removed"
     ADDED = "added", "Added"
@@ -34,7 +34,7 @@ class HandledSuggestions(Labelled):
     UNCHANGED = "unchanged", "Unchanged"
 
 
-# What is counted, with the words for it; in the order of the steps.
+# What is counted, with its words, in the order of the steps.
 THINGS: dict[str, str] = {
     "sentences": "Sentences",
     "decontext": "Decontextualized sentences",
@@ -52,8 +52,8 @@ THINGS: dict[str, str] = {
 
 @dataclass(slots=True)
 class Handled:
-    """Counts by thing. ``works``: documents (of one person or adjudicated versions) with at least one such thing, to
-    compute means."""
+    """Counts by thing. ``works``: documents (of one person, or adjudicated versions) with at least one such thing, for
+    means."""
 
     counts: dict[str, Counter[HandledSuggestions]] = field(default_factory=lambda: defaultdict(Counter))
     works: Counter[str] = field(default_factory=Counter)
@@ -63,13 +63,13 @@ class Handled:
         return [(thing, self.counts[thing], self.works[thing]) for thing in THINGS if self.works[thing]]
 
     def add(self, other: Handled) -> None:
-        """Count another's in."""
+        """Add another's counts."""
         for thing, counts in other.counts.items():
             self.counts[thing].update(counts)
         self.works.update(other.works)
 
     def unchanged(self, thing: str) -> tuple[int, int]:
-        """How many of the suggested things stayed as they were, of how many."""
+        """How many of the suggested things stayed unchanged, out of how many."""
         counts = self.counts[thing]
         return counts[HandledSuggestions.UNCHANGED], counts.total() - counts[HandledSuggestions.ADDED]
 
@@ -85,9 +85,9 @@ class HandledBy:
 
 
 def handled(documents: Iterable[ComparedDocument]) -> dict[Maker, HandledBy]:
-    """What became of each maker's suggestions. Only those count that people were shown, but for blind-first documents.
+    """What happened to each maker's suggestions. Except in blind-first documents, only those shown to people count.
 
-    Labels by a learned suggester count as that suggester's.
+    Labels by a learned suggester count for that suggester.
     """
     found: dict[Maker, HandledBy] = defaultdict(HandledBy)
     for document in documents:
@@ -100,8 +100,8 @@ def handled(documents: Iterable[ComparedDocument]) -> dict[Maker, HandledBy]:
 
 
 def individuals(document: ComparedDocument) -> dict[Maker, Handled]:
-    """What became of each maker's suggestions in the work of all people of one document together, whether they saw
-    them first or, blind first, afterwards."""
+    """What happened to each maker's suggestions in the work of everyone on one document, whether they saw them first
+    or, blind first, afterwards."""
     found: dict[Maker, HandledBy] = defaultdict(HandledBy)
     for maker, suggested in document.suggested.items():
         for work in document.people:
@@ -115,8 +115,8 @@ def individuals(document: ComparedDocument) -> dict[Maker, Handled]:
 
 
 def _with_links(document: ComparedDocument) -> PersonsWork:
-    """The adjudicated version, which does not name the proposals its edits began as, with the links of the person whose
-    text was agreed on."""
+    """The adjudicated version, which doesn't record the suggestions behind its edits, with the links of the person
+    whose text was chosen."""
     gold = document.gold
     verdicts = {}
     for claim, verdict in gold.verdicts.items():
@@ -129,7 +129,7 @@ def _with_links(document: ComparedDocument) -> PersonsWork:
 
 @dataclass(frozen=True, slots=True)
 class _Handling:
-    """One maker's suggestions for one document, in one work."""
+    """One maker's suggestions for one document, in one person's work."""
 
     found: dict[Maker, HandledBy]
     document: ComparedDocument
@@ -153,7 +153,7 @@ class _Handling:
             handled.works[thing] += 1
 
     def labels(self, thing: str, pairs: Iterable[tuple[str, str, str]]) -> None:
-        """Labels given beside labels suggested, each with the learned suggester that it is from."""
+        """Labels next to suggested labels, each with its learned suggester."""
         done: dict[str, list[HandledSuggestions]] = defaultdict(list)
         for given, shown, by in pairs:
             if given and shown:
@@ -173,7 +173,7 @@ class _Handling:
     # --- decompose --------------------------------------------------------------------------------
 
     def shown(self) -> Sequence[ComparedSentence]:
-        """The sentences of the run that the person was shown, if it is this maker's; blind first the newest run's."""
+        """The sentences of the run shown to the person, if this maker made it; blind first, those of the newest run."""
         runs = self.suggested.decompositions
         if self.document.blind_first:
             return runs[max(runs)] if runs and self.work.sentences else ()
@@ -188,7 +188,7 @@ class _Handling:
         self.add("decontext", _became([(mine.decontext, theirs.decontext) for mine, theirs in checked]))
         self.labels("sentence_type", [(mine.type, theirs.type, theirs.by) for mine, theirs in pairs])
         self.labels("sentence_importance", [(mine.importance, theirs.importance, "") for mine, theirs in pairs])
-        # The claims of a sentence that needs no checking are folded away.
+        # The claims of a sentence that isn't check-worthy are collapsed.
         mine = [claim for each in present if each.type in ("", SentenceType.CHECKWORTHY) for claim in each.claims]
         theirs = [claim for each in shown for claim in each.claims]
         claims = self.paired_claims(mine, theirs)
@@ -216,8 +216,8 @@ class _Handling:
     # --- verify and revise ------------------------------------------------------------------------
 
     def evidence(self) -> None:
-        """A passage stays unless it is judged irrelevant; one that a person added counts where this maker alone had
-        searched for the claim."""
+        """A passage is unchanged unless judged irrelevant. An added one counts if only this maker had searched for the
+        claim."""
         given = (self.work.stances.get(passage) for passage in self.suggested.passages)
         judged = [each.label for each in given if each is not None and each.label]
         removed = sum(label == StanceLabel.IRRELEVANT for label in judged)
@@ -242,7 +242,7 @@ class _Handling:
         self.labels("stance", pairs)
 
     def corrections(self) -> None:
-        """Corrections offered before the claim was decided, and edits of false claims for which none was offered."""
+        """Corrections offered before the claim was decided, and edits of false claims without an offer."""
         submitted = self.work.submitted.get(Stage.VERIFY)
         done = []
         for claim, offered in self.suggested.verdicts.items():
@@ -276,7 +276,7 @@ class _Handling:
 def _became(
     pairs: Sequence[tuple[str, str]], present: int | None = None, shown: int | None = None
 ) -> dict[HandledSuggestions, int]:
-    """Counts of texts beside what they began as; the rest of what was shown is removed, of what is there added."""
+    """Counts texts by the suggestion they started as. Other shown suggestions were removed; other texts were added."""
     unchanged = sum(mine == theirs for mine, theirs in pairs)
     return {
         HandledSuggestions.REMOVED: 0 if shown is None else shown - len(pairs),

@@ -1,8 +1,8 @@
-"""Do suggestions move labels? Two looks at it, both over gold documents and the work that each person handed in.
+"""Do suggestions change labels? Two comparisons, over gold documents and each person's submitted work.
 
-Between documents: how often people's labels are the suggested ones where they saw the suggestion first, against blind
-first, where they labeled before they saw it. Within blind first: what became of first labels once the suggestion was
-shown beside them.
+Between documents: how often people's labels equal the suggestions if they saw them first, compared with blind first,
+where they labeled before seeing them. Within blind-first documents: what happened to first labels once the suggestion
+was shown.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from annotator.measures.suggestion_quality.handling import HandledSuggestions, i
 from annotator.measures.suggestion_quality.rows import ComparedDocument, Maker, PersonsWork
 from pipeline.metrics.agreement import RESAMPLES, Estimate, sums_estimates
 
-# The things that are labels: the others are texts, which agree by degrees.
+# The things that are labels. The others are texts, which agree by degrees.
 LABELS = ("sentence_type", "sentence_importance", "claim_type", "claim_importance", "stance")
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The share of labels that are the suggested ones, over so many labels of so many documents."""
+    """The share of labels that equal the suggestions, with the numbers of labels and documents."""
 
     estimate: Estimate | None
     labels: int
@@ -36,7 +36,8 @@ class Share:
 @dataclass(frozen=True, slots=True)
 class Influence:
     """One field and one maker: the shares that agree with the suggestion, after seeing it and blind first, and their
-    difference in the same resamples of whole documents. Above zero: who sees the suggestion agrees with it more."""
+    difference in the same resamples of whole documents. Above zero, people who see the suggestion agree with it
+    more."""
 
     maker: Maker
     thing: str
@@ -46,8 +47,8 @@ class Influence:
 
 
 class FirstLabel(NamedTuple):
-    """A label given before its suggestion was seen, and what was handed in. ``person`` gave it (primary key); ``row``
-    is the primary key of what was labeled: the sentence, or for a stance the passage."""
+    """A label given before its suggestion was seen, and the submitted one. ``person`` gave it (primary key); ``row`` is
+    the primary key of the labeled row: the sentence, or for a stance the passage."""
 
     thing: str
     first: str
@@ -60,8 +61,8 @@ class FirstLabel(NamedTuple):
 def influences(
     documents: Iterable[ComparedDocument], first_labels: Iterable[FirstLabel] = (), *, resamples: int = RESAMPLES
 ) -> list[Influence]:
-    """By maker and field, where there are labels of both kinds. Blind first, the labels are those that people gave
-    before they saw the suggestion: what they made of it afterwards is the business of ``fates``."""
+    """By maker and field, if there are labels of both kinds. Blind first uses the labels given before seeing the
+    suggestion; ``fates`` covers later changes."""
     first = {(each.thing, each.person, each.row): each.first for each in first_labels}
     rows: dict[tuple[Maker, str], list[tuple[int, tuple[float, ...]]]] = defaultdict(list)
     for document in documents:
@@ -87,7 +88,7 @@ def influences(
 
 
 def _unaided(work: PersonsWork, first: Mapping[tuple[str, int | None, int], str]) -> PersonsWork:
-    """A person's work with the first labels in place of those that followed them."""
+    """A person's work with their first labels restored."""
 
     def label(thing: str, row: int, final: str) -> str:
         return first.get((thing, work.person, row), final)
@@ -120,7 +121,7 @@ def _share(estimate: Estimate | None, rows: Sequence[tuple[int, tuple[float, ...
 
 
 class Fate(Labelled):
-    """What became of a first label when the suggestion was shown beside it."""
+    """What happened to a first label when the suggestion was shown."""
 
     SAME = "same", "Matched the suggestion"
     KEPT = "kept", "Differed, kept"
@@ -129,8 +130,8 @@ class Fate(Labelled):
 
 
 def fates(labels: Iterable[FirstLabel]) -> dict[str, dict[Fate, int]]:
-    """By field how often each fate befell a first label. One that was the suggestion and was changed away from it
-    counts as changed otherwise."""
+    """By field, how often each fate occurred. A label that equaled the suggestion and was changed counts as changed
+    otherwise."""
     found: dict[str, dict[Fate, int]] = {}
     for label in labels:
         counts = found.setdefault(label.thing, dict.fromkeys(Fate, 0))

@@ -1,17 +1,17 @@
-"""What is measured at which step, with the figures that papers publish. Each is defined in docs/prefill-quality.md."""
+"""What is measured at which step, with published figures. docs/prefill-quality.md defines each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Claims whose words agree by this much are the same claim (token F1); the benchmark of the offline rules uses it too.
+# Claims with at least this word similarity (token F1) match; the benchmark of the offline rules uses it, too.
 THRESHOLD = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class QualityMeasure:
-    """``thing``: what its items are. ``paper``: a published figure. A distance is better the smaller it is; a
-    ``detail`` is in the JSON and not on the page; the ``main`` one of a step is drawn."""
+    """``thing``: what its items are. ``paper``: a published figure. For a distance, smaller is better. A ``detail`` is
+    in the JSON but not on the page; the ``main`` measure of a step is drawn."""
 
     name: str
     label: str
@@ -42,8 +42,8 @@ def _labels(
     )
 
 
-# Factcheck-Bench, sections 4.1 to 4.3 (Tables 3 and 4): ChatGPT on all 94 documents. Another data set is another task:
-# a yardstick. The paper gives no precision and recall for stances.
+# Factcheck-Bench, sections 4.1 to 4.3 (Tables 3 and 4): ChatGPT on all 94 documents. Another dataset is another task,
+# so this is only a reference. The paper gives no precision and recall for stances.
 STEPS: tuple[Step, ...] = (
     Step(
         "sentences",
@@ -148,7 +148,7 @@ MEASURES: dict[str, QualityMeasure] = {measure.name: measure for step in STEPS f
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A column of FastFact's Table 1: what annotators did with the claims of an answer, on average."""
+    """A column of FastFact's Table 1: what annotators did with the claims of a response, on average."""
 
     name: str
     removed: float

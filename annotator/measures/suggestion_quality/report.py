@@ -1,4 +1,4 @@
-"""All that is told of suggestions, and the same as JSON."""
+"""The report on suggestions, also as JSON."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from annotator.measures.suggestion_quality.rows import ComparedDocument, Maker
 
 @dataclass(slots=True)
 class StrategyColumn:
-    """One maker. ``figures``: against all gold; ``shown`` and ``blind_first``: against gold that people made after they
-    had seen suggestions, and before; both empty unless there are both."""
+    """One maker. ``figures``: against all gold; ``shown`` and ``blind_first``: against gold made after seeing
+    suggestions, and before; both empty unless there are both."""
 
     maker: Maker
     documents: int = 0
@@ -28,8 +28,8 @@ class StrategyColumn:
 
 @dataclass(frozen=True, slots=True)
 class QualityReport:
-    """``documents``: gold documents that were read, of ``gold`` that there are; ``blind_first`` of those read.
-    ``columns``: strategies (or single runs); ``learned``: suggesters that learned from this benchmark's gold."""
+    """``documents``: gold documents read, out of ``gold``; ``blind_first`` of those read. ``columns``: strategies (or
+    single runs); ``learned``: suggesters trained on this benchmark's gold."""
 
     gold: int
     documents: int
@@ -73,7 +73,7 @@ def report_of(documents: Sequence[ComparedDocument], *, gold: int, threshold: fl
 
 
 def as_json(report: QualityReport, people: Mapping[int, str]) -> dict[str, Any]:
-    """Everything. ``people``: names by primary key; who is not among them is left out."""
+    """All figures as JSON. ``people``: names by primary key; people not in it are left out."""
     return {
         "gold": report.gold,
         "documents": report.documents,

@@ -1,4 +1,4 @@
-"""Gold documents with what was suggested for them and what people made of it, as plain rows."""
+"""Gold documents with suggestions and people's decisions, as plain rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Maker(NamedTuple):
-    """Whose suggestions are compared: a strategy with its chat model ("" for none), or with ``run`` a single run of it.
+    """Whose suggestions are compared: a strategy with its chat model ("" for none), or with ``run`` a single run.
     ``by`` names a learned suggester instead; then the other three are blank."""
 
     strategy: str = ""
@@ -21,7 +21,7 @@ class Maker(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ComparedClaim:
     """A claim, suggested or decided. ``suggestion``: the primary key of the suggestion it came from; ``by``: the
-    learned suggester that gave a suggested claim its type, "" for the strategy itself."""
+    learned suggester that labeled a suggested claim, "" for the strategy itself."""
 
     key: int
     text: str
@@ -50,7 +50,7 @@ class ComparedSentence:
 
 @dataclass(frozen=True, slots=True)
 class StanceRow:
-    """The stance given to a passage, and the suggestion that stood beside it."""
+    """The stance given to a passage, and the suggestion shown with it."""
 
     label: str
     suggestion: int | None
@@ -58,8 +58,8 @@ class StanceRow:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
-    """What was decided on a claim. ``revised``: the mended claim, "" where it is deleted, None without an edit.
-    ``suggestion``: whose correction the edit began as."""
+    """The decision on a claim. ``revised``: the corrected claim, "" if deleted, None without an edit. ``suggestion``:
+    the correction that the edit started as."""
 
     text: str
     factuality: str
@@ -70,8 +70,8 @@ class VerdictRow:
 
 @dataclass(frozen=True, slots=True)
 class PersonsWork:
-    """The adjudicated version of a document, or one person's. Unsubmitted stages are empty. ``added``: passages that
-    people added, by claim; ``submitted``: by stage."""
+    """A document's adjudicated version, or one person's work. Unsubmitted stages are empty. ``added``: added passages,
+    by claim; ``submitted``: by stage."""
 
     person: int | None = None
     sentences: Sequence[ComparedSentence] = ()
@@ -92,7 +92,7 @@ class SuggestedStance:
 
 @dataclass(frozen=True, slots=True)
 class ComparedVerdict:
-    """``correction``: the mended claim, "" to delete it, None where none was offered. ``at``: when its run began."""
+    """``correction``: the corrected claim, "" to delete it, None if none was offered. ``at``: when its run started."""
 
     key: int
     factuality: str
@@ -110,8 +110,9 @@ class SuggestedAnswer:
 
 @dataclass(slots=True)
 class SuggestedLabels:
-    """What one maker suggested for one document. ``decompositions``: by run (primary key), the newest counts against
-    the gold. Of passages, stances and verdicts the newest of each passage and claim. ``passages``: claim by passage."""
+    """One maker's suggestions for one document. ``decompositions``: by run (primary key); the newest is compared with
+    the gold. For passages, stances and verdicts: the newest for each passage and claim. ``passages``: claim by
+    passage."""
 
     decompositions: dict[int, list[ComparedSentence]] = field(default_factory=dict)
     passages: dict[int, int] = field(default_factory=dict)
@@ -122,8 +123,7 @@ class SuggestedLabels:
 
 @dataclass(frozen=True, slots=True)
 class ComparedDocument:
-    """One gold document. ``barred``: learned suggesters that were trained on it, as (field, name): they are not
-    scored on it."""
+    """One gold document. ``barred``: learned suggesters trained on it, as (field, name), which aren't scored on it."""
 
     key: int
     response: str
