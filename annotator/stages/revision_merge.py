@@ -1,6 +1,6 @@
-"""Step 8, pure: carrying claim edits into sentences and merging sentences into the revised response (C.7).
+"""Step 8, pure: applies claim edits to sentences and merges sentences into the revised response (C.7).
 
-By hand: merge libraries know lines, not edits with offsets that have to name the claims they disagree about.
+Our own implementation: merge libraries work on lines, not on edits with offsets that must name the claims in conflict.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from annotator.core.vocabulary import EditKind
 
 _WORD = re.compile(r"\w+", re.UNICODE)
 
-# A list mark at the end of what stands before a sentence: "\n2. ", "\n- ", "\n   • ".
+# A list marker at the end of the text before a sentence: "\n2. ", "\n- ", "\n   • ".
 _LIST_MARK = re.compile(r"(?:(?<=\n)|^)[ \t]*(?:\d{1,3}[.)]|[-*+•–])[ \t]+$")
 
-# Words that say nothing about what a statement is about.
+# Function words, which don't tell what a statement is about.
 _COMMON = frozenset(
     """a an and are as at be been being but by can did do does for from had has have he her his i in into is it its of
     on or our she so such than that the their them then there these they this those to too was we were what when
     where which who whom whose will with would you your also""".split()
 )
 
-# Words with which a sentence may lean on the one before it.
+# Pronouns with which a sentence may refer to the one before.
 _PRONOUNS = frozenset("he she it they him her them his its their theirs hers this these that those".split())
 
 
@@ -39,8 +39,7 @@ class ClaimEdit:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A sentence after its claims' edits were carried into it. ``open_edits``: those that found no single place,
-    in words for a person."""
+    """A sentence after its claims' edits were applied. ``open_edits``: those that couldn't be placed, in words."""
 
     text: str
     open_edits: tuple[str, ...]
@@ -49,7 +48,7 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence of the response as it goes into the merge. Offsets are null where it is no substring."""
+    """One sentence of the response, as input of the merge. Offsets are null if it isn't a substring."""
 
     start: int | None
     end: int | None
@@ -60,7 +59,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """``sentence[start:end]`` becomes ``new``; ``words`` is what stood there, without the space taken along."""
+    """``sentence[start:end]`` becomes ``new``; ``words`` is the replaced text, without the adjacent space."""
 
     start: int
     end: int
@@ -79,12 +78,11 @@ def describe(claim: str, operation: edits.Operation) -> str:
 
 
 def carry(sentence: str, claims: Sequence[ClaimEdit], *, claims_in_all: int) -> Carried:
-    """Carry the operations on claims into their sentence where X has a single place in it.
+    """Apply the operations on claims to their sentence wherever X occurs exactly once in it.
 
-    All places are looked for in the sentence as it was, so that two edits may exchange two names. A claim's words
-    need not be the sentence's words: an operation that finds no place, or several that fit as well, or one that
-    another edit changes too, stays open for the person. When every claim of the sentence is deleted, the sentence is
-    deleted.
+    All positions refer to the original sentence, so that two edits can exchange two names. A claim's wording may differ
+    from the sentence's. An operation stays open for the person if it has no position, several equally good ones, or one
+    that another edit also changes. If every claim of the sentence is deleted, the sentence is deleted.
     """
     deleted_claims = sum(1 for claim in claims if any(op.kind == EditKind.DELETE_CLAIM for op in claim.operations))
     if claims_in_all and deleted_claims == claims_in_all:
@@ -94,7 +92,7 @@ def carry(sentence: str, claims: Sequence[ClaimEdit], *, claims_in_all: int) -> 
     for claim in claims:
         for operation in claim.operations:
             piece = _piece(sentence, claim.text, operation)
-            if piece in pieces:  # two claims hold the same mistake
+            if piece in pieces:  # two claims contain the same mistake
                 continue
             if piece is None or any(piece.start < other.end and other.start < piece.end for other in pieces):
                 left_open.append(describe(claim.text, operation))
@@ -104,7 +102,7 @@ def carry(sentence: str, claims: Sequence[ClaimEdit], *, claims_in_all: int) -> 
 
 
 def _piece(sentence: str, claim: str, operation: edits.Operation) -> _Piece | None:
-    """What the operation changes in the sentence; None where it has no single place."""
+    """What the operation changes in the sentence; None if it has no unique position."""
     if operation.kind == EditKind.DELETE_CLAIM:
         return None
     place = _only_place(sentence, claim, operation)
@@ -123,19 +121,19 @@ def _applied(sentence: str, pieces: Sequence[_Piece]) -> str:
     for piece in sorted(pieces, key=lambda each: each.start, reverse=True):
         rest = text[piece.end :]
         if not piece.new and not text[: piece.start].strip() and piece.words[:1].isupper():
-            rest = rest[:1].upper() + rest[1:]  # the sentence now begins here
+            rest = rest[:1].upper() + rest[1:]  # the sentence now starts here
         text = text[: piece.start] + piece.new + rest
     return text
 
 
 def _only_place(sentence: str, claim: str, operation: edits.Operation) -> tuple[int, int] | None:
-    """Where the operation's words stand in the sentence as whole words. Of several places that one which has more
-    of the claim's words around it than any other ("died in 1852"); None where there is no such place."""
+    """Where the operation's words occur in the sentence as whole words. Among several positions, the one surrounded by
+    more of the claim's words than any other ("died in 1852"); None if there is no such position."""
     chosen = claim[operation.start : operation.end]
     words = chosen.strip()
     if not words:
         return None
-    # No part of a longer word, nor of a longer number: 975 is not in 1,975 or 975.5.
+    # Not part of a longer word or number: 975 isn't in 1,975 or 975.5.
     before = r"(?<!\w)(?<!\d[.,])" if words[0].isalnum() else ""
     after = r"(?!\w)(?![.,]\d)" if words[-1].isalnum() else ""
     places = [found.span() for found in re.finditer(before + re.escape(words) + after, sentence)]
@@ -157,7 +155,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _shared(first: Sequence[str], second: Sequence[str]) -> int:
-    """How many words two sequences have in common from their beginning."""
+    """How many words two sequences have in common from the start."""
     count = 0
     for one, two in zip(first, second, strict=False):
         if one != two:
@@ -170,22 +168,23 @@ def _shared(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def merge(response: str, statements: Sequence[Statement]) -> str:
-    """The revised response: statements in original order, what stands between them kept.
+    """The revised response: statements in original order, with the text between them kept.
 
-    Sentences are put in their places, so that line breaks and list marks survive. A deleted sentence takes its list
-    mark along, and of the blanks around it those with more line breaks stay. A sentence that stands nowhere in the
-    response takes the place between its neighbours. If the places are in another order, all are joined by spaces.
+    Sentences are put in their positions, so that line breaks and list markers survive. A deleted sentence takes its
+    list marker with it; of the white space around it, the part with more line breaks stays. A sentence without a
+    position in the response goes between its neighbors. If the positions are in another order, all are joined by
+    spaces.
     """
     places = _places(response, statements)
     if any(before[1] > after[0] for before, after in pairwise(places)):
         return " ".join(each.revised.strip() for each in statements if _stays(each))
     text = ""
     position = 0
-    pending: str | None = None  # blanks before a sentence that went: they may serve the next one
+    pending: str | None = None  # white space before a deleted sentence; the next one may need it
     for each, (start, end) in zip(statements, places, strict=True):
         between = response[position:start]
         if start == end and position == start and text and not text[-1].isspace():
-            between = " "  # two neighbours without a place of their own
+            between = " "  # two neighbors without positions
         position = end
         if pending is not None:
             between = _wider(pending, between)
@@ -200,7 +199,7 @@ def merge(response: str, statements: Sequence[Statement]) -> str:
     if pending is not None and rest.strip():
         rest = _wider(pending, rest)
     text += rest
-    # What went at either end leaves no blanks that the response did not begin or end with.
+    # Deletions at either end leave no white space that the response didn't have there.
     if statements and not _stays(statements[0]):
         head = _LIST_MARK.sub("", response[: places[0][0]])
         text = text if head.strip() else head + text.lstrip()
@@ -210,10 +209,10 @@ def merge(response: str, statements: Sequence[Statement]) -> str:
 
 
 def _places(response: str, statements: Sequence[Statement]) -> list[tuple[int, int]]:
-    """Where each statement stands in the response.
+    """Where each statement is in the response.
 
-    Without offsets it is looked for with any blanks between its words. Where its words are not to be found at all
-    it takes what stands between its neighbours, blanks at both ends aside: there the response says it otherwise.
+    Without offsets, it is searched with any white space between its words. If it isn't found, it gets the text between
+    its neighbors without outer white space, because that is where the response says it differently.
     """
     found: list[tuple[int, int] | None] = []
     position = 0
@@ -243,7 +242,7 @@ def _stays(statement: Statement) -> bool:
 
 
 def _as_spaced(statement: Statement) -> str:
-    """The revised text with the outer blanks of the original: those around it stand in the response."""
+    """The revised text with the outer white space of the original, which surrounds it in the response."""
     words = statement.original.strip()
     if not words:
         return statement.revised
@@ -252,8 +251,8 @@ def _as_spaced(statement: Statement) -> str:
 
 
 def _wider(before: str, between: str) -> str:
-    """What stands between two statements when the one that parted them went: the leading blanks of the two
-    stretches, whichever break more lines, and then the words of the later one."""
+    """The text between two statements after the one between them was deleted: the leading white space of whichever part
+    has more line breaks, then the words of the later part."""
     words = between.lstrip()
     blanks = between[: len(between) - len(words)]
     if before.count("\n") > blanks.count("\n"):
@@ -265,11 +264,11 @@ def _wider(before: str, between: str) -> str:
 
 
 def repeated(statements: Sequence[str], *, least_words: int = 3, share: float = 0.7) -> list[tuple[int, int]]:
-    """Pairs of positions (earlier, later) where the later statement mostly repeats the earlier one; of several
-    earlier ones the first. A blank statement repeats nothing.
+    """Pairs of positions (earlier, later) where the later statement mostly repeats the earlier one, or the first of
+    several. A blank statement repeats nothing.
 
-    It does when at least ``share`` of the words that carry meaning (and ``least_words`` of them) stand there too, and
-    it brings no number that is new: rows of a list often differ by little more than that.
+    It does if at least ``share`` of its content words (and ``least_words`` of them) occur there and it has no new
+    number: table rows often differ by little more than that.
     """
     meant = [_meant(text) for text in statements]
     pairs: list[tuple[int, int]] = []
@@ -286,11 +285,11 @@ def repeated(statements: Sequence[str], *, least_words: int = 3, share: float = 
 
 
 def _meant(text: str) -> set[str]:
-    """The words of a statement that carry meaning, in lower case."""
+    """The content words of a statement, in lower case."""
     return {word.casefold() for word in _WORD.findall(text)} - _COMMON
 
 
 def leading_pronoun(text: str) -> str:
-    """The pronoun that a sentence begins with, as it is written there; "" if it begins otherwise."""
+    """The pronoun at the start of a sentence, as written; "" if there is none."""
     first = _WORD.search(text)
     return first.group() if first and first.group().casefold() in _PRONOUNS else ""

@@ -1,7 +1,7 @@
-"""The criteria for the verdict, as a hint from the stances given so far.
+"""The guidelines' criteria for the verdict, as a hint from the stances so far.
 
-Factcheck-Bench appendix C.6 says when a claim needs an edit. Here the rules only speak: they return a sentence for a
-person to read beside the stances, never a verdict. Irrelevant passages are left aside, as the appendix asks.
+Factcheck-Bench appendix C.6 says when a claim needs an edit. The rules here only return a sentence to show next to the
+stances, never a verdict. Irrelevant passages are ignored, as the appendix says.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from annotator.core.vocabulary import Factuality, StanceLabel
 
 
 class HintKind(StrEnum):
-    """Which rule of appendix C.6 the stances fall under. The two marked * are ours: the appendix is silent there."""
+    """The rule of appendix C.6 that the stances match. The two marked * are ours, because the appendix doesn't cover
+    them."""
 
     NOTHING_YET = "nothing_yet"  # * no stance given
     NO_RELEVANT = "no_relevant"
@@ -29,15 +30,14 @@ class HintKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What the criteria say. ``text`` is what a person reads; ``kind`` is for tests, styling and logs."""
+    """What the criteria say. ``text`` is for people; ``kind`` is for tests, styling and logs."""
 
     kind: HintKind
     text: str
 
     @property
     def verdict(self) -> Factuality | None:
-        """The verdict that follows from these stances, to be outlined and never chosen; None where they leave it
-        open."""
+        """The verdict that these stances imply, to be outlined and never chosen; None if they leave it open."""
         return _VERDICTS.get(self.kind)
 
 
@@ -69,9 +69,9 @@ _TEXTS: dict[HintKind, str] = {
 def hint(stances: Iterable[tuple[StanceLabel, bool | None]]) -> Hint:
     """What appendix C.6 says about a claim with these stances.
 
-    Each item is the stance of one passage and whether its source is reliable (None: not answered, counted like
-    reliable). When support and refutation conflict, the criteria ask for number and reliability: the passages of each
-    side are counted without those marked unreliable, and only a stronger refutation asks for an edit.
+    Each item is the stance of one passage and whether its source is reliable (None: not answered, counted as reliable).
+    If support and refutation conflict, the criteria ask for number and reliability: passages marked unreliable aren't
+    counted, and only stronger refutation calls for an edit.
     """
     judged = list(stances)
     relevant = [(label, reliable) for label, reliable in judged if label != StanceLabel.IRRELEVANT]
@@ -104,7 +104,7 @@ def _plain(kind: HintKind) -> Hint:
 
 
 def _conflict(relevant: Sequence[tuple[StanceLabel, bool | None]]) -> Hint:
-    """Complete support against refutation: the numbers, and which side is stronger."""
+    """Complete support against refutation: the counts, and which side is stronger."""
     counted = [label for label, reliable in relevant if reliable is not False]
     support = counted.count(StanceLabel.COMPLETELY_SUPPORT)
     refute = counted.count(StanceLabel.REFUTE)

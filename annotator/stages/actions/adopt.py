@@ -1,5 +1,5 @@
-"""Starting from a version that was agreed before (imported gold, a reopened stage taken over by somebody else):
-the person gets rows of their own, and the agreed rows remember them as their source."""
+"""Starts from an earlier adjudicated version (imported gold, or a reopened stage taken over by someone else): the
+person gets rows of their own, and the adjudicated rows record them as their source."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ R = TypeVar("R", bound=Record)
 
 
 def earlier_version(annotation: Annotation) -> Annotation | None:
-    """The agreed version of the same stage, whether it stands or was reopened."""
+    """The adjudicated version of the same stage, current or reopened."""
     return Annotation.objects.filter(
         document=annotation.document_id, stage=annotation.stage, kind=AnnotationKind.CONSOLIDATED
     ).first()
 
 
 def _own_row(row: R, **own: Any) -> R:
-    """A copy of an agreed row that belongs to the person; the agreed row names it as its source."""
+    """A copy of an adjudicated row that belongs to the person; the adjudicated row records it as its source."""
     agreed_row = type(row).objects.get(pk=row.pk)  # type: ignore[attr-defined]
     copy: R = row
     copy.pk = None
@@ -46,7 +46,7 @@ def adopt_decomposition(annotation: Annotation, earlier: Annotation) -> None:
 
 
 def adopt_verification(annotation: Annotation, earlier: Annotation) -> None:
-    """Copy the evidence that was added, stances and verdicts with their edits."""
+    """Copy the added evidence, stances and verdicts with their edits."""
     own_evidence: dict[int, Evidence] = {}
     public_ids: dict[str, str] = {}
     for evidence in list(earlier.added_evidence.all()):

@@ -1,8 +1,8 @@
-"""Blind first: in a share of documents people label without seeing the suggestion, and see it afterwards, so that it
-can be measured what suggestions do to labels (design: Suggestions).
+"""Blind first: for a share of documents, people label without seeing the suggestion and see it afterwards, so that the
+effect of suggestions on labels can be measured.
 
-The rows are cut as the machine cut them, but carry no suggestion. It is attached when the person's own labels of the
-row are stored; from then on the usual rules of origin hold.
+Rows are split as the machine split them but carry no suggestion. It is attached once the person's own labels of the row
+are stored; from then on, the usual rules of origin apply.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from annotator.core.vocabulary import SentenceType
 
 
 def suggested_sentences(document: Document) -> QuerySet[SentenceSuggestion]:
-    """The sentences that the newest run proposed, in order."""
+    """The sentences proposed by the newest run, in order."""
     newest = SentenceSuggestion.objects.filter(document=document).order_by("-run_id").values("run")[:1]
     return SentenceSuggestion.objects.filter(document=document, run=newest).order_by("order")
 
 
 def suggested_stances(evidence: Collection[int]) -> dict[int, int]:
-    """The newest stance proposed for each passage; both by their primary keys."""
+    """The newest stance proposed for each passage; both by primary key."""
     rows = StanceSuggestion.objects.filter(evidence__in=evidence).order_by("run_id")
     return dict(rows.values_list("evidence", "pk"))
 
 
 def reveal(record: Record, document: Document) -> None:
-    """Attach the suggestion to a row of a blind-first document whose labels are the person's own by now.
+    """Attach the suggestion to a row of a blind-first document that now has the person's own labels.
 
-    The caller saves the row. This is no field change: undo takes the label back, not that the suggestion was seen.
+    The caller saves the row. This isn't a field change: undo reverts the label, but not the fact that the suggestion
+    was seen.
     """
     if not document.blind_first:
         return
@@ -44,6 +45,7 @@ def reveal(record: Record, document: Document) -> None:
 
 
 def _is_decided(sentence: Sentence) -> bool:
-    """All that the suggestion would show of a sentence: its labels, and for a checkworthy one the stand-alone text."""
+    """The labels that the suggestion would show for a sentence, and for a check-worthy one its decontextualized
+    text."""
     text = sentence.decontext_origin or sentence.type != SentenceType.CHECKWORTHY
     return bool(sentence.type and sentence.importance and text)

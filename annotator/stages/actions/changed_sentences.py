@@ -1,6 +1,6 @@
-"""What follows for screen 3 when decompose or verify is agreed anew: sentences whose claims or verdicts changed.
+"""Updates revise when decompose or verify is adjudicated again: sentences whose claims or verdicts changed.
 
-What agreed edits had made of such a sentence is carried over again; what a person had written is kept, and asked again.
+Edits that came from adjudicated claims are applied again. What a person wrote is kept, and they are asked to check it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from annotator.stages import revision_merge
 
 
 def carried(sentence: Sentence, operations: Mapping[int, list[edits.Operation]]) -> revision_merge.Carried:
-    """An agreed sentence after the operations (by claim) were carried into it. Its claims are prefetched."""
+    """An adjudicated sentence with the operations (by claim) applied. Its claims are prefetched."""
     claims = [claim for claim in sentence.claims.all() if not claim.removed]
     return revision_merge.carry(
         sentence.text,
@@ -30,7 +30,7 @@ def carried(sentence: Sentence, operations: Mapping[int, list[edits.Operation]])
 
 
 def agreed_operations(document: Document) -> dict[int, list[edits.Operation]]:
-    """The edits of all claims agreed to be false, by claim."""
+    """The edits of all claims with the adjudicated verdict false, by claim."""
     verdicts = Verdict.objects.filter(
         annotation__document=document,
         annotation__kind=AnnotationKind.CONSOLIDATED,
@@ -41,7 +41,7 @@ def agreed_operations(document: Document) -> dict[int, list[edits.Operation]]:
 
 
 def bases(document: Document) -> dict[int, Any]:
-    """What each agreed sentence's revision rests on: its text, its claims, their edits."""
+    """What each sentence's revision is based on: its text, its claims, their edits."""
     operations = agreed_operations(document)
     rows = Sentence.objects.filter(
         annotation__document=document, annotation__kind=AnnotationKind.CONSOLIDATED
@@ -57,7 +57,7 @@ def bases(document: Document) -> dict[int, Any]:
 
 
 def ask_again(document: Document, before: Mapping[int, Any]) -> None:
-    """Bring the open revisions of sentences whose base has changed up to date, or ask for them again."""
+    """Update the open revisions of sentences whose basis has changed, or ask people to check them."""
     after = bases(document)
     changed = [pk for pk, base in after.items() if pk in before and before[pk] != base]
     revisions = SentenceRevision.objects.filter(

@@ -1,4 +1,4 @@
-"""What begins by itself when a stage is agreed and the next one opens."""
+"""What starts automatically when a stage is adjudicated and the next one opens."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from annotator.suggestions.actions.runs import start_run
 
 
 def open_next_stage(document: Document, *, by: User | None, changed_claims: Iterable[int]) -> None:
-    """A stage has just been agreed: at verify, evidence is retrieved for the claims (primary keys) that are new or
-    changed; at revise, the response is mended where a claim is false and the strategy can do that. The caller holds the
-    document's lock."""
+    """A stage has just been adjudicated. At verify, evidence is retrieved for new or changed claims (primary keys). At
+    revise, the response is corrected if a claim is false and the strategy can do that. The caller holds the document's
+    lock."""
     claims = list(changed_claims)
     stage = Stage(document.stage)
     if stage == Stage.VERIFY and claims:
@@ -28,6 +28,6 @@ def open_next_stage(document: Document, *, by: User | None, changed_claims: Iter
 
 
 def has_false_claims(document: Document) -> bool:
-    """Is there anything to mend? The agreed verify stage knows."""
+    """Is there anything to correct? Decided by the adjudicated verify stage."""
     version = agreed(document, Stage.VERIFY)
     return Verdict.objects.filter(annotation=version, factuality=Factuality.FALSE, claim__removed="").exists()

@@ -1,5 +1,5 @@
-"""The page behind evidence that a person adds by its address: ordered after the commit, fetched in the background, kept
-like any other (text, hash, time). Nothing of what the person typed is changed."""
+"""The page behind evidence that a person adds by URL: requested after the commit, fetched in the background, and stored
+like any other (text, hash, time). What the person typed is never changed."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from annotator.core.actions.recorder import for_annotation
 from annotator.core.models import Evidence, PageSnapshot
 
 FETCH_PAGE = "pipeline.fetch_page"
-# An order that got lost is made up for until then; later the page may be another one.
+# A lost request is repeated up to this age; later, the page could have changed.
 MADE_UP_FOR = dt.timedelta(days=1)
 
 
 def order_page(evidence: Evidence) -> None:
-    """Have the page behind a person's evidence fetched, if it has an address and pages are fetched here."""
+    """Request the page behind a person's evidence if it has a URL and fetching is enabled."""
     if evidence.url and settings.PAGES:
         after_commit(FETCH_PAGE, evidence.pk)
 
 
 def keep_page(evidence: Evidence, snapshot: PageSnapshot) -> None:
-    """The page is there: the evidence, and what was agreed from it meanwhile, names its snapshot. A title that nobody
-    has typed is the page's."""
+    """The page was fetched: the evidence, and adjudicated rows made from it in the meantime, refer to its snapshot. If
+    nobody typed a title, the page's is used."""
     _write(evidence, f"saved {snapshot.url}", snapshot=snapshot, content_hash=snapshot.content_hash, page_problem="")
     for name in ("title", "site"):
         found = getattr(snapshot, name)
@@ -39,7 +39,7 @@ def keep_page(evidence: Evidence, snapshot: PageSnapshot) -> None:
 
 
 def note_no_page(evidence: Evidence, reason: str) -> None:
-    """The page could not be had: the evidence says so, quietly; what the person typed stands."""
+    """The page couldn't be fetched. The evidence says so, and what the person typed stays."""
     _write(evidence, f"not saved, {reason}", page_problem=reason[:200])
 
 
@@ -54,12 +54,12 @@ def _write(evidence: Evidence, what: str, **values: object) -> None:
 
 
 def _rows(evidence: Evidence) -> QuerySet[Evidence]:
-    """The evidence and the agreed rows that were made from it. Its version stays: no person has changed it."""
+    """The evidence and the adjudicated rows made from it. Their versions stay, because no person changed them."""
     return Evidence.objects.filter(Q(pk=evidence.pk) | Q(sources=evidence.pk))
 
 
 def forgotten_pages() -> list[int]:
-    """Evidence whose page was ordered and neither came nor failed: its order got lost."""
+    """Evidence whose requested page neither arrived nor failed: its request was lost."""
     if not settings.PAGES:
         return []
     now = timezone.now()

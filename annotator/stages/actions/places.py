@@ -1,7 +1,7 @@
-"""Places on documents, as an admin sees to them: work is taken back, and one person's submission is reopened.
+"""Assignments managed by admins: withdrawing work, and reopening one person's submission.
 
-Nothing is deleted: the rows of work that was taken back stay, and the same person goes on with them where a place is
-free again (``actions.annotate.open_annotation``).
+Nothing is deleted: the rows of withdrawn work stay, and the same person continues with them if a place becomes free
+again (``actions.annotate.open_annotation``).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ MAX_DAYS = 3650
 
 
 def take_back(annotation: Annotation, *, by: User, reason: str) -> None:
-    """Take one person's open work back: their place is free for others, their rows stay.
+    """Withdraw one person's open work. The place is free for others; the rows stay.
 
-    Raises NotAllowedError by the rules and for submitted work, which is never taken back; BadValueError without a
-    reason. Taking back twice is harmless.
+    Raises NotAllowedError by the rules and for submitted work, which is never withdrawn; BadValueError without a
+    reason. Withdrawing twice is harmless.
     """
     reason = said_reason(reason, "the work is taken back")
     rules.check_manage(by, annotation.document.benchmark)
@@ -49,7 +49,7 @@ def take_back(annotation: Annotation, *, by: User, reason: str) -> None:
 def take_back_of(
     person: User, benchmark: Benchmark, *, by: User, reason: str, documents: Collection[Document] | None = None
 ) -> int:
-    """Take back all open work of a person in a benchmark, or in these documents of it alone. Returns how many.
+    """Withdraw all open work of a person in a benchmark, or only in these of its documents. Returns how many.
 
     Raises NotAllowedError by the rules, BadValueError without a reason.
     """
@@ -62,11 +62,10 @@ def take_back_of(
 
 
 def take_back_idle(benchmark: Benchmark, *, days: int, by: User, person: User | None = None) -> int:
-    """Take back open work on which its person has done nothing for so many days; of one person, or of all. Returns
-    how many.
+    """Withdraw work that its person hasn't touched for this many days; of one person, or of all. Returns how many.
 
-    Work that cannot go on now, because an earlier stage was reopened or suggestions are on the way, is not idle.
-    Raises NotAllowedError by the rules, BadValueError for days that are no number of days.
+    Work that can't continue now, because an earlier stage was reopened or suggestions are on the way, isn't idle.
+    Raises NotAllowedError by the rules, BadValueError for an invalid number of days.
     """
     if not 1 <= days <= MAX_DAYS:
         raise BadValueError(f"Enter the number of idle days after which work is taken back: 1 to {MAX_DAYS:,}.")
@@ -79,7 +78,7 @@ def take_back_idle(benchmark: Benchmark, *, days: int, by: User, person: User | 
 
 
 def idle_work(benchmark: Benchmark, *, since: dt.datetime) -> QuerySet[Annotation]:
-    """Open annotations that could go on, and on which their person has done nothing since a moment."""
+    """Open annotations that could continue and that their person hasn't touched since a given time."""
     at_work = Activity.objects.filter(annotation=OuterRef("pk"), by=OuterRef("person"), at__gte=since)
     return Annotation.objects.filter(
         document__benchmark=benchmark,
@@ -92,10 +91,10 @@ def idle_work(benchmark: Benchmark, *, since: dt.datetime) -> QuerySet[Annotatio
 
 
 def take_back_each(wanted: QuerySet[Annotation], *, by: User, reason: str) -> list[Annotation]:
-    """Take back the open work among these, each under its document's lock, and tell whose it was. The caller has asked
-    the rules. Outside of a transaction much work is taken back in several short ones.
+    """Withdraw the open work among these, each under its document's lock, and notify its people. The caller has checked
+    the rules. Outside a transaction, a lot of work is withdrawn in several short ones.
 
-    Documents are locked in the order of their keys, so that two such actions never wait for each other in a ring.
+    Documents are locked in key order, so that two such actions can't deadlock.
     """
     found = wanted.filter(kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.OPEN)
     keys = list(found.order_by("document", "pk").values_list("pk", "document"))
@@ -112,7 +111,7 @@ def take_back_each(wanted: QuerySet[Annotation], *, by: User, reason: str) -> li
 
 
 def _tell(taken: Sequence[Annotation], *, by: User, reason: str) -> None:
-    """One notice for each person, however much was taken back."""
+    """One notice per person, however much was withdrawn."""
     of_person: dict[User, list[Annotation]] = {}
     for row in taken:
         if row.person is not None:
@@ -134,7 +133,7 @@ def _tell(taken: Sequence[Annotation], *, by: User, reason: str) -> None:
 def _take_back_if(
     wanted: QuerySet[Annotation], pk: int, document_pk: int, *, by: User, reason: str
 ) -> Annotation | None:
-    """Take one annotation back if it is still wanted and open once its document is locked; None if it is not."""
+    """Withdraw one annotation if that still applies once its document is locked; None if it doesn't."""
     document = lock_document(document_pk)
     still = wanted.filter(pk=pk, kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.OPEN)
     annotation = still.select_related("person").first()
@@ -150,12 +149,12 @@ def _take_back_if(
 
 
 def reopen_annotation(annotation: Annotation, reason: str, *, by: User) -> None:
-    """Give one person their submitted work back to change, with a reason, while the stage is not agreed.
+    """Return submitted work to one person to change, with a reason, while the stage isn't adjudicated.
 
-    If everyone had submitted already, the person could see the partner's work: what they submit now is not
-    independent. The consolidation ends for the time being: everybody's work is hidden from the others again,
-    signatures are taken away, decisions stay. Raises NotAllowedError by the rules, BadValueError without a reason or
-    where there is nothing to reopen.
+    If everyone had already submitted, the person could see the partner's work, so the next submission isn't
+    independent. Adjudication stops for now: everyone's work is hidden from the others again, sign-offs are withdrawn,
+    decisions stay. Raises NotAllowedError by the rules, BadValueError without a reason or if there is nothing to
+    reopen.
     """
     reason = said_reason(reason, "the work is reopened")
     with transaction.atomic():
@@ -190,9 +189,9 @@ def reopen_annotation(annotation: Annotation, reason: str, *, by: User) -> None:
 
 
 def close_extra_places(document: Document, *, by: User) -> None:
-    """Give up the extra places of cross-annotation that nobody has taken: the document goes on with the people it has.
+    """Give up the extra cross-annotation places that nobody has taken. The document continues with the people it has.
 
-    Raises NotAllowedError by the rules, BadValueError where there is no such place.
+    Raises NotAllowedError by the rules, BadValueError if there is no such place.
     """
     with transaction.atomic():
         document = lock_document(document.pk)
@@ -211,7 +210,7 @@ def close_extra_places(document: Document, *, by: User) -> None:
 
 
 def _could_see_others(document: Document, stage: Stage) -> bool:
-    """Had everyone submitted this stage, now or at an earlier time? An agreed version is begun at that moment."""
+    """Had everyone submitted this stage, now or earlier? That is when an adjudicated version is started."""
     rows = document.annotations.filter(stage=stage)
     submitted = rows.filter(kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.SUBMITTED).count()
     return submitted >= document.people_needed or rows.filter(kind=AnnotationKind.CONSOLIDATED).exists()

@@ -1,7 +1,7 @@
-"""Screen 3, what goes beyond one field: deleting a sentence, confirming one, merging the response again.
+"""Actions of the revise screen beyond single fields: deleting or confirming a sentence, merging the response again.
 
-While the response follows its statements its text is derived from them on every read; it is stored when a person
-edits it, and at submit.
+While the response follows its statements, its text is derived from them on every read. It is stored when a person edits
+it and on submission.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _begin(name: str, annotation: Annotation, by: User, active_seconds: int, rea
 
 
 def set_deleted(row: SentenceRevision, deleted: bool, *, by: User, active_seconds: int = 0) -> None:
-    """Delete a sentence from the response, or bring it back with the text it had."""
+    """Delete a sentence from the response, or restore it with its text."""
     with transaction.atomic():
         name = "delete-sentence" if deleted else "restore-sentence"
         action = _begin(name, row.annotation, by, active_seconds)
@@ -37,17 +37,17 @@ def set_deleted(row: SentenceRevision, deleted: bool, *, by: User, active_second
 
 
 def confirm_sentence(row: SentenceRevision, *, by: User, active_seconds: int = 0) -> None:
-    """Say that a sentence is right as it stands, though an edit of its claims found no single place in it."""
+    """Confirm that a sentence is right as is, although an edit of its claims couldn't be placed in it."""
     with transaction.atomic():
         action = _begin("confirm-sentence", row.annotation, by, active_seconds)
         row = SentenceRevision.objects.get(pk=row.pk)
-        # Pressed twice, or mended in another tab: who decided is known already.
+        # Pressed twice, or corrected in another tab: the decision is already known.
         action.set(row, text_origin=row.text_origin or Origin.HUMAN.value)
         action.write()
 
 
 def merge_again(annotation: Annotation, *, by: User, active_seconds: int = 0) -> None:
-    """Let the response follow its statements again. What was typed stays in the history, and undo brings it back."""
+    """Let the response follow its statements again. What was typed stays in the history, and undo restores it."""
     with transaction.atomic():
         action = _begin("merge-again", annotation, by, active_seconds)
         response = ResponseRevision.objects.get(annotation=annotation)
@@ -58,10 +58,10 @@ def merge_again(annotation: Annotation, *, by: User, active_seconds: int = 0) ->
 def take_answer(
     annotation: Annotation, suggestion: RevisionSuggestion, *, with_prompt: bool, by: User, active_seconds: int = 0
 ) -> None:
-    """Start from an answer that a strategy mended; undo takes it away again, and the response remembers whose it was.
+    """Start from a strategy's corrected response. Undo reverts it, and the response records its source.
 
-    Raises BadValueError where it would replace what a person wrote, or there is nothing to take over; NotAllowedError
-    where the proposal may not be seen yet.
+    Raises BadValueError if it would replace what a person wrote, or there is nothing to accept; NotAllowedError while
+    the suggestion may not be seen.
     """
     with transaction.atomic():
         action = _begin("take-answer", annotation, by, active_seconds)
@@ -85,7 +85,7 @@ def take_answer(
 
 
 def keep_response(annotation: Annotation, *, by: User, active_seconds: int = 0) -> None:
-    """Say that the response stays as it was edited, though its statements have changed since. Nothing else changes."""
+    """Keep the response as it was edited, although its statements have changed since. Nothing else changes."""
     with transaction.atomic():
         reason = "The edited response is kept although statements changed."
         _begin("keep-response", annotation, by, active_seconds, reason).write()

@@ -1,4 +1,4 @@
-"""Searching again for evidence of one claim, in a person’s own words."""
+"""Searches again for evidence of one claim, with a person's own query."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from annotator.suggestions.queries.services import can_search
 
 
 def search_again(annotation: Annotation, claim: Claim, query: str, *, by: User) -> PipelineRun:
-    """Ask the strategy for more passages of one claim, with the person's own words, and enqueue it on commit.
+    """Ask the strategy for more passages of one claim with the person's query, and enqueue it on commit.
 
-    The document's phase stays: work goes on meanwhile. What is found belongs to this annotation, as a query is the
-    person's work, which partners must not see before both have submitted. Raises BadValueError where there is nothing
-    to search in, no query, or a search of this claim under way; NotAllowedError by the rules.
+    The document's phase doesn't change, so work continues. The results belong to this annotation, because a query is
+    part of the person's work, which partners must not see before both have submitted. Raises BadValueError if there is
+    nothing to search in, no query, or a search for this claim in progress; NotAllowedError by the rules.
     """
     query = " ".join(clean_text(query).split())
     if not query:

@@ -1,7 +1,7 @@
-"""Submitting a stage, and what opens when it is agreed.
+"""Submitting a stage, and what opens once it is adjudicated.
 
-Where one person labels a document, submitting writes the agreed version too, so that later stages and exports always
-read from there. Where several do, the last one to submit opens the consolidation.
+If one person labels a document, submitting also writes the adjudicated version, so that later stages and exports always
+read it. With several people, the last submission opens adjudication.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from annotator.stages.queries.submit_review import is_too_fast
 
 
 def submit(annotation: Annotation, *, by: User, active_seconds: int = 0, confirmed: str = "") -> Document:
-    """Submit one's annotation: it is frozen, and the stage is agreed when nobody else is needed.
+    """Submit an annotation: it is locked, and the stage is complete if nobody else is needed.
 
-    ``confirmed``: why verdicts stand that contradict their stances, in the person's words, for the history.
+    ``confirmed``: the person's explanation of verdicts that contradict their stances, for the history.
 
-    Raises IncompleteError with what is missing, NotAllowedError by the rules. Submitting twice is harmless: the
-    second time the document is returned as it stands.
+    Raises IncompleteError with what is missing, NotAllowedError by the rules. Submitting twice is harmless: the second
+    call returns the document as it is.
     """
     with transaction.atomic():
         document = lock_document(annotation.document_id)
@@ -46,7 +46,7 @@ def submit(annotation: Annotation, *, by: User, active_seconds: int = 0, confirm
         if not annotation.is_open and annotation.person_id == by.pk:
             return document
         rules.check_edit(by, annotation)
-        # Evidence may have come since the page was opened: its stances are asked too.
+        # Evidence may have arrived since the page was opened; its stances are required, too.
         fill_in(annotation, earlier_version(annotation))
         missing = missing_in(annotation)
         if missing:
@@ -86,7 +86,8 @@ def submit(annotation: Annotation, *, by: User, active_seconds: int = 0, confirm
 
 
 def _announce(annotation: Annotation, document: Document, by: User) -> None:
-    """Tell webhooks that somebody has submitted: which stage of which document, who under a pseudonym, and no more."""
+    """Tell webhooks that someone has submitted: the stage and the document, the person's pseudonym, and nothing
+    else."""
     if document.twin_of_id is not None:
         return
     about = {
@@ -99,9 +100,10 @@ def _announce(annotation: Annotation, document: Document, by: User) -> None:
 
 
 def _tell_partners(document: Document, stage: Stage, by: User) -> None:
-    """Who has not submitted is told that a partner has; when everyone has, the others are told that it can be agreed.
+    """People who haven't submitted are told that a partner has. Once everyone has, the others are told that
+    adjudication can start.
 
-    Neither says who, how much or how fast (design: Blindness).
+    Notices never say who, how much or how fast.
     """
     if document.phase == Phase.CONSOLIDATING:
         people, text = workers_on(document, [stage]), f"{stage.label} of {document} is ready for adjudication."

@@ -278,7 +278,7 @@ class OpinionsView(VerifyAnswer):
 
 
 def opinions_of(verdict: Verdict) -> Any:
-    """What machines hold of the claim of a verdict, and the newest search for it."""
+    """Model verdicts on the claim of a verdict, and the newest search for it."""
     works = claims_to_verify(verdict.annotation)
     work = next((each for each in works if each.verdict.pk == verdict.pk), None)
     held = held_of(verdict.annotation, work) if work else None

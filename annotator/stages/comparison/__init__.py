@@ -1,5 +1,5 @@
-"""What to compare with whom: annotations of one stage side by side, row by row, and what follows from decisions.
+"""Compares annotations of one stage row by row, and applies decisions.
 
-Nothing here writes or reads the database: it is given rows and gives rows. The coefficients over many documents are
+Nothing here queries the database: it takes rows and returns rows. Coefficients over many documents are in
 ``pipeline.metrics.agreement``.
 """

@@ -1,4 +1,4 @@
-"""What several independent annotations of a stage had in common, as plain JSON: the material of all agreement figures.
+"""What several independent annotations of a stage had in common, as plain JSON: the input of all agreement figures.
 
 ``labels``: for each field ("claim.type") a list of items, each a list of what every person said (null: not asked).
 Items that only one person was asked about are there, too: they are in no figure, and are counted.
@@ -23,7 +23,7 @@ from pipeline.metrics.text import edit_distance, word_overlap
 
 
 def tally_of(comparison: Comparison) -> dict[str, Any]:
-    """Counts what people said, asked in the consolidation or not. To be made before any decision."""
+    """Counts people's labels, whether or not adjudication asks about them. Must be called before any decision."""
     labels: dict[str, list[list[Any]]] = {}
     texts: dict[str, list[list[list[float]]]] = {}
     for item in comparison.items:
@@ -47,13 +47,14 @@ def tally_of(comparison: Comparison) -> dict[str, Any]:
             for (one, other), found in sorted(comparison.similarities.items())
         ]
     if isinstance(comparison, Revisions):
-        # The row says "merged from the sentences" where nobody wrote an answer; compared are the answers themselves.
+        # The row says "merged from the sentences" if nobody wrote a response; here, the responses themselves are
+        # compared.
         texts["answer.text"] = [_distances(comparison.answers)]
     return data
 
 
 def _distances(said: list[Any]) -> list[list[float]]:
-    """How far the texts of each pair of people are apart."""
+    """The distances between the texts of each pair of people."""
     return [
         [one, other, edit_distance(said[one], said[other]), word_overlap(said[one], said[other])]
         for one, other in combinations(range(len(said)), 2)

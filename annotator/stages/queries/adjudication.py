@@ -1,4 +1,4 @@
-"""All that the consolidation of one document and stage is made of, read in a constant number of queries."""
+"""Everything about the adjudication of one document and stage, read in a constant number of queries."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from annotator.stages.queries.verification import agreed_sentences, claims_to_ve
 
 @dataclass(slots=True)
 class AdjudicationBoard:
-    """What partners have before them. ``people``: the annotations that are compared, in the order of seats;
-    ``version``: the agreed version in the making, None before anybody has begun."""
+    """What annotators see. ``people``: the compared annotations, by seat; ``version``: the adjudicated version in
+    progress, None before anyone has started."""
 
     document: Document
     stage: Stage
@@ -44,8 +44,8 @@ class AdjudicationBoard:
 
     @property
     def open_questions(self) -> list[Question]:
-        """What the third rater was asked and has not answered. Nobody is held up by a question about a row that is not
-        asked any more, nor by one that nobody is left to answer."""
+        """The adjudicator's unanswered requests. Requests about a row that no longer exists, or that nobody is left to
+        answer, don't block anyone."""
         if not self.third_raters:
             return []
         return [row for row in self.questions if row.answered_at is None and (not row.key or self._is_there(row.key))]
@@ -56,8 +56,8 @@ class AdjudicationBoard:
 
     @property
     def was_asked(self) -> bool:
-        """The third rater was asked about the stage as a whole since everyone has submitted it, so that their signature
-        alone closes it."""
+        """The adjudicator was asked about the whole stage since everyone submitted it, so their sign-off alone closes
+        it."""
         since = max((row.submitted_at for row in self.people if row.submitted_at), default=None)
         asked = [each for each in self.questions if each.key == "" and (since is None or each.created_at >= since)]
         return bool(self.third_raters and asked)
@@ -67,7 +67,7 @@ class AdjudicationBoard:
 
     @property
     def waits_for(self) -> list[User]:
-        """Whose signature is still needed, in order. Partners who have left the benchmark are not waited for."""
+        """Whose sign-off is still missing, in order. Annotators who have left the benchmark aren't waited for."""
         third = [] if any(each.as_third_rater for each in self.sign_offs) else self.third_raters[:1]
         if self.was_asked:
             return third
@@ -77,12 +77,12 @@ class AdjudicationBoard:
 
     @property
     def may_close(self) -> bool:
-        """Nothing is open, nobody is waited for, and somebody has signed."""
+        """Nothing is open, nobody is waited for, and someone has signed off."""
         return not self.comparison.open and not self.open_questions and bool(self.sign_offs) and not self.waits_for
 
 
 def compare(document: Document, stage: Stage, people: Sequence[Annotation], decisions: Decisions) -> Comparison:
-    """The annotations side by side. Queries: a constant number for each person."""
+    """The annotations side by side. A constant number of queries per person."""
     for row in people:
         row.document = document
     if stage == Stage.DECOMPOSE:
@@ -112,7 +112,7 @@ def _revision_of(annotation: Annotation) -> revision.RevisionVersion:
 
 
 def board_of(document: Document, stage: Stage) -> AdjudicationBoard:
-    """The consolidation of a stage as it stands. Whether somebody may see it is asked by the caller (rules)."""
+    """The current adjudication of a stage. The caller checks whether the person may see it (rules)."""
     people = rules.partners_of(document, stage)
     version = document.annotations.filter(stage=stage, kind=AnnotationKind.CONSOLIDATED).first()
     decisions = {row.key: row for row in version.decisions.select_related("by")} if version else {}
@@ -125,7 +125,7 @@ def board_of(document: Document, stage: Stage) -> AdjudicationBoard:
     board.third_raters = rules.third_raters_of(document, stage)
     if not board.third_raters:
         for row in board.comparison.rows:
-            row.tied = False  # nobody is above the partners: they settle it themselves
+            row.tied = False  # the annotators decide by themselves
     board.third_rater_signs = (
         stage == Stage.VERIFY and document.benchmark.third_rater_at_verify and bool(board.third_raters)
     )

@@ -1,4 +1,4 @@
-"""What has happened on a consolidation since somebody looked, and who is waited for before it can begin."""
+"""What has changed in an adjudication since someone looked, and who is missing before it can start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from annotator.stages.queries.adjudication import AdjudicationBoard
 
 
 def newest_change(document: Document, stage: Stage) -> int:
-    """A number that grows with everything that people do on the consolidation; 0 before anything. One query."""
+    """A number that increases with every action in the adjudication; 0 before any. One query."""
     rows = Activity.objects.filter(
         annotation__document=document, annotation__stage=stage, annotation__kind=AnnotationKind.CONSOLIDATED
     )
@@ -21,13 +21,13 @@ def newest_change(document: Document, stage: Stage) -> int:
 
 
 def changes_since(board: AdjudicationBoard, seen: int) -> list[Activity]:
-    """What was done after the change with this number, in order. One query."""
+    """The changes after this number, in order. One query."""
     rows = Activity.objects.filter(annotation=board.version, pk__gt=seen) if board.version else Activity.objects.none()
     return list(rows.select_related("by").order_by("pk"))
 
 
 def touched_keys(board: AdjudicationBoard, activities: Iterable[Activity]) -> set[str]:
-    """The keys of the rows that these activities were about; "" for the stage as a whole."""
+    """The keys of the rows that these activities concern; "" for the stage as a whole."""
     records = {f"decision:{row.public_id}": row.key for row in board.decisions.values()}
     records |= {f"comment:{row.public_id}": row.key for rows in board.comments.values() for row in rows}
     keys: set[str] = set()
@@ -40,7 +40,7 @@ def touched_keys(board: AdjudicationBoard, activities: Iterable[Activity]) -> se
 
 @dataclass(frozen=True, slots=True)
 class NewsWaiting:
-    """Who of a stage has submitted and who has not, by name, and how many places nobody has taken."""
+    """Who has submitted a stage and who hasn't, by name, and how many places nobody has taken."""
 
     submitted: list[User]
     open: list[User]
@@ -48,7 +48,7 @@ class NewsWaiting:
 
 
 def waiting_for(document: Document, stage: Stage) -> NewsWaiting:
-    """What is to be waited for before the stage can be agreed. One query, and nothing of anybody's work."""
+    """Who is missing before the stage can be adjudicated. One query that reveals nothing of anyone's work."""
     rows = document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL, seat__isnull=False)
     people = list(rows.select_related("person").order_by("seat"))
     done = [row.person for row in people if row.person and row.state == AnnotationState.SUBMITTED]

@@ -1,4 +1,4 @@
-"""Reading agreed versions, and what follows from the rows of an annotation."""
+"""Reads adjudicated versions, and what is derived from an annotation's rows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from annotator.stages import revision_merge
 
 
 def agreed(document: Document, stage: Stage) -> Annotation | None:
-    """The agreed version of a stage, if it stands."""
+    """The adjudicated version of a stage, if it is current."""
     return document.annotations.filter(
         stage=stage, kind=AnnotationKind.CONSOLIDATED, state=AnnotationState.SUBMITTED
     ).first()
 
 
 def merged_response(annotation: Annotation) -> str:
-    """The response as the statements of a revise annotation now give it."""
+    """The response that the statements of a revise annotation currently give."""
     rows = annotation.sentence_revisions.filter(sentence__removed="").select_related("sentence")
     return revision_merge.merge(
         annotation.document.response,

@@ -1,4 +1,4 @@
-"""Reading the rows of screen 1 in a constant number of queries."""
+"""Reads the rows of the decompose screen in a constant number of queries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from annotator.core.models import Annotation, Claim, Sentence
 
 
 def sentences_of(annotation: Annotation) -> list[Sentence]:
-    """The present sentences in order, with all their claims and suggestions (three queries)."""
+    """The sentences that aren't removed, in order, with all their claims and suggestions (three queries)."""
     return list(
         annotation.sentences.filter(removed="")
         .select_related("suggestion")
@@ -29,5 +29,5 @@ def _claims() -> QuerySet[Claim]:
 
 
 def present_claims(sentence: Sentence) -> list[Claim]:
-    """Claims that are part of the work (from the prefetched ones)."""
+    """Claims that aren't removed (from the prefetched ones)."""
     return [claim for claim in sentence.claims.all() if not claim.removed]

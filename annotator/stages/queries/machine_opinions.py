@@ -1,6 +1,6 @@
-"""What strategies hold of a claim or an answer, as the screens show it: a hint beside the work, never a choice.
+"""Model verdicts on a claim or response, as the screens show them: a hint next to the work, never a choice.
 
-Blind first nothing of it shows before the person has decided (``may_see_verdicts``, ``may_see_revisions``).
+Blind first, nothing is shown before the person has decided (``may_see_verdicts``, ``may_see_revisions``).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Row = TypeVar("Row", VerdictSuggestion, RevisionSuggestion)
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One question of a chain. ``card``: the passage that its answer rests on, None where the person has none such.
-    ``query``: "" where it says no more than question and claim together."""
+    """One question of a chain. ``card``: the passage its answer is based on, None if the person doesn't have it.
+    ``query``: "" if it only repeats the question and claim."""
 
     question: str
     query: str
@@ -40,7 +40,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What one strategy holds of a claim. ``correction``: the claim as it would mend it, None where it offers none."""
+    """One strategy's verdict on a claim. ``correction``: the claim as it would correct it, None if it offers none."""
 
     suggestion: VerdictSuggestion
     who: str
@@ -50,23 +50,23 @@ class Opinion:
 
     @property
     def meaning(self) -> Factuality | None:
-        """Its verdict in Touchstone's words."""
+        """Its verdict as our label."""
         return Factuality(self.suggestion.factuality) if self.suggestion.factuality else None
 
     @property
     def says_it_otherwise(self) -> bool:
-        """Its own word is another one than Touchstone's."""
+        """Its own label differs from ours."""
         return self.meaning is not None and self.suggestion.label.casefold() != self.meaning.label.casefold()
 
     @property
     def confidence(self) -> str:
-        """Its probability as a percentage; "" where it gives none."""
+        """Its probability as a percentage; "" if it has none."""
         return percent(self.suggestion.probability)
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What a model said of the claim before any search."""
+    """A model's judgment of the claim before any search."""
 
     who: str
     label: str
@@ -76,15 +76,16 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """All that machines hold of one claim."""
+    """All model verdicts on one claim."""
 
     opinions: list[Opinion]
     before: Before | None
 
 
 def may_see_verdicts(verdict: Verdict, document: Document) -> bool:
-    """Whether machine opinions on a claim may show to the person of this verdict: blind first, once they have decided
-    it and judged each of its passages, which an opinion speaks of too. One query, none where labels are not blind."""
+    """Whether model verdicts on a claim may be shown to the person with this verdict. Blind first, only once they have
+    decided the claim and judged each passage, because a model verdict mentions those, too. One query; none if labels
+    aren't blind."""
     if not document.blind_first:
         return True
     if not verdict.factuality:
@@ -94,13 +95,13 @@ def may_see_verdicts(verdict: Verdict, document: Document) -> bool:
 
 
 def may_see_revisions(annotation: Annotation) -> bool:
-    """Whether a machine's answer may show beside a person's: blind first, only when theirs is handed in."""
+    """Whether a model's response may be shown next to a person's. Blind first, only after they have submitted."""
     return not annotation.document.blind_first or not annotation.is_open
 
 
 def held_of(annotation: Annotation, work: ClaimWork) -> Held | None:
-    """What machines hold of a claim, the newest of each strategy and model; None: nothing, or nothing to be seen yet.
-    Two queries, blind first one more."""
+    """Model verdicts on a claim, the newest of each strategy and model; None if there are none or they may not be seen
+    yet. Two queries, blind first one more."""
     if not may_see_verdicts(work.verdict, annotation.document):
         return None
     rows = VerdictSuggestion.objects.filter(claim=work.claim).select_related("run").order_by("-run_id")
@@ -110,8 +111,8 @@ def held_of(annotation: Annotation, work: ClaimWork) -> Held | None:
 
 
 def answers_of(annotation: Annotation) -> list[RevisionSuggestion]:
-    """The answers as machines would mend them, the newest of each strategy and model (one query, none where they may
-    not be seen)."""
+    """Responses corrected by models, the newest of each strategy and model (one query; none if they may not be
+    seen)."""
     if not may_see_revisions(annotation):
         return []
     rows = RevisionSuggestion.objects.filter(document=annotation.document_id).select_related("run").order_by("-run_id")
@@ -119,26 +120,26 @@ def answers_of(annotation: Annotation) -> list[RevisionSuggestion]:
 
 
 def made_by(run: PipelineRun) -> str:
-    """The strategy of a run as people know it, with its model: "Papelo, gpt-x"."""
+    """A run's strategy by its display name, with its model: "Papelo, gpt-x"."""
     return ", ".join(filter(None, (strategy_label(run.strategy), model_of(run))))
 
 
 def model_of(run: PipelineRun) -> str:
-    """The chat model that a run's plan names; "" for none."""
+    """The chat model in a run's plan; "" for none."""
     return str(run.plan.get("model") or "")
 
 
 @cache
 def strategy_label(name: str) -> str:
-    """A strategy's name as people know it; a strategy that is gone keeps its own."""
-    from pipeline.catalogue import choice  # loads what strategies need: late
+    """A strategy's display name; one that no longer exists keeps its name."""
+    from pipeline.catalogue import choice  # imported late because strategies load slowly
 
     known = choice(name)
     return known.label if known else name.replace("_", " ").capitalize()
 
 
 def percent(probability: float | None) -> str:
-    """0.873 as "87 %", 0.997 as "99.7 %": what is nearly certain keeps a decimal, and is never rounded to certainty."""
+    """0.873 as "87 %", 0.997 as "99.7 %": near-certain values keep a decimal and are never rounded to 100."""
     if probability is None:
         return ""
     if 0.99 <= probability < 1:
@@ -147,8 +148,8 @@ def percent(probability: float | None) -> str:
 
 
 def _newest(rows: Iterable[Row], annotation: Annotation) -> list[Row]:
-    """Of rows that come newest first the first one of each strategy and model. What a person's own search gave rise to
-    is that person's alone."""
+    """The first row of each strategy and model, given newest first. Results of a person's own search are shown only to
+    that person."""
     found: dict[tuple[str, str], Row] = {}
     for row in rows:
         if row.run.plan.get("annotation") in (None, annotation.pk):
@@ -181,7 +182,7 @@ def _link(link: dict[str, Any], claim: str, cards: dict[str, Card]) -> Link:
 
 
 def _before(work: ClaimWork) -> Before | None:
-    """The prejudgement of the suggestion that a claim came from, as long as its words are the same."""
+    """The prejudgment from the suggestion that a claim came from, as long as its text is unchanged."""
     if work.claim.suggestion_id is None:
         return None
     suggestion = (

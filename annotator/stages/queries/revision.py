@@ -1,4 +1,4 @@
-"""Reading the rows of screen 3 in a constant number of queries."""
+"""Reads the rows of the revise screen in a constant number of queries."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from pipeline.metrics.text import edit_distance, word_overlap
 
 @dataclass(slots=True)
 class StatementClaim:
-    """A claim beside its sentence: its agreed verdict, and what is done with it if it could not be decided.
-    ``number`` reads "2.1", as on the verify screen."""
+    """A claim next to its sentence: its adjudicated verdict, and its handling if it couldn't be decided. ``number``
+    reads "2.1", as on the verify screen."""
 
     claim: Claim
     verdict: Verdict | None
@@ -37,29 +37,29 @@ class StatementClaim:
 
     @property
     def factuality(self) -> str:
-        """The agreed factuality; "" for a claim that was not checked."""
+        """The adjudicated factuality; "" for a claim that wasn't checked."""
         return self.verdict.factuality if self.verdict else ""
 
     @property
     def operations(self) -> list[edits.Operation]:
-        """The agreed edit of a false claim; none for others."""
+        """The adjudicated edit of a false claim; none for others."""
         if self.verdict is None or self.verdict.factuality != Factuality.FALSE:
             return []
         return self.verdict.edit()
 
     @property
     def pieces(self) -> list[edits.EditPiece]:
-        """The claim as its edit changes it; empty where there is none."""
+        """The claim after its edit; empty without one."""
         return edits.pieces(self.claim.text, self.operations) if self.operations else []
 
     @property
     def is_undecided(self) -> bool:
-        """There was not enough evidence, so the person says what happens to it."""
+        """There was not enough evidence, so the person decides what happens to it."""
         return self.revision is not None and self.factuality == Factuality.NOT_ENOUGH_EVIDENCE
 
     @property
     def is_deleted(self) -> bool:
-        """Nothing of it stays, by the agreed edit or by the person's choice."""
+        """It is deleted, by the adjudicated edit or by the person's choice."""
         by_edit = any(each.kind == EditKind.DELETE_CLAIM for each in self.operations)
         return by_edit or (
             self.is_undecided and self.revision is not None and self.revision.handling == Handling.DELETE
@@ -67,7 +67,7 @@ class StatementClaim:
 
     @property
     def handled(self) -> list[edits.Operation]:
-        """What the person's choice for an undecided claim does to its text; none while it is kept as it is."""
+        """What the person's choice for an undecided claim does to its text; none if it is kept."""
         if not self.is_undecided or self.revision is None or self.revision.handling == Handling.KEEP:
             return []
         is_rewritten = self.revision.handling == Handling.REWRITE
@@ -76,8 +76,8 @@ class StatementClaim:
 
 @dataclass(slots=True)
 class StatementRow:
-    """One sentence of screen 3 with its claims. ``repeats`` is the number of the earlier statement that it mostly
-    repeats, 0 for none; ``pronoun`` what it begins with where the sentence before it is deleted."""
+    """One sentence of the revise screen with its claims. ``repeats`` is the number of the earlier statement that it
+    mostly repeats, 0 for none; ``pronoun`` is its first word if that refers to a deleted sentence."""
 
     sentence: Sentence
     row: SentenceRevision
@@ -88,7 +88,7 @@ class StatementRow:
 
     @property
     def carried(self) -> revision_merge.Carried:
-        """What the agreed edits alone make of the sentence."""
+        """The sentence with only the adjudicated edits applied."""
         false = [
             revision_merge.ClaimEdit(each.claim.text, tuple(each.operations)) for each in self.claims if each.operations
         ]
@@ -96,32 +96,31 @@ class StatementRow:
 
     @property
     def is_persons(self) -> bool:
-        """A person wrote or deleted it, beyond what the agreed edits do."""
+        """A person wrote or deleted it, beyond the adjudicated edits."""
         carried = self.carried
         return self.row.text != carried.text or self.row.deleted != carried.deleted
 
     @property
     def open_edits(self) -> tuple[str, ...]:
-        """Edits that found no single place in the sentence, in words, until the person has mended it or confirmed
-        that it is right."""
+        """Edits that couldn't be placed in the sentence, in words, until the person has corrected or confirmed it."""
         return self.carried.open_edits if not self.row.text_origin and not self.row.deleted else ()
 
     @property
     def is_asked_again(self) -> bool:
-        """Somebody wrote its text, or it was imported, and its claims were agreed anew since."""
+        """Someone wrote its text, or it was imported, and its claims were adjudicated again since."""
         return not self.row.text_origin and not self.row.deleted and not self.carried.open_edits
 
     @property
     def choices(self) -> list[StatementClaim]:
-        """Undecided claims that the person rewrites or deletes, while their sentence still stands as it did: the
-        choice is about the claim, the words of the sentence are the person's."""
+        """Undecided claims that the person rewrites or deletes while their sentence is unchanged. The choice concerns
+        the claim; the sentence's text is up to the person."""
         if self.row.deleted or self.row.text != self.carried.text:
             return []
         return [each for each in self.claims if each.handled]
 
     @property
     def offer(self) -> str:
-        """The sentence with these choices carried into it; "" where they have no single place."""
+        """The sentence with these choices applied; "" if they can't be placed."""
         chosen = [revision_merge.ClaimEdit(each.claim.text, tuple(each.handled)) for each in self.choices]
         if not chosen:
             return ""
@@ -130,7 +129,7 @@ class StatementRow:
 
     @property
     def is_emptied(self) -> bool:
-        """Every claim of a sentence that still stands is deleted."""
+        """Every claim of a sentence that is still present is deleted."""
         return not self.row.deleted and bool(self.claims) and all(each.is_deleted for each in self.claims)
 
     @property
@@ -139,7 +138,7 @@ class StatementRow:
 
     @property
     def badge(self) -> str:
-        """What became of the sentence, in few words."""
+        """What happened to the sentence, in a few words."""
         if self.row.deleted:
             return "deleted"
         words: list[str] = []
@@ -173,14 +172,14 @@ class StatementRow:
 
     @property
     def badge_kind(self) -> str:
-        """The glyph of the badge: "human" where a person wrote the text, "edited" where agreed edits did."""
+        """The badge's glyph: "human" if a person wrote the text, "edited" if adjudicated edits did."""
         if self.row.deleted or not self.is_changed:
             return ""
         return "human" if self.row.text_origin == Origin.HUMAN else "edited"
 
     @property
     def opens(self) -> bool:
-        """Its claims hold something to read: an edit, or a claim that could not be decided."""
+        """Its claims have something to show: an edit, or a claim that couldn't be decided."""
         return any(each.operations or each.is_undecided for each in self.claims)
 
 
@@ -237,8 +236,9 @@ def _mark_repeated(statements: list[StatementRow]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """A revised answer against the original, each from 0 to 1. The first two are defined in ``pipeline.metrics.text``;
-    ``kept`` is the share of the original's words that still stand in the revised answer, in their order."""
+    """A revised response compared with the original, each from 0 to 1. The first two are defined in
+    ``pipeline.metrics.text``; ``kept`` is the share of the original's words that are still in the revised response, in
+    order."""
 
     edit_distance: float
     word_overlap: float
@@ -246,7 +246,7 @@ class Against:
 
 
 def against(original: str, revised: str) -> Against:
-    """Measure a revised answer against the original one."""
+    """Compare a revised response with the original."""
     words = original.split()
     kept = LCSseq.similarity(words, revised.split()) / len(words) if words else 1.0
     return Against(edit_distance(original, revised), word_overlap(original, revised), kept)
@@ -254,8 +254,8 @@ def against(original: str, revised: str) -> Against:
 
 @dataclass(frozen=True, slots=True)
 class RevisedResponse:
-    """The revised answer as screen 3 shows it. ``follows``: it is what the statements give. ``is_behind``: it was
-    edited by hand, and the statements give something else than they did then."""
+    """The revised response as the revise screen shows it. ``follows``: it is what the statements give. ``is_behind``:
+    it was edited by hand, and the statements have changed since."""
 
     row: ResponseRevision
     text: str
@@ -266,7 +266,7 @@ class RevisedResponse:
 
 
 def answer_of(annotation: Annotation, statements: list[StatementRow]) -> RevisedResponse:
-    """The revised answer of a revise annotation (one query, two when it was edited by hand)."""
+    """The revised response of a revise annotation (one query, two if it was edited by hand)."""
     row = ResponseRevision.objects.get(annotation=annotation)
     merged = _merged(annotation, statements)
     follows = row.follows_statements
@@ -285,8 +285,8 @@ def answer_of(annotation: Annotation, statements: list[StatementRow]) -> Revised
 
 
 def start_problem(row: ResponseRevision, statements: list[StatementRow]) -> str:
-    """Why a machine's answer cannot be where a person starts from: the words of theirs that it would replace; "" where
-    there are none."""
+    """Why a model's response can't be used as a starting point: the person's text that it would replace; "" if there is
+    none."""
     if not row.follows_statements:
         return "You have edited the response. Let it follow the statements again before you start from this one."
     changed = [str(each.number) for each in statements if each.is_persons]
@@ -301,7 +301,7 @@ def start_problem(row: ResponseRevision, statements: list[StatementRow]) -> str:
 def _merged(
     annotation: Annotation, statements: list[StatementRow], then: dict[tuple[str, str], object] | None = None
 ) -> str:
-    """The statements merged, with values of theirs from the past in place of those that changed since."""
+    """The statements merged, with earlier values in place of those that have changed."""
     past = then or {}
     return revision_merge.merge(
         annotation.document.response,
@@ -319,8 +319,8 @@ def _merged(
 
 
 def _values_then(annotation: Annotation, response: ResponseRevision) -> dict[tuple[str, str], object]:
-    """The fields of statements that changed after the answer was given its present text (or after the person chose
-    to keep it), with the values that they had then. An undo brings back a text of its time."""
+    """The fields of statements that changed after the response got its current text (or after the person chose to keep
+    it), with their values at that time. Undo restores a text together with its time."""
     key = key_of(response)
     values: dict[tuple[str, str], object] = {}
     newest_first = annotation.activities.order_by("-id").values_list("action", "changes")
@@ -333,5 +333,5 @@ def _values_then(annotation: Annotation, response: ResponseRevision) -> dict[tup
             break
         for each in changes:
             if each["record"].startswith("sentence-revision:"):
-                values[each["record"], each["field"]] = each["before"]  # the oldest stays
+                values[each["record"], each["field"]] = each["before"]  # the oldest wins
     return values

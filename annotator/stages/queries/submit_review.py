@@ -1,7 +1,7 @@
-"""What a person should look at before they submit: verdicts that contradict their stances, and what they never saw.
+"""What to check before submitting: verdicts that contradict their stances, and unseen passages.
 
-Works on rows that were read already. Nothing here is missing, so nothing here stops the API; the screen asks once, and
-a contradiction is confirmed with a reason that stays in the history.
+Works on rows that have already been read. Nothing here is missing, so nothing here stops the API. The screen asks once,
+and a contradiction is confirmed with a reason that is kept in the history.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from annotator.core.vocabulary import Factuality, Origin, Stage, StanceLabel
 from annotator.stages.queries.verification import ClaimWork, claims_to_verify
 
 SUPPORT = (StanceLabel.COMPLETELY_SUPPORT, StanceLabel.PARTIALLY_SUPPORT)
-WORDS_A_MINUTE = 600  # nobody reads faster than this: what is submitted sooner was not read
+WORDS_A_MINUTE = 600  # nobody reads faster than this
 
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """One thing to look at: in words, and where (``claim``: public id; ``anchor``: id on its page)."""
+    """One thing to check: a description and where it is (``claim``: public id; ``anchor``: id on its page)."""
 
     text: str
     claim: str
@@ -31,7 +31,7 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class SubmitReview:
-    """Verdicts by label, and what to look at before submitting."""
+    """Verdicts by label, and what to check before submitting."""
 
     counts: tuple[tuple[str, int], ...]
     concerns: tuple[Concern, ...]
@@ -42,7 +42,7 @@ class SubmitReview:
 
 
 def review_of(works: Sequence[ClaimWork]) -> SubmitReview:
-    """What to look at in the claims of a verify annotation."""
+    """What to check in the claims of a verify annotation."""
     verdicts = Counter(work.verdict.factuality for work in works)
     counts = tuple((label.label, verdicts[label]) for label in Factuality if verdicts[label])
     return SubmitReview(counts, tuple(concern for work in works for concern in _concerns_of(work)))
@@ -55,7 +55,7 @@ def _concerns_of(work: ClaimWork) -> list[Concern]:
     if contradiction:
         anchor = f"verdict-{work.verdict.public_id}-factuality"
         found.append(Concern(f"Claim {work.number} is {contradiction}", claim, anchor, is_contradiction=True))
-    # A repeated passage is seen where its words stand first; what a person typed they have seen.
+    # A repeated passage counts as seen with its first occurrence, and people have seen what they typed.
     unseen = [card for card in work.cards if not (card.stance.in_view_at or card.folded or card.is_typed)]
     for card in unseen:
         accepted = card.stance.label_origin == Origin.ACCEPTED
@@ -81,7 +81,7 @@ def _contradiction(work: ClaimWork) -> str:
 
 
 def seconds_to_read(annotation: Annotation) -> int:
-    """The least time in which somebody could have read what this stage shows, in seconds."""
+    """The minimum time to read what this stage shows, in seconds."""
     texts = [annotation.document.response]
     if annotation.stage == Stage.VERIFY:
         works = claims_to_verify(annotation)
@@ -91,5 +91,5 @@ def seconds_to_read(annotation: Annotation) -> int:
 
 
 def is_too_fast(annotation: Annotation, seconds: int) -> bool:
-    """Was this submitted sooner than it can be read? Time that was not measured (0, as by the API) says nothing."""
+    """Was this submitted faster than it can be read? Unmeasured time (0, as through the API) doesn't count."""
     return 0 < seconds < seconds_to_read(annotation)

@@ -1,4 +1,5 @@
-"""The choices of a difference on the consolidation screen, and what its form sends. No request, no writing."""
+"""The choices for a difference on the adjudication screen, and parsing its form. Knows no request and writes
+nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from annotator.stages.screens.adjudicate_cells import PersonColumn, against
 
 @dataclass(frozen=True, slots=True)
 class DecisionChoice:
-    """A radio button. ``pick`` is what the form sends (see ``picked``)."""
+    """A radio button. ``pick`` is the form's value (see ``picked``)."""
 
     pick: str
     label: str
@@ -27,7 +28,7 @@ class DecisionChoice:
 
 @dataclass(slots=True)
 class AdjudicatedField:
-    """A difference with its choices: those that people have made, then ``others``."""
+    """A difference with its choices: the annotators' values, then ``others``."""
 
     row: FieldRow
     choices: list[DecisionChoice]
@@ -43,17 +44,17 @@ class AdjudicatedField:
 
     @property
     def is_other(self) -> bool:
-        """What stands is nobody's value."""
+        """The current value is neither annotator's."""
         return any(choice.checked for choice in self.others) or (self.row.is_decided and self.can_type and self.is_new)
 
     @property
     def is_new(self) -> bool:
-        """Somebody typed what stands."""
+        """Someone typed the current value."""
         return self.decision is not None and self.decision.choice is None and self.row.is_decided
 
     @property
     def typed_pick(self) -> str:
-        """What was typed and stands, as the form sends it when only the reason is changed."""
+        """The current typed value as the form sends it when only the reason changes."""
         return f"value {json.dumps(self.decision.value)}" if self.decision and self.is_new else ""
 
     @property
@@ -74,7 +75,7 @@ class AdjudicatedField:
 
 
 def closed_for(row: FieldRow, is_third: bool) -> str:
-    """Why a partner cannot settle this one; "" if they can."""
+    """Why an annotator can't resolve this one; "" if they can."""
     if is_third:
         return ""
     if row.decision is not None and row.decision.is_final and row.is_decided:
@@ -93,19 +94,19 @@ def field_of(
     closed: str,
     mine: Mapping[str, str],
 ) -> AdjudicatedField:
-    """A difference as one person sees it. ``closed``: why they cannot settle it; ``mine``: see ``groups_of``."""
+    """A difference as one person sees it. ``closed``: why they can't resolve it; ``mine``: see ``groups_of``."""
     taken = [option for option in row.options if option.people]
     if row.kind == "take":
         taken = sorted(row.options, key=lambda option: bool(option.value))
     elif row.kind == "label":
-        # The same order for everybody, whoever's answer it is: yes before no, else as the comparison has them.
+        # The same order for everyone: yes before no, otherwise the comparison's order.
         taken.sort(key=lambda option: option.value in ("no", False))
     else:
         order = [column.number for column in columns]
         taken.sort(key=lambda option: min(order.index(number) for number in option.people))
     others = [] if row.kind == "take" else [option for option in row.options if not option.people]
     if row.kind == "label" and len(taken) == 1:
-        taken, others = taken + others, []  # the others have yet to answer: no answer is nearer than another
+        taken, others = taken + others, []  # the others haven't answered, so no value is preferred
     settled = row.settled
     is_text = isinstance(settled, str) and row.kind == "text" and settled != FOLLOWS
     base = item.heading if item.kind in ("rewrite", "handling", "verdict") else _first_text(row, columns)
@@ -129,7 +130,7 @@ def _choice(row: FieldRow, option: Option, columns: Sequence[PersonColumn]) -> D
 
 
 def label_of(row: FieldRow, option: Option, columns: Sequence[PersonColumn]) -> str:
-    """What a button says: the label, or for texts whose it is."""
+    """A button's text: the label, or for texts the author."""
     if row.kind in ("label", "take") or not option.people:
         return option.label
     whose = " and ".join(column.whose for column in columns if column.number in option.people)
@@ -151,7 +152,7 @@ def _first_text(row: FieldRow, columns: Sequence[PersonColumn]) -> str:
 
 
 def _typed(row: FieldRow, item: ComparedItem, columns: Sequence[PersonColumn]) -> str:
-    """What the box for another text begins with."""
+    """The initial content of the box for another text."""
     settled = row.settled
     if isinstance(settled, list):
         return "\n".join(settled)
@@ -171,12 +172,12 @@ def _who(decision: Decision | None, viewer: User) -> str:
 
 
 def pick_of(option: Option) -> str:
-    """An option as the form sends it: "person 0", or "value …" as JSON where it is nobody's."""
+    """An option as the form sends it: "person 0", or "value …" as JSON if it is neither annotator's."""
     return f"value {json.dumps(option.value)}" if option.choice is None else f"person {option.choice}"
 
 
 def picked(raw: str) -> tuple[int | None, Any]:
-    """The choice and the value of what the form sent; ABSENT where it makes no sense."""
+    """The choice and value that the form sent; ABSENT if invalid."""
     kind, _, rest = raw.partition(" ")
     if kind == "person" and rest.isdecimal() and len(rest) < 4:
         return int(rest), ABSENT

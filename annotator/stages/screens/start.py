@@ -1,5 +1,5 @@
-"""Opening a stage to look takes no place: without one, a page asks first. "My work" and the document's page take the
-place by their own button, so nobody meets this page on the usual way."""
+"""Viewing a stage doesn't assign it: without an assignment, a page asks first. "My work" and the document's page have
+buttons that assign it, so people rarely see this page."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from annotator.stages.queries.places import seats_at
 
 
 def own_place(document: Document, stage: Stage, user: User) -> Annotation | None:
-    """The person's own annotation, with rows for what has come since; None where they have no place."""
+    """The person's own annotation, with rows added since; None without an assignment."""
     own, lacks_rows = own_annotation_of(document, stage, user)
     return open_annotation(document, stage, by=user) if lacks_rows else own
 
 
 def start_page(request: HttpRequest, document: Document, stage: Stage) -> HttpResponse:
-    """One button that takes a place. Raises NotAllowedError with what stands in the way where none is free."""
+    """One button that assigns the document. Raises NotAllowedError with the reason if no place is free."""
     annotations = list(document.annotations.filter(stage=stage, seat__isnull=False))
     user = person(request)
     rules.check_take_place(user, document, stage, seats=seats_at(annotations, stage))
     check_may_begin(user, document)
-    if is_htmx(request):  # the place was taken back while the screen was open
+    if is_htmx(request):  # the assignment was withdrawn while the screen was open
         return HttpResponse(status=204, headers={"HX-Redirect": request.path})
     context = {
         "document": document,

@@ -1,4 +1,4 @@
-"""The frozen plan of a run: everything that its result depends on, written down when it is asked for (ADR 0011)."""
+"""The frozen plan of a run: everything its result depends on, recorded when it is requested (ADR 0011)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What someone chose for a run; what is None is the benchmark's own choice, or that of the installation."""
+    """What someone chose for a run; None means the benchmark's default, or the installation's."""
 
     strategy: str | None = None
     parameters: Mapping[str, object] | None = None
@@ -33,22 +33,22 @@ class RunRequest:
 
 
 def choice_of(benchmark: Benchmark, strategy: str | None = None) -> StrategyChoice | None:
-    """The strategy that a run would use; None where the benchmark has none, or there is none of that name."""
-    from pipeline.catalogue import choice  # loads what strategies need: late
+    """The strategy that a run would use; None if the benchmark has none, or its name is unknown."""
+    from pipeline.catalogue import choice  # imported late because strategies load slowly
 
     name = benchmark.strategy if strategy is None else strategy
     return choice(name) if name else None
 
 
 def obstacle(benchmark: Benchmark, choice: StrategyChoice, stage: Stage) -> str:
-    """Why a strategy cannot work at a stage of this benchmark, as a sentence that says what to do; "" where it can."""
+    """Why a strategy can't work at a stage of this benchmark, with what to do; "" if it can."""
     if stage not in choice.stages:
         return f"{choice.label} makes no suggestions for the {stage.label.lower()} stage."
     return missing(choice, stage, benchmark)
 
 
 def frozen_plan(benchmark: Benchmark, choice: StrategyChoice, wish: RunRequest) -> dict[str, Any]:
-    """The plan of a run. Raises BadValueError that names a wrong parameter and says how it is wrong."""
+    """The plan of a run. Raises BadValueError naming a wrong parameter and its problem."""
     from pipeline.catalogue import BadPromptError, checked, described
 
     values = wish.parameters

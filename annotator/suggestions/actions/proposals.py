@@ -1,6 +1,6 @@
-"""Storing suggestions: those of a strategy, and those that were brought along, as finished runs of "import".
+"""Stores suggestions: a strategy's, and imported ones, as finished runs of "import".
 
-The latter are shown, taken over and traced like any other suggestion.
+Imported suggestions are shown, accepted and traced like any other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STRATEGY = "import"
 
 @dataclass(frozen=True, slots=True)
 class ProposedClaim:
-    """A claim with its labels: words of the vocabulary, "" or None where nothing is proposed."""
+    """A claim with its labels: values of the vocabulary, "" or None if nothing is proposed."""
 
     text: str
     type: str = ""
@@ -34,7 +34,7 @@ class ProposedClaim:
 
 @dataclass(frozen=True, slots=True)
 class ProposedSentence:
-    """A sentence of the response; ``start`` and ``end`` count code points, None if it is no substring."""
+    """A sentence of the response. ``start`` and ``end`` count code points, None if it isn't a substring."""
 
     text: str
     start: int | None
@@ -47,7 +47,7 @@ class ProposedSentence:
 
 @dataclass(frozen=True, slots=True)
 class ProposedPassage:
-    """A passage for a claim, with where it is from."""
+    """A passage for a claim, with its source."""
 
     passage: str
     url: str
@@ -72,7 +72,7 @@ def _finished_run(document: Document, stage: Stage) -> PipelineRun:
 
 
 class PrejudgementLike(Protocol):
-    """What a model says of a claim before any search, in its strategy's own word."""
+    """A model's judgment of a claim before any search, as its strategy's own label."""
 
     @property
     def label(self) -> str: ...
@@ -83,8 +83,8 @@ class PrejudgementLike(Protocol):
 
 
 class ClaimLike(Protocol):
-    """What a claim suggestion is made of; it has an attribute for each declared field that it says something of, a word
-    of the vocabulary, None or "" where there is none."""
+    """The input of a claim suggestion, with an attribute for each declared field it has a value for: a value of the
+    vocabulary, None or ""."""
 
     @property
     def text(self) -> str: ...
@@ -93,7 +93,7 @@ class ClaimLike(Protocol):
 
 
 class SentenceLike(Protocol):
-    """What a sentence suggestion is made of, in the same way: a ``ProposedSentence``, or what a strategy returns."""
+    """The same for a sentence suggestion: a ``ProposedSentence``, or what a strategy returns."""
 
     @property
     def text(self) -> str: ...
@@ -143,7 +143,7 @@ def _as_json(said: PrejudgementLike | None) -> dict[str, object] | None:
 
 
 def propose_sentences(document: Document, sentences: Sequence[ProposedSentence]) -> PipelineRun:
-    """Store sentences and claims as the newest suggestions of a document. They are shown to whoever opens it next."""
+    """Store sentences and claims as the newest suggestions of a document. Whoever opens it next sees them."""
     with transaction.atomic():
         run = _finished_run(document, Stage.DECOMPOSE)
         store_sentences(run, document, sentences)
@@ -151,9 +151,9 @@ def propose_sentences(document: Document, sentences: Sequence[ProposedSentence])
 
 
 def propose_evidence(document: Document, passages: Mapping[int, Sequence[ProposedPassage]]) -> PipelineRun:
-    """Store retrieved passages for agreed claims (primary keys) of a document, in the order given.
+    """Store retrieved passages for adjudicated claims (primary keys) of a document, in the given order.
 
-    Raises ValueError for a claim that is not this document's, or that has retrieved evidence already.
+    Raises ValueError for a claim that isn't this document's or already has retrieved evidence.
     """
     with transaction.atomic():
         claims = Claim.objects.filter(pk__in=passages, sentence__annotation__document=document)

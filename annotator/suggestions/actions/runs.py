@@ -1,4 +1,4 @@
-"""Asking the pipeline for suggestions: a run row with a frozen plan and one item a document (ADR 0005)."""
+"""Requests suggestions from the pipeline: a run row with a frozen plan and one item per document (ADR 0005)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 ADVANCE_RUN = "pipeline.advance_run"
 OPEN_DOCUMENTS = "pipeline.open_documents"
-AT_ONCE = 10  # documents that are opened in the request itself
-ITEMS_AT_ONCE = 500  # documents that a run gets in one transaction
+AT_ONCE = 10  # documents that the request itself opens
+ITEMS_AT_ONCE = 500  # documents added to a run per transaction
 ADDING = "Documents are still being added to this run. If that does not end, resume it: it goes on with those it has."
 
 
@@ -45,12 +45,12 @@ def start_run(
     wish: RunRequest | None = None,
     refuse: bool = False,
 ) -> PipelineRun | None:
-    """Make a run over documents (primary keys) with a frozen plan, and enqueue it on commit.
+    """Create a run over documents (primary keys) with a frozen plan, and enqueue it on commit.
 
-    ``wish`` says which strategy, parameters and budget; without, the benchmark's own. Returns None where nothing is to
-    be done: no documents, no strategy, a stage that the strategy has no part in, nothing to search in. A strategy that
-    lacks a service, or cannot use the benchmark's parameters or prompts, gives a run that has failed, with the reason
-    beside each document, which stays open; with ``refuse`` it raises BadValueError, as for a wrong parameter of a wish.
+    ``wish`` gives the strategy, parameters and budget; by default, the benchmark's. Returns None if there is nothing to
+    do: no documents, no strategy, a stage the strategy doesn't support, nothing to search in. If a strategy lacks a
+    service or can't use the benchmark's parameters or prompts, the run fails at once, with the reason on each document,
+    which stays open. With ``refuse``, it raises BadValueError instead, as for a wrong parameter in a wish.
     """
     ids = list(documents)
     wish = wish or RunRequest(budget_tokens=benchmark.budget_tokens, budget_money=benchmark.budget_money)
@@ -66,9 +66,9 @@ def start_run(
     try:
         frozen = frozen_plan(benchmark, choice, wish)
     except BadValueError as error:
-        if refuse or wish.parameters is not None:  # someone chose them, and can choose others
+        if refuse or wish.parameters is not None:  # someone chose them and can choose others
             raise
-        # Someone is handing in work, which a parameter or wording that is out of date must not hold up.
+        # Someone is submitting work, which an outdated parameter or prompt must not block.
         why, frozen = str(error), {"corpus": benchmark.corpus_id, **wish.extra}
     many = len(ids) > ITEMS_AT_ONCE
     state: dict[str, Any] = _over(RunState.FAILED) if why else {}
@@ -81,7 +81,7 @@ def start_run(
             budget_tokens=wish.budget_tokens,
             budget_money=wish.budget_money,
             requested_by=by,
-            # No worker begins it before it has all its documents.
+            # No worker starts it before it has all its documents.
             **(state or ({"state": RunState.PAUSED, "halted": ADDING} if many else {})),
         )
         Action(
@@ -101,7 +101,7 @@ def start_run(
 
 
 def _queue(run: PipelineRun) -> None:
-    """Let a worker begin a run that has all its documents now."""
+    """Release a run with all its documents to the workers."""
     with transaction.atomic():
         complete = PipelineRun.objects.filter(pk=run.pk, state=RunState.PAUSED, halted=ADDING)
         if complete.update(state=RunState.QUEUED, halted=""):
@@ -110,7 +110,7 @@ def _queue(run: PipelineRun) -> None:
 
 
 def _add_documents(run: PipelineRun, ids: Sequence[int], why: str) -> None:
-    """Give a run these documents, in one transaction. ``why``: it can't make anything for them."""
+    """Add documents to a run, in one transaction. ``why``: the reason it can't do anything for them."""
     state: dict[str, Any] = {"error": why, **_over(RunState.FAILED)} if why else {}
     with transaction.atomic():
         RunItem.objects.bulk_create((RunItem(run=run, document_id=pk, **state) for pk in ids), batch_size=1000)
@@ -119,13 +119,13 @@ def _add_documents(run: PipelineRun, ids: Sequence[int], why: str) -> None:
 
 
 def _mark_as_waiting(run: PipelineRun, ids: Sequence[int]) -> None:
-    """These documents wait for the run's suggestions, if they are still where it can help them."""
+    """Mark these documents as waiting for the run's suggestions, if they are still at its stage."""
     still = Document.objects.filter(pk__in=ids, phase=Phase.INDEPENDENT, stage=run.stage)
     still.update(phase=Phase.PREFILLING)
 
 
 def _finds_nothing(benchmark: Benchmark, choice: StrategyChoice, stage: Stage) -> bool:
-    """A strategy that can do without any service looks for evidence in the corpus alone."""
+    """A strategy that works without services searches only the corpus."""
     return stage == Stage.VERIFY and "search" not in choice.needs and benchmark.corpus_id is None
 
 
@@ -134,7 +134,7 @@ def _over(state: RunState) -> dict[str, Any]:
 
 
 def pause_run(run: PipelineRun, *, by: User) -> None:
-    """Let no further call be made: those under way end, documents in hand go back to those that wait."""
+    """Pause: no further calls are made, current calls finish, and documents in progress return to the waiting ones."""
     rules.check_manage(by, run.benchmark)
     with transaction.atomic():
         if PipelineRun.objects.filter(pk=run.pk, state__in=OPEN_STATES).update(state=RunState.PAUSED):
@@ -144,7 +144,7 @@ def pause_run(run: PipelineRun, *, by: User) -> None:
 def resume_run(
     run: PipelineRun, *, by: User, budget_tokens: int | None = None, budget_money: float | None = None
 ) -> None:
-    """Go on with a paused run, with the budget as it is given now (None: none)."""
+    """Resume a paused run with the given budget (None: no limit)."""
     rules.check_manage(by, run.benchmark)
     with transaction.atomic():
         resumed = PipelineRun.objects.filter(pk=run.pk, state=RunState.PAUSED).update(
@@ -164,8 +164,8 @@ def budget_in_words(tokens: int | None, money: float | None) -> str:
 
 
 def cancel_run(run: PipelineRun, *, by: User) -> None:
-    """Stop what has not begun, and between two calls what has; documents open without suggestions, many of them by a
-    worker (``open_documents_of``). What is done stays."""
+    """Cancel: stops what hasn't started, and the rest between two calls. Documents open without suggestions; for many,
+    a worker does that (``open_documents_of``). Finished documents stay."""
     rules.check_manage(by, run.benchmark)
     with transaction.atomic():
         waiting = list(run.items.filter(state=RunState.QUEUED).values_list("document_id", flat=True))
@@ -183,12 +183,12 @@ def cancel_run(run: PipelineRun, *, by: User) -> None:
 
 
 def open_documents_of(run_id: int) -> None:
-    """Open the documents that waited for a cancelled run, in small steps."""
+    """Open the documents that waited for a canceled run, in small steps."""
     in_small_steps(list(_left_waiting().filter(run=run_id).values_list("document", flat=True)), _open)
 
 
 def cancelled_with_documents() -> list[int]:
-    """Runs cancelled within a day whose documents no worker has opened yet."""
+    """Runs canceled within a day whose documents no worker has opened yet."""
     recent = timezone.now() - dt.timedelta(days=1)
     return list(
         _left_waiting().filter(run__finished_at__gte=recent).order_by().values_list("run", flat=True).distinct()
@@ -196,7 +196,7 @@ def cancelled_with_documents() -> list[int]:
 
 
 def _left_waiting() -> QuerySet[RunItem]:
-    """Documents of cancelled runs that are marked as waiting for suggestions; another run may have them."""
+    """Documents of canceled runs that are marked as waiting for suggestions. Another run may include them."""
     return RunItem.objects.filter(
         state=RunState.CANCELLED,
         run__state=RunState.CANCELLED,
@@ -206,10 +206,10 @@ def _left_waiting() -> QuerySet[RunItem]:
 
 
 def _open(documents: Sequence[int]) -> None:
-    """Derive the status of these documents anew, in one transaction.
+    """Derive the status of these documents again, in one transaction.
 
-    Most of them nobody has submitted anything for: those open in one statement, which is what deriving gives. Webhooks
-    hear nothing of that move.
+    For most of them, nobody has submitted anything. Those are opened in one statement, which gives the same result.
+    Webhooks aren't told about this move.
     """
     with transaction.atomic():
         list(Document.objects.filter(pk__in=documents).select_for_update().order_by("pk").values_list("pk"))
@@ -224,8 +224,8 @@ def _open(documents: Sequence[int]) -> None:
 
 
 def announce_over(run_id: int) -> None:
-    """Tell webhooks that a run is over, inside the caller's transaction. Not of a search that someone made at a claim:
-    that is part of their blind work."""
+    """Tell webhooks that a run is over, inside the caller's transaction. Not about a person's own search, which is part
+    of their blind work."""
     run = PipelineRun.objects.select_related("benchmark").get(pk=run_id)
     if "again" in run.plan:
         return
@@ -235,8 +235,8 @@ def announce_over(run_id: int) -> None:
 
 
 def halt(run_id: int, why: str) -> None:
-    """Pause a run by itself; the sentence says why and what to do. Who manages the benchmark is told, since documents
-    wait for it: once, however many runs say the same. A search that someone made at a claim is theirs alone."""
+    """Pause a run automatically; the sentence says why and what to do. Managers are notified once, however many runs
+    say the same, because documents are waiting. A person's own search concerns only that person."""
     with transaction.atomic():
         halted = PipelineRun.objects.filter(pk=run_id, state__in=OPEN_STATES)
         if not halted.update(state=RunState.PAUSED, halted=why):
@@ -252,13 +252,14 @@ def halt(run_id: int, why: str) -> None:
 
 
 def retry_failed(run: PipelineRun, *, by: User) -> int:
-    """Queue the failed and cancelled documents of a run again. Returns how many."""
+    """Enqueue the failed and canceled documents of a run again. Returns how many."""
     rules.check_manage(by, run.benchmark)
     with transaction.atomic():
-        # Of two clicks at once the second finds nothing left: a document that a worker has by then is not queued again.
+        # After a double click, the second call finds nothing left: a document that a worker already has isn't enqueued
+        # again.
         locked = PipelineRun.objects.select_for_update(no_key=True).get(pk=run.pk)
         ended = run.items.filter(state__in=(RunState.FAILED, RunState.CANCELLED))
-        # A document that has gone on meanwhile needs no suggestions for a stage it has left.
+        # A document that has moved on needs no suggestions for an earlier stage.
         again = ended.filter(document__stage=run.stage, document__phase__in=(Phase.INDEPENDENT, Phase.PREFILLING))
         waiting = list(again.values_list("document_id", flat=True))
         if not waiting or locked.halted == ADDING:
@@ -281,7 +282,7 @@ def retry_failed(run: PipelineRun, *, by: User) -> int:
 
 
 def _retried(run: PipelineRun) -> dict[str, Any]:
-    """The plan of a run that is tried again: as it was frozen, unless nothing was ever asked with it."""
+    """The plan of a retried run: as frozen, unless it was never used for any call."""
     plan: dict[str, Any] = run.plan
     choice = choice_of(run.benchmark, run.strategy)
     if not plan.get("refused") or choice is None:

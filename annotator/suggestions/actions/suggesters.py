@@ -1,4 +1,4 @@
-"""Suggesters that learn from gold: switching them on and off, and asking for a training."""
+"""Suggesters that learn from gold: enable, disable, and train."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ INSTALL = "pip install -r requirements-science.txt"
 
 
 def can_train() -> bool:
-    """Is the library that training needs installed? Suggesting with what was learned does without it."""
+    """Is the library for training installed? Using a trained suggester doesn't need it."""
     return find_spec("sklearn") is not None
 
 
 def switch_learning(benchmark: Benchmark, *, on: bool, by: User) -> None:
-    """Let the benchmark's suggesters suggest, or not; what they have learned is kept. Raises NotAllowedError."""
+    """Enable or disable the benchmark's suggesters; what they learned is kept. Raises NotAllowedError."""
     rules.check_manage(by, benchmark)
     with transaction.atomic():
         benchmark = lock_benchmark(benchmark.pk)
@@ -39,8 +39,8 @@ def switch_learning(benchmark: Benchmark, *, on: bool, by: User) -> None:
 
 
 def ask_for_training(benchmark: Benchmark, *, by: User) -> None:
-    """Train every suggester for which there is enough gold, by a worker. Raises NotAllowedError; BadValueError where
-    there is too little gold for any, or the library is not installed."""
+    """Let a worker train every suggester with enough gold. Raises NotAllowedError; BadValueError if there is too little
+    gold for any, or the library isn't installed."""
     rules.check_manage(by, benchmark)
     if not can_train():
         raise BadValueError(f"Training needs scikit-learn, which is not installed here. Install it: {INSTALL}")

@@ -1,4 +1,4 @@
-"""How a benchmark makes suggestions: its strategy with parameters and budget, and its own wordings of prompts."""
+"""How a benchmark makes suggestions: its strategy with parameters and budget, and its own prompts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_WORDING = 50_000  # characters
 
 
 class StaleWordingError(Exception):
-    """Someone wrote a wording since the sender began to write. Nothing was written; ``newest`` is theirs."""
+    """Someone else saved the prompt in the meantime. Nothing was written; ``newest`` is theirs."""
 
     def __init__(self, newest: PromptVersion) -> None:
         super().__init__(f"Wording {newest.number} was saved in the meantime. Compare both and save again.")
@@ -33,7 +33,7 @@ def choose_strategy(
     budget_money: float | None,
     by: User,
 ) -> None:
-    """What runs that begin by themselves use from now on; "" for no strategy. Runs on their way keep their plan.
+    """What automatic runs use from now on; "" for no strategy. Current runs keep their plan.
 
     Raises NotAllowedError by the rules, BadValueError for an unknown strategy or a wrong parameter.
     """
@@ -60,11 +60,11 @@ def choose_strategy(
 
 
 def write_wording(benchmark: Benchmark, name: str, text: str, *, based_on: int, by: User) -> PromptVersion | None:
-    """A wording of the benchmark's own for a prompt; a blank text goes back to the shipped one. The same text as counts
-    now is no change (None).
+    """Save the benchmark's own version of a prompt; a blank text restores the shipped one. Returns None if the text is
+    unchanged.
 
-    ``based_on`` is the number of the wording that the text started from, 0 for the shipped one. Raises NotAllowedError
-    by the rules, BadValueError for a wording that cannot be used, StaleWordingError when another came between.
+    ``based_on`` is the number of the version that was edited, 0 for the shipped one. Raises NotAllowedError by the
+    rules, BadValueError for an unusable prompt, StaleWordingError if another was saved in between.
     """
     from pipeline.catalogue import BadPromptError, check_wording, shipped
 
@@ -81,7 +81,7 @@ def write_wording(benchmark: Benchmark, name: str, text: str, *, based_on: int, 
         text = ""
     with transaction.atomic():
         rules.check_manage(by, benchmark)
-        lock_benchmark(benchmark.pk)  # one wording after another
+        lock_benchmark(benchmark.pk)  # one version at a time
         newest = PromptVersion.objects.filter(benchmark=benchmark, name=name).order_by("-number").first()
         if text == (newest.text.strip() if newest else ""):
             return None

@@ -1,4 +1,4 @@
-"""Suggesters that were trained on a benchmark's own gold."""
+"""Suggesters trained on a benchmark's own gold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from annotator.core.vocabulary import SuggesterKind
 
 
 class TrainedSuggester(models.Model):
-    """One version of a suggester. It never judges a document that it was trained on: those are named. ``arrays`` is a
+    """One version of a suggester. It never judges a document it was trained on; those are recorded. ``arrays`` is a
     numpy archive without pickled objects; ``scores`` are cross-validated, grouped by document."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)

@@ -1,4 +1,4 @@
-"""What runs cost: by step, beside the calls that the strategy's formula gives, and strategies side by side."""
+"""The cost of runs: by step, next to the calls expected by the strategy's formula, and strategies side by side."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from django.db.models.fields.json import KeyTransform
 from annotator.core.models import Benchmark, PendingCall, PipelineRun, RunItem, StepUse
 from annotator.core.vocabulary import RunState, Stage
 
-# The newest documents that a comparison looks at: enough to be sure, few enough to be quick.
+# How many of the newest documents a comparison uses: enough to be reliable, few enough to be fast.
 MAX_COMPARED = 5_000
 _NUMBERS = ("chats", "searches", "pages", "rankings", "cached", "prompt_tokens", "answer_tokens", "money", "seconds")
 
 
 @dataclass(slots=True)
 class Use:
-    """What was used: calls by kind, answers from the store, tokens, money, seconds of waiting. ``formula`` is the
-    number of requests that the strategy's formula gives for the same documents, None where it has no say."""
+    """Usage: calls by kind, answers from the store, tokens, money, seconds of waiting. ``formula`` is the number of
+    requests that the strategy's formula expects for the same documents, None if it doesn't apply."""
 
     step: str = ""
     chats: int = 0
@@ -37,12 +37,12 @@ class Use:
 
     @property
     def calls(self) -> int:
-        """Calls that went out."""
+        """Calls made."""
         return self.chats + self.searches + self.pages + self.rankings
 
     @property
     def requests(self) -> int:
-        """Calls that went out and answers from the store: the formula knows no store."""
+        """Calls made plus answers from the store, because the formula ignores the store."""
         return self.calls + self.cached
 
     @property
@@ -50,7 +50,7 @@ class Use:
         return self.prompt_tokens + self.answer_tokens
 
     def add(self, other: Use) -> None:
-        """Add what another used."""
+        """Add another's usage."""
         for name in _NUMBERS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         if other.formula is not None:
@@ -59,7 +59,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Calls whose cost is not known: how many, and the most that they can have cost."""
+    """Calls of unknown cost: how many, and the most they can have cost."""
 
     calls: int = 0
     tokens: int = 0
@@ -68,8 +68,8 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class RunCosts:
-    """What one run has used so far, by step in the order in which steps began, and in all; its budget; what its calls
-    under way hold back of it (``held``), and what calls may have cost whose worker was lost (``lost``)."""
+    """What one run has used so far: by step, in the order the steps started, and in total; its budget; the part
+    reserved for pending calls (``held``), and the possible cost of calls whose worker was lost (``lost``)."""
 
     steps: list[Use]
     total: Use
@@ -89,7 +89,7 @@ class RunCosts:
 
     @property
     def share(self) -> float | None:
-        """The share of the budget that is spent, from 0 to 1; None where there is none."""
+        """The share of the budget spent, from 0 to 1; None without a budget."""
         shares = []
         if self.budget_tokens is not None:
             shares.append(self.spent_tokens / self.budget_tokens if self.budget_tokens else 1.0)
@@ -103,7 +103,7 @@ class RunCosts:
 
 
 def costs_of(run: PipelineRun) -> RunCosts:
-    """What a run has used, finished documents or not. Two queries."""
+    """A run's usage, including unfinished documents. Two queries."""
     sums = StepUse.objects.filter(item__run=run).values("step").annotate(**_sums(), first=Min("id"))
     steps = [_use(row) for row in sums.order_by("first")]
     total = Use()
@@ -129,7 +129,8 @@ def _pending(name: str, which: Q) -> dict[str, Aggregate]:
 
 
 def with_formula(costs: RunCosts, run: PipelineRun) -> RunCosts:
-    """The same with the calls that the formula gives for the finished documents: for a run that is over. One query."""
+    """The same, with the calls expected by the formula for the finished documents: for a run that is over. One
+    query."""
     rows = run.items.filter(state=RunState.FINISHED).exclude(counts={}).values_list("counts", flat=True)
     by_step = _formula(run.strategy, run.plan.get("parameters", {}), rows)
     total = costs.total
@@ -148,8 +149,8 @@ def _use(row: Mapping[str, Any]) -> Use:
 
 
 def _formula(strategy: str, parameters: Mapping[str, object], rows: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Calls by step for documents with these counts; nothing for a strategy that is no longer there."""
-    from pipeline.catalogue import formulas  # loads what strategies need: late
+    """Calls by step for documents with these counts; nothing for a strategy that no longer exists."""
+    from pipeline.catalogue import formulas  # imported late because strategies load slowly
 
     try:
         return formulas(strategy, parameters, rows)
@@ -162,31 +163,31 @@ def _formula(strategy: str, parameters: Mapping[str, object], rows: Iterable[Map
 
 @dataclass(slots=True)
 class Compared:
-    """One strategy at one stage over its finished documents: sums, and what they come to for one document."""
+    """One strategy at one stage over its finished documents: totals, and per document."""
 
     strategy: str
     stage: Stage
     documents: int
-    seconds: float  # from taking a document to its result, on average
+    seconds: float  # from claiming a document to its result, on average
     use: Use = field(default_factory=Use)
     steps: list[Use] = field(default_factory=list)
 
     def each(self, number: float | None) -> float | None:
-        """A sum as a document's share of it."""
+        """A total per document."""
         return None if number is None or not self.documents else number / self.documents
 
     @property
     def per_document(self) -> dict[str, float | None]:
-        """What one document comes to, by name."""
+        """The figures per document, by name."""
         use = self.use
         names = ("chats", "searches", "pages", "rankings", "cached", "calls", "requests", "tokens", "money", "formula")
         return {name: self.each(getattr(use, name)) for name in names}
 
 
 def compared(benchmark: Benchmark, *, strategy: str = "", stage: Stage | None = None) -> list[Compared]:
-    """Each strategy at each stage, by what its newest documents took: three queries, whatever their number.
+    """Each strategy at each stage, from its newest documents: three queries, whatever their number.
 
-    People's own searches and imported suggestions are left out; so are calls of documents that failed.
+    People's own searches and imported suggestions are left out, as are calls of failed documents.
     """
     items = finished_items(benchmark)
     if strategy:
@@ -235,7 +236,7 @@ def _add_formulas(found: dict[tuple[str, str], Compared], newest: QuerySet[Any])
 
 
 def finished_items(benchmark: Benchmark) -> QuerySet[RunItem]:
-    """Documents that a strategy has worked on to the end."""
+    """Documents that a strategy has finished."""
     return RunItem.objects.filter(run__benchmark=benchmark, state=RunState.FINISHED).exclude(
         Q(run__strategy="import") | Q(run__plan__has_key="again")
     )

@@ -1,4 +1,4 @@
-"""What a run will probably take, before it starts: measured on this benchmark if it can be, else by the strategy's own
+"""What a run will probably use, before it starts: measured on this benchmark if possible, else by the strategy's
 formula with typical quantities."""
 
 from __future__ import annotations
@@ -20,20 +20,19 @@ from annotator.suggestions.queries.services import service_settings
 if TYPE_CHECKING:
     from pipeline.catalogue import Prompt, StrategyChoice
 
-# Where nothing was measured yet. A token is about four characters of English, an answer about this long, and a service
-# answers in about this many seconds.
+# Defaults if nothing was measured. A token is about four characters of English, an answer about this long, and a
+# service answers in about this many seconds.
 CHARACTERS_A_TOKEN = 4
 ANSWER_TOKENS = 250
 SECONDS_A_CALL = 2.0
-# The steps whose calls are no questions to a model, as all strategies name them.
+# Steps whose calls don't go to a model; all strategies use these names.
 _SEARCHES, _PAGES, _RANKINGS = {"search"}, {"fetch", "pages"}, {"rank"}
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """For all chosen documents together. ``measured``: the number of documents that the figures are averages of, 0
-    where they follow from the formula. ``long``: documents that are decomposed in parts, of at most ``part``
-    characters."""
+    """For all chosen documents together. ``measured``: the number of documents averaged, 0 if the formula was used.
+    ``long``: documents decomposed in parts of at most ``part`` characters."""
 
     documents: int
     chats: float
@@ -51,7 +50,7 @@ class Forecast:
         return self.chats + self.searches + self.pages
 
     def words(self) -> str:
-        """How it was come by, as a sentence."""
+        """How the forecast was made, as a sentence."""
         if self.measured:
             one = self.measured == 1
             return f"Average of the {'one document' if one else f'{self.measured:,} documents'} finished here so far."
@@ -70,8 +69,8 @@ def forecast(
     scope: RunScope,
     prompts: Mapping[str, Prompt],
 ) -> Forecast:
-    """What a run over these documents will take. Calls are scaled by the claims where those are known (at verify).
-    Raises ValueError for a wrong parameter."""
+    """What a run over these documents will use. Calls are scaled by claims if those are known (at verify). Raises
+    ValueError for a wrong parameter."""
     found = compared(benchmark, strategy=choice.name, stage=stage)
     if found and found[0].documents:
         return _from_measured(found[0], scope)
@@ -82,7 +81,7 @@ def _from_measured(past: Compared, scope: RunScope) -> Forecast:
     documents = len(scope.documents)
     share = documents / past.documents
     use = past.use
-    # Answers from the store were calls once, and are calls again for other documents.
+    # Answers from the store were calls once and are calls again for other documents.
     whole = use.requests / use.calls if use.calls else 1.0
     at_once = max(settings.CELERY_WORKER_CONCURRENCY, 1)
     return Forecast(
@@ -129,7 +128,7 @@ def _from_formula(
     asked = (length + (sum(texts) / len(texts) if texts else 0)) / CHARACTERS_A_TOKEN
     services = service_settings(benchmark, has_corpus=benchmark.corpus_id is not None)
     money = chats * (asked * services.llm_price_prompt + ANSWER_TOKENS * services.llm_price_answer) / 1e6
-    # A document's calls mostly wait for each other at decompose, and run side by side for its claims at verify.
+    # At decompose, a document's calls mostly wait for each other; at verify, its claims are processed in parallel.
     at_once = max(settings.CELERY_WORKER_CONCURRENCY, 1) * (settings.CALLS_AT_ONCE if stage == Stage.VERIFY else 1)
     return Forecast(
         documents,
@@ -146,7 +145,7 @@ def _from_formula(
 
 
 def _long(benchmark: Benchmark, choice: StrategyChoice, scope: RunScope) -> list[int]:
-    """The lengths of the responses that the strategy decomposes in parts."""
+    """The lengths of responses that the strategy decomposes in parts."""
     if not choice.longest_at_once:
         return []
     chosen = set(scope.documents)

@@ -1,4 +1,4 @@
-"""The wordings of the pipeline's prompts: those that Touchstone ships, and a benchmark's own."""
+"""The pipeline's prompts: the shipped ones, and a benchmark's own."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PromptRow:
-    """One prompt as a benchmark uses it: the wording that counts, the shipped one, which strategies ask with it, and
-    who wrote the wording, if it is the benchmark's own."""
+    """One prompt as a benchmark uses it: the current version, the shipped one, the strategies that use it, and the
+    author if it is the benchmark's own."""
 
     name: str
     prompt: Prompt
@@ -33,7 +33,7 @@ class PromptRow:
 
 
 def newest_wordings(benchmark: Benchmark, names: Iterable[str]) -> dict[str, PromptVersion]:
-    """The newest wording of each prompt that the benchmark has touched. One query."""
+    """The newest version of each prompt that the benchmark has changed. One query."""
     rows = PromptVersion.objects.filter(benchmark=benchmark, name__in=list(names)).select_related("created_by")
     newest: dict[str, PromptVersion] = {}
     for row in rows.order_by("name", "number"):
@@ -42,7 +42,7 @@ def newest_wordings(benchmark: Benchmark, names: Iterable[str]) -> dict[str, Pro
 
 
 def prompts_in_use(benchmark: Benchmark, names: Sequence[str]) -> dict[str, Prompt]:
-    """The wording of each prompt that a run begun now would freeze."""
+    """The version of each prompt that a run started now would freeze."""
     from pipeline.catalogue import Prompt, shipped
 
     own = newest_wordings(benchmark, names) if names else {}
@@ -57,7 +57,7 @@ def prompts_in_use(benchmark: Benchmark, names: Sequence[str]) -> dict[str, Prom
 
 
 def prompt_rows(benchmark: Benchmark) -> list[PromptRow]:
-    """All prompts of all strategies, in their order, as this benchmark uses them."""
+    """All prompts of all strategies, in order, as this benchmark uses them."""
     from pipeline.catalogue import choices, shipped
 
     users: dict[str, list[str]] = {}
@@ -72,6 +72,6 @@ def prompt_rows(benchmark: Benchmark) -> list[PromptRow]:
 
 
 def history_of(benchmark: Benchmark, name: str) -> list[PromptVersion]:
-    """All wordings of one prompt that the benchmark had, the newest first."""
+    """All versions of one prompt in the benchmark, newest first."""
     rows = PromptVersion.objects.filter(benchmark=benchmark, name=name).select_related("created_by")
     return list(rows.order_by("-number"))

@@ -1,4 +1,4 @@
-"""Which documents a run could be over: those that lack something, or those that nobody has begun."""
+"""The documents a run could include: those that lack something, or those that nobody has started."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MISSING, WAITING = "missing", "waiting"
 
 @dataclass(frozen=True, slots=True)
 class RunScope:
-    """Documents of a run (primary keys, in order), and at verify the claims to find evidence for."""
+    """Documents of a run (primary keys, in order), and at verify the claims to retrieve evidence for."""
 
     documents: list[int]
     claims: dict[int, list[int]] = field(default_factory=dict)
@@ -34,14 +34,14 @@ class RunScope:
         return sum(len(claims) for claims in self.claims.values())
 
     def first(self, most: int | None, batch: set[int] | None = None) -> RunScope:
-        """The same with those of a batch alone, and of them at most so many."""
+        """The same, limited to a batch and a number."""
         kept = [pk for pk in self.documents if batch is None or pk in batch][:most]
         return RunScope(kept, {pk: self.claims[pk] for pk in kept if pk in self.claims})
 
 
 def scope_of(benchmark: Benchmark, stage: Stage, which: str) -> RunScope:
-    """The documents of a benchmark at a stage that lack suggestions (``missing``), or all that nobody has begun
-    (``waiting``). A document that waits for a run is in neither."""
+    """The documents of a benchmark at a stage that lack suggestions (``missing``), or all that nobody has started
+    (``waiting``). A document waiting for a run is in neither."""
     if stage == Stage.DECOMPOSE:
         rows = documents_to_prefill(benchmark) if which == MISSING else _not_begun(benchmark, stage)
         return RunScope(list(rows.values_list("pk", flat=True)))
@@ -80,7 +80,7 @@ def _not_begun(benchmark: Benchmark, stage: Stage) -> QuerySet[Document]:
 
 
 def _claims(benchmark: Benchmark) -> dict[int, list[int]]:
-    """The checked claims of documents at verify that nobody has begun."""
+    """The checked claims of documents at verify that nobody has started."""
     documents = _not_begun(benchmark, Stage.VERIFY)
     rows = (
         Claim.objects.filter(

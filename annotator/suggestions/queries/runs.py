@@ -1,4 +1,4 @@
-"""Reading pipeline runs: how far each is, what failed, and which documents could have suggestions."""
+"""Reads pipeline runs: their progress, their failures, and the documents that could have suggestions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from annotator.core.models import (
 from annotator.core.queries.progress import Pace
 from annotator.core.vocabulary import OPEN_STATES, AnnotationKind, Phase, RunState, Stage
 
-# The rate is that of the last minute: a run that was continued next morning is as fast as it is now.
+# The speed of the last minute, so that a run continued the next morning shows its current speed.
 RATE_WINDOW = dt.timedelta(seconds=60)
 
 
@@ -42,7 +42,7 @@ class RunProgress:
 
     @property
     def done(self) -> int:
-        """Documents that nobody needs to wait for."""
+        """Finished documents."""
         return self.total - self.running - self.waiting
 
     @property
@@ -51,7 +51,7 @@ class RunProgress:
 
     @property
     def is_still_ending(self) -> bool:
-        """Cancelled, but a worker has not put down the documents in its hands yet."""
+        """Canceled, but a worker is still finishing its documents."""
         return not self.is_open and self.running > 0
 
     @property
@@ -60,7 +60,7 @@ class RunProgress:
 
     @property
     def is_moving(self) -> bool:
-        """Something changes by itself: the page asks again."""
+        """Something will change without user action, so the page polls."""
         return self.is_open or self.running > 0
 
     @property
@@ -69,7 +69,7 @@ class RunProgress:
 
     @property
     def strategy_label(self) -> str:
-        """The strategy as people know it; its name, once it is no longer there."""
+        """The strategy's display name; its name if it no longer exists."""
         return strategy_label(self.run.strategy)
 
     @property
@@ -83,16 +83,16 @@ class RunProgress:
 
 @cache
 def strategy_label(name: str) -> str:
-    """The label of a strategy; the name of one that is no longer there."""
-    from pipeline.catalogue import choice  # loads what strategies need: late
+    """A strategy's display name, or the name of one that no longer exists."""
+    from pipeline.catalogue import choice  # imported late because strategies load slowly
 
     found = choice(name)
     return found.label if found else name
 
 
 def runs_of(benchmark: Benchmark) -> QuerySet[PipelineRun]:
-    """The runs of a benchmark, newest first, with their counts (one query). A person's own searches are left out:
-    a query is part of their blind work."""
+    """The runs of a benchmark, newest first, with their counts (one query). A person's own searches are left out,
+    because a query is part of their blind work."""
     now = timezone.now()
 
     def documents(**condition: object) -> Count:
@@ -117,7 +117,7 @@ def runs_of(benchmark: Benchmark) -> QuerySet[PipelineRun]:
 
 
 def progress_of(run: PipelineRun) -> RunProgress:
-    """The progress of a run that comes from ``runs_of``."""
+    """The progress of a run from ``runs_of``."""
     counts = {
         name: int(getattr(run, name)) for name in ("total", "finished", "failed", "cancelled", "running", "waiting")
     }
@@ -128,19 +128,19 @@ def progress_of(run: PipelineRun) -> RunProgress:
         lasted = (timezone.now() - run.started_at).total_seconds()
         seconds = min(lasted, RATE_WINDOW.total_seconds())
         per_second = int(getattr(run, "recent")) / max(seconds, 1.0)  # noqa: B009 - annotated by runs_of
-        if not per_second:  # documents that take longer than a minute each
+        if not per_second:  # documents that take over a minute each
             per_second = int(getattr(run, "begun_with")) / max(lasted, 1.0)  # noqa: B009
     left = still_open / per_second if per_second and still_open else None
     return RunProgress(run=run, pace=Pace(share, per_second, left, "document"), **counts)
 
 
 def failures_of(run: PipelineRun) -> QuerySet[RunItem]:
-    """The documents of a run that failed, each with its error."""
+    """The failed documents of a run, with their errors."""
     return run.items.filter(state=RunState.FAILED).select_related("document").order_by("document__order", "id")
 
 
 def notes_of(run: PipelineRun, most: int) -> list[tuple[str, str, int]]:
-    """What fell back to rules and the like: step, sentence, in how many documents; the most frequent first."""
+    """Fallbacks to rules and similar notes: step, sentence, number of documents; most frequent first."""
     counted: Counter[tuple[str, str]] = Counter()
     for notes in run.items.exclude(notes=[]).values_list("notes", flat=True):
         counted.update({(note["step"], note["text"]) for note in notes})
@@ -148,9 +148,9 @@ def notes_of(run: PipelineRun, most: int) -> list[tuple[str, str, int]]:
 
 
 def documents_to_prefill(benchmark: Benchmark, *, since: dt.datetime | None = None) -> QuerySet[Document]:
-    """Documents at decompose that nobody has begun and that have no suggestions and wait for none.
+    """Documents at decompose that nobody has started and that neither have nor await suggestions.
 
-    ``since``: only those imported from that moment on.
+    ``since``: only those imported from then on.
     """
     documents = Document.objects.filter(
         benchmark=benchmark, twin_of__isnull=True, stage=Stage.DECOMPOSE, phase=Phase.INDEPENDENT
@@ -165,9 +165,9 @@ def documents_to_prefill(benchmark: Benchmark, *, since: dt.datetime | None = No
 
 
 def claims_without_evidence(benchmark: Benchmark) -> dict[int, list[int]]:
-    """For each document at verify: its claims that are checked and for which nothing was retrieved (primary keys).
+    """For each document at verify: its checked claims without retrieved evidence (primary keys).
 
-    Documents for which a retrieval is under way are left out. One query.
+    Documents with a retrieval in progress are left out. One query.
     """
     claims = (
         Claim.objects.filter(

@@ -1,4 +1,4 @@
-"""What a benchmark's suggesters could learn from, what they are trained on, and how good they are."""
+"""What a benchmark's suggesters could learn from, what they were trained on, and their quality."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from annotator.core.queries.gold import GoldScope
 from annotator.core.vocabulary import ClaimType, Labelled, SentenceType, StanceLabel, SuggesterKind
 from annotator.suggestions.models import TrainedSuggester
 
-# Measured on Factcheck-Bench (benchmarks/learned_quality.py gives the protocol): macro-F1 of the four stances learned
-# from 10, 20, 30 and 40 documents is 0.31, 0.33, 0.37 and 0.38. With 20 it is what a language model reaches that nobody
-# trained (0.332); with fewer a suggestion would be worse than one that can be had for nothing.
+# Measured on Factcheck-Bench (benchmarks/learned_quality.py has the protocol): macro-F1 of the four stances learned
+# from 10, 20, 30 and 40 documents is 0.31, 0.33, 0.37 and 0.38. With 20, it reaches an untrained language model
+# (0.332); with fewer, it would be worse than a suggestion available for free.
 MIN_DOCUMENTS = 20
-# Training holds a fifth of the documents out at a time: a label with fewer examples is missing from some fifths.
+# Training holds out a fifth of the documents at a time; a label with fewer examples is missing from some of them.
 MIN_PER_LABEL = 10
-# Trained anew when there is a fifth more gold: the same curve gains about 0.01 by that, and nothing visible by less.
+# Retrained when there is a fifth more gold: on the same curve, that gains about 0.01, and less gold gains nothing
+# visible.
 GROWTH = 0.2
 
 LABELS: dict[SuggesterKind, type[Labelled]] = {
@@ -30,7 +31,7 @@ LABELS: dict[SuggesterKind, type[Labelled]] = {
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The gold that there is for one kind. ``counts``: examples by label, in the vocabulary's order."""
+    """The gold available for one kind. ``counts``: examples by label, in vocabulary order."""
 
     kind: SuggesterKind
     documents: int
@@ -47,7 +48,7 @@ class Readiness:
 
     @property
     def lacking(self) -> str:
-        """What is still needed, in a sentence; "" when nothing is."""
+        """What is still needed, as a sentence; "" if nothing."""
         if self.documents < MIN_DOCUMENTS:
             return f"Needs {MIN_DOCUMENTS} gold documents; there are {self.documents}."
         if len(self.learnable) < 2:
@@ -59,12 +60,12 @@ class Readiness:
 
     @property
     def left_out(self) -> list[str]:
-        """Labels that occur too seldom to be learned."""
+        """Labels too rare to be learned."""
         return [each.label for each in LABELS[self.kind] if 0 < self.counts[each] < MIN_PER_LABEL]
 
 
 def readiness_of(benchmark: Benchmark) -> dict[SuggesterKind, Readiness]:
-    """What there is to learn from, for each kind. Four queries, however much gold there is."""
+    """What each kind can learn from. Four queries, however much gold there is."""
     scope = GoldScope(benchmark)
     documents = scope.documents().count()
     of_claims = {"evidence__claim__removed": "", "evidence__claim__sentence__removed": ""}
@@ -85,7 +86,7 @@ def _counts(labels: type[Labelled], rows: Iterable[tuple[str, int]]) -> dict[str
 
 
 def has_grown(readiness: Readiness, trained: TrainedSuggester | None, trained_on: int) -> bool:
-    """Is it time to train (anew)? ``trained_on``: how many documents the newest version learned from."""
+    """Is it time to train (again)? ``trained_on``: how many documents the newest version learned from."""
     return readiness.is_ready and (trained is None or readiness.documents >= (1 + GROWTH) * trained_on)
 
 

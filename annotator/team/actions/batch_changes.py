@@ -1,6 +1,6 @@
-"""Changes of large batches, worked off by a worker in small steps (``annotator.core.actions.small_steps``).
+"""Changes to large batches, made by a worker in small steps (``annotator.core.actions.small_steps``).
 
-The row says what is still to be done, so a change that was cut off goes on where it stopped.
+The row records what is left to do, so an interrupted change continues where it stopped.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from annotator.stages.actions.places import take_back_each
 from annotator.team.queries.batches import is_at_work
 
 CHANGE_BATCH = "annotator.change_batch"
-AT_ONCE = 200  # documents that are changed in the request itself, in one transaction
-OPEN_AT_ONCE = 10  # pieces of open work that are taken back there
-# A step takes far less than a second: silent for this long, the worker is gone.
+AT_ONCE = 200  # documents that the request itself changes, in one transaction
+OPEN_AT_ONCE = 10  # pieces of open work that it withdraws
+# A step takes far less than a second; after this long without progress, the worker is lost.
 LOST_AFTER = dt.timedelta(seconds=30)
 
 
@@ -38,7 +38,7 @@ def check_unchanging(batch: Batch) -> None:
 def change_later(
     batch: Batch, what: BatchStep, keys: Sequence[int], *, by: User, plan: dict[str, object] | None = None
 ) -> BatchChange:
-    """Leave a change to a worker. Inside the caller's transaction, under the benchmark's lock."""
+    """Leave a change to a worker. Needs the caller's transaction and the benchmark's lock."""
     change = BatchChange.objects.create(batch=batch, by=by, what=what, total=len(keys))
     BatchChangeRows.objects.create(change=change, keys=list(keys), plan=dict(plan or {}))
     after_commit(CHANGE_BATCH, change.pk)
@@ -46,7 +46,7 @@ def change_later(
 
 
 def work_off(change_id: int) -> None:
-    """Do what is left of a change, unless another worker is at it."""
+    """Finish a change, unless another worker is doing it."""
     now = timezone.now()
     free = BatchChange.objects.filter(Q(seen_at__isnull=True) | Q(seen_at__lt=now - LOST_AFTER), pk=change_id)
     if not free.update(seen_at=now):
@@ -55,7 +55,7 @@ def work_off(change_id: int) -> None:
 
     def step(keys: Sequence[int]) -> bool:
         with transaction.atomic():
-            # Locked: a worker that was taken for lost stops here.
+            # Locked: a worker that was presumed lost stops here.
             mine = BatchChange.objects.select_for_update().filter(pk=change.pk, done=change.done)
             if not mine.values_list("pk"):
                 return False
@@ -83,7 +83,7 @@ def apply(change: BatchChange, keys: Sequence[int]) -> None:
 
 
 def finish(change: BatchChange) -> None:
-    """What follows when all steps are done."""
+    """What happens after the last step."""
     if change.what == BatchStep.EMPTY:
         change.batch.delete()
     elif change.what == BatchStep.FILL:
@@ -93,7 +93,7 @@ def finish(change: BatchChange) -> None:
 
 
 def unfinished() -> list[int]:
-    """Changes that no worker is at: to begin, or to begin again."""
+    """Changes without a worker: to start or to restart."""
     silent = timezone.now() - LOST_AFTER
     rows = BatchChange.objects.filter(Q(seen_at__isnull=True) | Q(seen_at__lt=silent))
     return list(rows.order_by("pk").values_list("pk", flat=True))
@@ -103,10 +103,10 @@ def unfinished() -> list[int]:
 
 
 def add(batch: Batch, keys: Sequence[int], *, plan: dict[str, list[int] | int]) -> None:
-    """Put these documents into the batch, but for those that somebody has begun or cut meanwhile. ``plan`` has the keys
-    of those for more people and of those labeled blind first."""
+    """Put these documents into the batch, except those that have been started or assigned elsewhere in the meantime.
+    ``plan`` has the keys of documents with extra people and of those labeled blind first."""
     rows = Document.objects.filter(pk__in=keys, batch__isnull=True)
-    list(rows.select_for_update().order_by("pk").values_list("pk"))  # waits for who is taking a place just now
+    list(rows.select_for_update().order_by("pk").values_list("pk"))  # waits for people who are being assigned right now
     chosen = set(rows.exclude(is_at_work()).values_list("pk", flat=True))
     cut = Document.objects.filter(pk__in=chosen)
     cut.update(batch=batch, extra_people=0, blind_first=False, version=F("version") + 1)
@@ -118,7 +118,7 @@ def add(batch: Batch, keys: Sequence[int], *, plan: dict[str, list[int] | int]) 
 
 
 def release(keys: Sequence[int]) -> None:
-    """Take these documents out of their batch. Those that nobody has begun are as they were before the cut."""
+    """Take these documents out of their batch. Those that nobody has started return to their original state."""
     rows = Document.objects.filter(pk__in=keys)
     list(rows.select_for_update().order_by("pk").values_list("pk"))
     untouched = rows.exclude(annotations__kind=AnnotationKind.INDIVIDUAL)
@@ -127,7 +127,7 @@ def release(keys: Sequence[int]) -> None:
 
 
 def tell_group(batch: Batch, number: int, *, by: User) -> None:
-    """The group's annotators have work."""
+    """Notify the group's annotators of new work."""
     if batch.group is None or not number:
         return
     members = batch.group.members.filter(seat=Seat.ANNOTATOR, active=True).select_related("user")

@@ -1,7 +1,7 @@
 """Groups: two annotators and an adjudicator, responsible for batches (Factcheck-Bench section 3.2).
 
-When a group changes its members, finished work stays and counts. The open work of who leaves is taken back, so that
-their seats on the documents are free for who comes.
+When a group changes its members, finished work stays and counts. Open work of members who leave is withdrawn, so that
+their places are free for new members.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_NAME = 120
 
 
 def create_group(benchmark: Benchmark, *, by: User, name: str = "") -> Group:
-    """A new group without members; without a name it is "Group 1", or the first number that is free.
+    """A new group without members. Without a name, it becomes "Group 1", or the first free number.
 
     Raises NotAllowedError by the rules, BadValueError for a name that is taken or too long.
     """
@@ -34,7 +34,7 @@ def create_group(benchmark: Benchmark, *, by: User, name: str = "") -> Group:
 
 
 def rename_group(group: Group, name: str, *, by: User) -> None:
-    """Give the group another name. Raises BadValueError for one that is blank, taken or too long."""
+    """Rename the group. Raises BadValueError for a name that is blank, taken or too long."""
     with transaction.atomic():
         rules.check_manage(by, group.benchmark)
         lock_benchmark(group.benchmark_id)
@@ -68,10 +68,10 @@ def _free_name(benchmark: Benchmark) -> str:
 
 
 def add_member(group: Group, person: User, *, by: User, seat: Seat) -> GroupMember:
-    """Give a member of the benchmark a seat in the group. Who has it already keeps it; who left comes back.
+    """Give a benchmark member a seat in the group. Existing members keep theirs; former members return.
 
-    Raises NotAllowedError where the role forbids the seat, BadValueError where the person has the other seat of this
-    group or the group has an adjudicator already.
+    Raises NotAllowedError if the role doesn't allow the seat, BadValueError if the person has the other seat or the
+    group already has an adjudicator.
     """
     with transaction.atomic():
         rules.check_manage(by, group.benchmark)
@@ -80,7 +80,7 @@ def add_member(group: Group, person: User, *, by: User, seat: Seat) -> GroupMemb
 
 
 def take_seat(group: Group, person: User, seat: Seat, *, by: User) -> GroupMember:
-    """The seat itself, for those who have asked the rules and hold the benchmark's lock. Raises as ``add_member``."""
+    """The same for callers that have checked the rules and hold the benchmark's lock. Raises like ``add_member``."""
     membership = Membership.objects.filter(benchmark=group.benchmark_id, user=person).select_related("user").first()
     if membership is None:
         raise rules.NotAllowedError(f"{person} is not a member of this benchmark. Invite them first.")
@@ -109,15 +109,15 @@ def take_seat(group: Group, person: User, seat: Seat, *, by: User) -> GroupMembe
 
 
 def remove_member(group: Group, person: User, *, by: User) -> None:
-    """The person leaves the group. What they have open in the group's batches is taken back; what they have submitted
-    stays and counts. Raises BadValueError for who is not in the group."""
+    """Remove a person from the group. Their open work in the group's batches is withdrawn; submitted work stays and
+    counts. Raises BadValueError if they aren't in the group."""
     with transaction.atomic():
         rules.check_manage(by, group.benchmark)
         lock_benchmark(group.benchmark_id)
         member = group.members.filter(user=person, active=True).select_related("user", "group").first()
         if member is None:
             raise BadValueError(f"{person} is not in {group}.")
-        # The seats above the overlap are for people from outside the group: those the person keeps.
+        # Seats above the overlap are for people from outside the group, so the person keeps those.
         of_group = Annotation.objects.filter(
             person=person, document__batch__group=group, seat__lte=group.benchmark.overlap
         )
@@ -126,7 +126,7 @@ def remove_member(group: Group, person: User, *, by: User) -> None:
 
 
 def leave_seat(member: GroupMember, *, by: User) -> None:
-    """The seat itself becomes free; the caller has taken back what was open."""
+    """Free the seat itself; the caller has withdrawn open work."""
     member.active = False
     member.save(update_fields=["active"])
     reason = f"{member.user} from {member.group}"
@@ -134,7 +134,7 @@ def leave_seat(member: GroupMember, *, by: User) -> None:
 
 
 def delete_group(group: Group, *, by: User) -> None:
-    """Delete a group that has no batches. Invitations into it stay, without a group."""
+    """Delete a group that has no batches. Invitations into it remain, without a group."""
     with transaction.atomic():
         lock_benchmark(group.benchmark_id)
         team_rules.check_delete_group(by, group)

@@ -1,4 +1,4 @@
-"""Batches: cut, given to groups, moved, dissolved; idle work taken back; gold mixed in."""
+"""Batches: select documents, assign to groups, move, delete; withdraw idle work; add hidden gold."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_DOCUMENTS, MAX_SEED, MAX_MIXED = 1_000_000, 2**31 - 1, 1000
 
 
 class BatchSerializer(serializers.Serializer):
-    """A batch and how far it is, in documents."""
+    """A batch and its progress, in documents."""
 
     id = serializers.CharField(source="batch.public_id")
     name = serializers.CharField(source="batch.name")
@@ -48,7 +48,7 @@ class BatchSerializer(serializers.Serializer):
 
 
 class LoadSerializer(serializers.Serializer):
-    """What one person has open, in pieces of work."""
+    """One person's open work."""
 
     person = PersonSerializer()
     open = serializers.IntegerField()
@@ -75,40 +75,40 @@ class CutInput(Input):
 
 
 class FittingSerializer(serializers.Serializer):
-    """How many documents a cut would find."""
+    """How many documents match."""
 
     documents = serializers.IntegerField()
 
 
 class BatchInput(Input):
-    """What is left out stays; a group of null: free for everyone."""
+    """Omitted fields stay. A group of null means everyone."""
 
     name = serializers.CharField(max_length=actions.MAX_NAME, required=False)
     group = serializers.CharField(max_length=32, allow_null=True, required=False)
 
 
 class TakeBackInput(Input):
-    """Work that its person has not touched for so many days; of one person, or of all."""
+    """Work untouched for this many days; of one person, or of all."""
 
     days = serializers.IntegerField(min_value=1, max_value=MAX_DAYS)
     person = serializers.CharField(max_length=150, allow_null=True, default=None)
 
 
 class TakenBackSerializer(serializers.Serializer):
-    """How many pieces of work were taken back."""
+    """How much work was withdrawn."""
 
     taken_back = serializers.IntegerField()
 
 
 class MixInInput(Input):
-    """How many gold documents; the same seed draws the same."""
+    """How many gold documents. The same seed draws the same ones."""
 
     number = serializers.IntegerField(min_value=1, max_value=MAX_MIXED)
     seed = serializers.IntegerField(min_value=0, max_value=MAX_SEED, required=False)
 
 
 class MixedInSerializer(serializers.Serializer):
-    """How many copies were mixed in. Which they are is not told: who labels them may ask the API, too."""
+    """How many hidden copies were added. Which ones isn't told, because annotators may use the API, too."""
 
     mixed_in = serializers.IntegerField()
 
@@ -118,7 +118,7 @@ def _filter(given: dict[str, Any]) -> DocumentFilter:
 
 
 class BatchAnswer(ApiView):
-    """A view that finds and answers with a batch."""
+    """A view that finds and returns a batch."""
 
     scope = Scope.MANAGE
 
@@ -137,12 +137,13 @@ class BatchAnswer(ApiView):
 class BatchesView(BatchAnswer):
     @operation("batches_list", "Batches", TAG, answer=BatchSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        """The batches in the order of their making, with how far they are."""
+        """The batches, oldest first, with their progress."""
         return Response(BatchSerializer(batches_of(self.managed(slug)), many=True).data)
 
     @operation("batch_cut", "Create a batch", TAG, body=CutInput, answer=BatchSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
-        """Documents in no batch that nobody has begun, the first ones or by lot, for a group or for everyone."""
+        """Creates a batch of documents in no batch that nobody has started, the first ones or at random, for a group or
+        for everyone."""
         benchmark, given = self.managed(slug), self.body(CutInput)
         batch = actions.cut_batch(
             benchmark,
@@ -163,7 +164,7 @@ class FittingView(BatchAnswer):
 
     @operation("batch_preview", "Preview a batch", TAG, body=CutInput, answer=FittingSerializer)
     def post(self, request: Request, slug: str) -> Response:
-        """Nothing is cut."""
+        """Creates nothing."""
         benchmark = self.managed(slug)
         return Response({"documents": fitting(benchmark, _filter(self.body(CutInput))).count()})
 
@@ -171,12 +172,12 @@ class FittingView(BatchAnswer):
 class BatchView(BatchAnswer):
     @operation("batch_read", "One batch", TAG, answer=BatchSerializer)
     def get(self, request: Request, slug: str, batch_id: str) -> Response:
-        """A batch with how far it is."""
+        """A batch with its progress."""
         return self.shown(self.batch(slug, batch_id).benchmark, batch_id)
 
     @operation("batch_change", "Assign or rename a batch", TAG, body=BatchInput, answer=BatchSerializer)
     def patch(self, request: Request, slug: str, batch_id: str) -> Response:
-        """Open work of people who have no place in it any more is taken back; finished work stays."""
+        """Open work of people who no longer have a place in it is withdrawn; finished work stays."""
         batch, given = self.batch(slug, batch_id), self.body(BatchInput)
         if "name" in given:
             actions.rename(batch, given["name"], by=self.person)
@@ -186,7 +187,7 @@ class BatchView(BatchAnswer):
 
     @operation("batch_dissolve", "Dissolve a batch", TAG)
     def delete(self, request: Request, slug: str, batch_id: str) -> Response:
-        """Its documents are in no batch then; work on them goes on."""
+        """Its documents are then in no batch; work on them continues."""
         actions.dissolve(self.batch(slug, batch_id), by=self.person)
         return Response(status=204)
 
@@ -194,7 +195,7 @@ class BatchView(BatchAnswer):
 class MixInView(BatchAnswer):
     @operation("batch_mix_in", "Add hidden gold items to a batch", TAG, body=MixInInput, answer=MixedInSerializer)
     def post(self, request: Request, slug: str, batch_id: str) -> Response:
-        """Copies of gold documents, unannounced, to measure people against them."""
+        """Adds hidden copies of gold documents, to measure annotator accuracy."""
         batch, given = self.batch(slug, batch_id), self.body(MixInInput)
         seed = given.get("seed", random.randrange(10_000))
         return Response({"mixed_in": len(mix_in(batch, number=given["number"], seed=seed, by=self.person))})
@@ -212,7 +213,7 @@ class LoadView(BatchAnswer):
 class BatchTakeBackView(BatchAnswer):
     @operation("idle_take_back", "Unassign idle work", TAG, body=TakeBackInput, answer=TakenBackSerializer)
     def post(self, request: Request, slug: str) -> Response:
-        """What was done is kept; the places are free."""
+        """Their work so far is kept; their places are free."""
         benchmark, given = self.managed(slug), self.body(TakeBackInput)
         members = benchmark.memberships.select_related("user")
         whose = get_object_or_404(members, user__username=given["person"]).user if given["person"] else None
@@ -220,7 +221,7 @@ class BatchTakeBackView(BatchAnswer):
 
 
 class MoveInput(Input):
-    """The batch; null: in none."""
+    """The batch; null for none."""
 
     batch = serializers.CharField(max_length=32, allow_null=True)
 
@@ -228,7 +229,8 @@ class MoveInput(Input):
 class MoveView(DocumentAnswer):
     @operation("document_move", "Move into a batch", TAG, body=MoveInput, answer=DocumentSerializer)
     def put(self, request: Request, public_id: str) -> Response:
-        """Into another batch, or out of any. Open work of people who have no place there is taken back."""
+        """Moves a document to another batch, or out of any. Open work of people who have no place there is
+        withdrawn."""
         document, chosen = self.document(public_id), self.body(MoveInput)["batch"]
         rules.check_manage(self.person, document.benchmark)
         batch = get_object_or_404(document.benchmark.batches, public_id=chosen) if chosen else None

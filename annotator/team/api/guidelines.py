@@ -1,4 +1,4 @@
-"""The guidelines of a benchmark: read, published as a new version, and what they say at each stage."""
+"""A benchmark's guidelines: read, publish a new version, definitions by stage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_TEXT, MAX_NOTE = 200_000, 300  # characters, as on the page
 
 
 class GuidelinesSerializer(serializers.Serializer):
-    """A version with its text in Markdown."""
+    """A version with its Markdown text."""
 
     number = serializers.IntegerField()
     text = serializers.CharField()
@@ -42,20 +42,20 @@ class GuidelinesVersionSerializer(serializers.Serializer):
 
 
 class VersionQuery(Input):
-    """Which version; the newest without."""
+    """Which version; the newest by default."""
 
     version = serializers.IntegerField(required=False, min_value=1, max_value=10**8)
 
 
 class GuidelinesInput(Input):
-    """A new version: the whole text in Markdown, and in a sentence what changed."""
+    """A new version: the whole text in Markdown, and one sentence on what changed."""
 
     text = serializers.CharField(max_length=MAX_TEXT, trim_whitespace=False)
     note = serializers.CharField(max_length=MAX_NOTE, allow_blank=True, default="")
 
 
 class ReadInput(Input):
-    """The version whose news you have read."""
+    """The version whose changes you have read."""
 
     number = serializers.IntegerField(min_value=1, max_value=10**8)
 
@@ -71,7 +71,7 @@ class DefinitionSerializer(serializers.Serializer):
 
 
 class TopicSerializer(serializers.Serializer):
-    """A question of a stage, with the labels that answer it."""
+    """A question of a stage, with its labels."""
 
     key = serializers.CharField()
     fields_asked = serializers.ListField(child=serializers.CharField(), source="fields")
@@ -84,7 +84,7 @@ class GuidelinesView(ApiView):
 
     @operation("guidelines_read", "The guidelines", TAG, query=VersionQuery, answer=GuidelinesSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """The version that holds now, or an earlier one. Its ETag is what a new version starts from."""
+        """The current version, or an earlier one. A new version is based on its ETag."""
         benchmark, number = self.benchmark(slug), self.asked(VersionQuery).get("version")
         rows = Guidelines.objects.filter(benchmark=benchmark).select_related("created_by").order_by("-number")
         if number is not None:
@@ -102,7 +102,7 @@ class GuidelinesView(ApiView):
         needs_version=True,
     )
     def post(self, request: Request, slug: str) -> Response:
-        """For owners and admins. If-Match names the version that the text started from, "0" where there was none."""
+        """For owners and admins. If-Match names the version that was edited, "0" if there was none."""
         benchmark = self.managed(slug)
         seen, given = self.seen_version(), self.body(GuidelinesInput)
         try:
@@ -117,7 +117,7 @@ class GuidelinesView(ApiView):
 class VersionsView(ApiView):
     @operation("guidelines_versions", "Versions of the guidelines", TAG, answer=GuidelinesVersionSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        """All versions without their texts, the newest first."""
+        """All versions without their texts, newest first."""
         return Response(GuidelinesVersionSerializer(versions_of(self.benchmark(slug)), many=True).data)
 
 
@@ -126,7 +126,7 @@ class ReadView(ApiView):
 
     @operation("guidelines_mark_read", "Mark the latest version as read", TAG, body=ReadInput)
     def post(self, request: Request, slug: str) -> Response:
-        """The note about the version is gone, in the pages too."""
+        """The note about the version disappears, on the pages, too."""
         mark_read(benchmark=self.benchmark(slug), by=self.person, **self.body(ReadInput))
         return Response(status=204)
 
@@ -134,7 +134,7 @@ class ReadView(ApiView):
 class DefinitionsView(ApiView):
     @operation("definitions_read", "What a stage asks", TAG, answer=TopicSerializer(many=True))
     def get(self, request: Request, slug: str, stage: str) -> Response:
-        """The questions of a stage and their labels, each with what the guidelines say about it."""
+        """The questions of a stage and their labels, each with its definition in the guidelines."""
         version = newest_of(self.benchmark(slug))
         rows: Any = topics(Stage(stage), version.text if version else "")
         return Response(TopicSerializer(rows, many=True).data)

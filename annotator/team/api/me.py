@@ -1,4 +1,4 @@
-"""Who asks: the person, their benchmarks, their notices."""
+"""The current person, their benchmarks and notices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TAG = "me"
 
 
 class MeSerializer(serializers.Serializer):
-    """The person whose session or token it is."""
+    """The person of the session or token."""
 
     username = serializers.CharField()
     name = serializers.CharField(source="__str__")
@@ -46,7 +46,7 @@ class MeSerializer(serializers.Serializer):
 
 
 class MailInput(Input):
-    """Whether notices come by mail, too."""
+    """Whether notices are also mailed."""
 
     mail = serializers.BooleanField()
 
@@ -57,7 +57,7 @@ class MeView(ApiView):
 
     @operation("me_read", "Who you are", TAG, answer=MeSerializer)
     def get(self, request: Request) -> Response:
-        """You, the benchmarks that you are in, and how many notices you have not read (counted up to 100)."""
+        """You, your benchmarks, and your unread notices (counted up to 100)."""
         return Response(MeSerializer(self.person, context={"request": request}).data)
 
     @operation("me_change", "Change email preferences", TAG, body=MailInput, answer=MeSerializer)
@@ -68,7 +68,7 @@ class MeView(ApiView):
 
 
 class NoticeSerializer(serializers.Serializer):
-    """Something that you are told, and what it is about."""
+    """A notice and what it is about."""
 
     id = serializers.CharField(source="public_id")
     kind = word(NoticeKind)
@@ -92,7 +92,7 @@ class NoticesView(ApiView):
 
     @operation("notices_list", "Your notices", TAG, query=PageInput, answer=paged(NoticeSerializer))
     def get(self, request: Request) -> Response:
-        """The newest first."""
+        """Newest first."""
         self.asked(PageInput)
         pages = CursorPages()
         found = pages.cut(with_places(reached(request, notices_of(self.person))), request, self)
@@ -100,7 +100,7 @@ class NoticesView(ApiView):
 
     @operation("notices_read", "Read all notices", TAG, body=ReadUpToInput)
     def post(self, request: Request) -> Response:
-        """All notices up to one of yours are read; what has come since stays unread."""
+        """Marks all notices up to one of yours as read; newer ones stay unread."""
         newest = get_object_or_404(notices_of(self.person), public_id=self.body(ReadUpToInput)["up_to"])
         actions.mark_all_read(by=self.person, up_to=newest)
         return Response(status=204)
@@ -111,7 +111,7 @@ class NoticeView(ApiView):
 
     @operation("notice_read", "Read one notice", TAG)
     def post(self, request: Request, notice_id: str) -> Response:
-        """The notice is read."""
+        """Marks the notice as read."""
         notice: Notice = get_object_or_404(reached(request, notices_of(self.person)), public_id=notice_id)
         actions.mark_read([notice], by=self.person)
         return Response(status=204)

@@ -30,7 +30,7 @@ TAG = "team"
 
 
 class MemberSerializer(serializers.Serializer):
-    """A member. The load is for those who manage the benchmark; for others it is null."""
+    """A member. Their load is for managers; for others it is null."""
 
     username = serializers.CharField(source="membership.user.username")
     name = serializers.CharField(source="membership.user")
@@ -44,7 +44,7 @@ class MemberSerializer(serializers.Serializer):
 
 
 class GroupSerializer(serializers.Serializer):
-    """A group with its seats; ``free`` counts the annotators that it lacks."""
+    """A group with its seats; ``free`` counts missing annotators."""
 
     id = serializers.CharField(source="group.public_id")
     name = serializers.CharField(source="group.name")
@@ -71,26 +71,26 @@ class TeamSerializer(serializers.Serializer):
 
 
 class MemberInput(Input):
-    """What is left out stays. ``active`` false: they leave, and their finished work stays and counts."""
+    """Omitted fields stay. ``active`` false: they leave, and their finished work stays and counts."""
 
     role = word(Role, required=False)
     active = serializers.BooleanField(required=False)
 
 
 class GroupInput(Input):
-    """The name of a group; a new one without a name gets the next number."""
+    """A group's name. Without a name, a new group gets the next number."""
 
     name = serializers.CharField(max_length=group_actions.MAX_NAME, allow_blank=True)
 
 
 class SeatInput(Input):
-    """What someone does in the group."""
+    """A person's seat in the group."""
 
     seat = word(Seat)
 
 
 def shown(benchmark: Benchmark, *, with_load: bool) -> dict[str, Any]:
-    """The team as it is described."""
+    """The team for the API description."""
     team = team_of(benchmark, with_load=with_load)
     hidden = {} if with_load else dict.fromkeys(("in_work", "waiting", "finished", "last_seen"))
     people: list[Any] = [
@@ -105,7 +105,7 @@ def shown(benchmark: Benchmark, *, with_load: bool) -> dict[str, Any]:
 
 
 class TeamAnswer(ApiView):
-    """A view that answers with the team as it now stands."""
+    """A view that returns the current team."""
 
     def team(self, slug: str, status: int = 200) -> Response:
         benchmark = self.benchmark(slug)
@@ -124,7 +124,7 @@ class TeamAnswer(ApiView):
 class TeamView(TeamAnswer):
     @operation("team_read", "The team", TAG, answer=TeamSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Members read it; the load of each person is for owners and admins."""
+        """For members. Each person's load is for owners and admins."""
         return self.team(slug)
 
 
@@ -133,7 +133,7 @@ class MemberView(TeamAnswer):
 
     @operation("member_change", "Change a member", TAG, body=MemberInput, answer=TeamSerializer)
     def patch(self, request: Request, slug: str, username: str) -> Response:
-        """Another role, out, or in again. What they had open and may not go on with is taken back."""
+        """Changes the role, deactivates or reactivates. Open work that they may not continue is withdrawn."""
         membership, given = self.member(self.managed(slug), username), self.body(MemberInput)
         if given.get("active") is True and not membership.active:
             actions.reactivate(membership, by=self.person)
@@ -149,7 +149,7 @@ class ExcuseView(TeamAnswer):
 
     @operation("member_excuse", "Excuse a new annotator from practice", TAG)
     def post(self, request: Request, slug: str, username: str) -> Response:
-        """They can begin real work."""
+        """Lets them start real work."""
         benchmark = self.managed(slug)
         excuse_from_practice(benchmark, self.member(benchmark, username).user, by=self.person)
         return Response(status=204)
@@ -163,7 +163,7 @@ class GroupsView(TeamAnswer):
 
     @operation("group_create", "Create a group", TAG, body=GroupInput, answer=TeamSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
-        """A group without members. The answer is the team with it."""
+        """A group without members. Returns the team with it."""
         benchmark = self.managed(slug)
         group_actions.create_group(benchmark, by=self.person, name=self.body(GroupInput)["name"])
         return self.team(slug, 201)
@@ -174,13 +174,13 @@ class GroupView(TeamAnswer):
 
     @operation("group_rename", "Rename a group", TAG, body=GroupInput, answer=TeamSerializer)
     def patch(self, request: Request, slug: str, group_id: str) -> Response:
-        """Another name."""
+        """Renames the group."""
         group_actions.rename_group(self.group(slug, group_id), self.body(GroupInput)["name"], by=self.person)
         return self.team(slug)
 
     @operation("group_delete", "Delete a group", TAG)
     def delete(self, request: Request, slug: str, group_id: str) -> Response:
-        """Only a group without batches goes."""
+        """Only a group without batches can be deleted."""
         group_actions.delete_group(self.group(slug, group_id), by=self.person)
         return Response(status=204)
 
@@ -190,7 +190,7 @@ class SeatView(TeamAnswer):
 
     @operation("seat_give", "Add a group member", TAG, body=SeatInput, answer=TeamSerializer)
     def put(self, request: Request, slug: str, group_id: str, username: str) -> Response:
-        """Who has it already keeps it."""
+        """Existing members keep their seat."""
         group = self.group(slug, group_id)
         person = self.member(group.benchmark, username).user
         group_actions.add_member(group, person, by=self.person, seat=Seat(self.body(SeatInput)["seat"]))
@@ -198,7 +198,7 @@ class SeatView(TeamAnswer):
 
     @operation("seat_free", "Remove a group member", TAG)
     def delete(self, request: Request, slug: str, group_id: str, username: str) -> Response:
-        """They leave the group; what they have open in its batches is taken back."""
+        """They leave the group; their open work in its batches is withdrawn."""
         group = self.group(slug, group_id)
         group_actions.remove_member(group, self.member(group.benchmark, username).user, by=self.person)
         return Response(status=204)
@@ -208,7 +208,7 @@ class SeatView(TeamAnswer):
 
 
 class InvitationSerializer(serializers.Serializer):
-    """An invitation. The link is null where it leads to a role that you cannot give."""
+    """An invitation. The link is null if it grants a role that you can't assign."""
 
     id = serializers.CharField(source="public_id")
     role = word(Role)
@@ -226,7 +226,7 @@ class InvitationSerializer(serializers.Serializer):
 
 
 class InvitationInput(Input):
-    """With an e-mail address the link is for one person and works once; without, for everyone who has it."""
+    """With an e-mail address, the link is for one person and works once; without, for anyone who has it."""
 
     role = word(Role, default=Role.ANNOTATOR.value)
     group = serializers.CharField(max_length=32, allow_null=True, default=None, help_text="The id of a group.")
@@ -235,7 +235,7 @@ class InvitationInput(Input):
 
 
 class JoinedSerializer(serializers.Serializer):
-    """Your role in the benchmark that you have joined."""
+    """Your role in the benchmark you joined."""
 
     benchmark = serializers.CharField(source="benchmark.slug")
     role = word(Role)
@@ -251,13 +251,13 @@ class InvitationsView(ApiView):
 
     @operation("invitations_list", "Pending invitations", TAG, answer=InvitationSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        """The invitations that still let someone in, the newest first."""
+        """The valid invitations, newest first."""
         benchmark = self.managed(slug)
         return Response(self.shown(benchmark, pending_invitations(benchmark, timezone.now()), many=True))
 
     @operation("invitation_create", "Invite", TAG, body=InvitationInput, answer=InvitationSerializer, status=201)
     def post(self, request: Request, slug: str) -> Response:
-        """A link that lets people in; mailed where an address is given and Touchstone can mail."""
+        """A link to join; mailed if an address is given and mail is configured."""
         benchmark, given = self.managed(slug), self.body(InvitationInput)
         group = get_object_or_404(benchmark.groups, public_id=given["group"]) if given["group"] else None
         invitation = actions.invite(
@@ -278,7 +278,7 @@ class AcceptView(ApiView):
 
     @operation("invitation_accept", "Accept an invitation", "me", answer=JoinedSerializer)
     def post(self, request: Request, token: str) -> Response:
-        """You join, or your role is raised. Who has no account yet makes one in the pages."""
+        """You join, or your role is raised. New people create their account on the pages."""
         rows = Invitation.objects.select_related("benchmark", "created_by", "group")
         membership = actions.accept(get_object_or_404(rows, token=token), by=self.person)
         return Response(JoinedSerializer(membership).data)
@@ -289,7 +289,7 @@ class InvitationView(ApiView):
 
     @operation("invitation_withdraw", "Withdraw an invitation", TAG)
     def delete(self, request: Request, slug: str, invitation_id: str) -> Response:
-        """The link lets nobody in any more."""
+        """The link stops working."""
         rows = Invitation.objects.select_related("benchmark")
         invitation = get_object_or_404(rows, benchmark=self.managed(slug), public_id=invitation_id)
         actions.withdraw(invitation, by=self.person)

@@ -1,4 +1,4 @@
-"""What a person has to settle with others: as a partner, and as adjudicator where they are asked or have to sign."""
+"""What a person has to adjudicate: as annotator, and as adjudicator if asked or required to sign off."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BY_VERSION = ("-document__stage", "document__order", "document__pk")
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """A stage that the person has to settle: with whom, or as adjudicator for whom."""
+    """A stage that the person has to adjudicate: with whom, or as adjudicator for whom."""
 
     document: Document
     stage: Stage
@@ -30,7 +30,7 @@ class Consolidation:
 
 @dataclass(frozen=True, slots=True)
 class AwaitingAdjudication:
-    """The first stages that a person has to settle, and how many there are in all."""
+    """The first stages that a person has to adjudicate, and their total number."""
 
     rows: list[Consolidation]
     number: int
@@ -80,8 +80,8 @@ def _where_third_rater(member: Memberships) -> Q | None:
 
 
 def _as_third_rater(user: User, member: Memberships) -> QuerySet[Document]:
-    """Consolidating documents where the person is adjudicator (``rules.third_raters_of``, as a query) and is asked, or
-    has to sign: what is settled at the verify stage, what was given to them as a whole, what has no partner left."""
+    """Documents in adjudication where the person is adjudicator (``rules.third_raters_of``, as a query) and is asked,
+    or must sign off: what is resolved at verify, whole stages given to them, stages without annotators left."""
     where = _where_third_rater(member)
     if where is None:
         return Document.objects.none()
@@ -103,24 +103,25 @@ def _as_third_rater(user: User, member: Memberships) -> QuerySet[Document]:
         | (~Q(Exists(of_group)) & Q(Exists(of_benchmark.filter(user=user))))
         | (~Q(Exists(of_group)) & ~Q(Exists(of_benchmark)) & Q(Exists(standing_in.filter(user=user))))
     )
-    # By key and in steps: few documents are due, and a database would ask who rates all that are consolidating.
+    # By key and in steps: few documents are due, and otherwise the database would determine the adjudicator of every
+    # document in adjudication.
     asked, due = _asked(), _due(member, where)
     documents = _consolidating(member).filter(pk__in=asked | due)
     return documents.filter(Q(pk__in=asked) | ~Q(signed(as_third_rater=True))).filter(may)
 
 
 def _asked() -> set[int]:
-    """Documents (primary keys) with an open question to an adjudicator (one query)."""
+    """Documents (primary keys) with an open request to an adjudicator (one query)."""
     questions = Question.objects.filter(answered_at__isnull=True, annotation__stage=F("annotation__document__stage"))
     return set(questions.values_list("annotation__document", flat=True))
 
 
 def _due(member: Memberships, where: Q) -> set[int]:
-    """Documents (primary keys) that an adjudicator has to sign, if they have not (three queries)."""
+    """Documents (primary keys) that an adjudicator must sign off and hasn't (three queries)."""
     given = Question.objects.filter(
         key="", annotation__state=AnnotationState.OPEN, annotation__stage=F("annotation__document__stage")
     )
-    # Who signs finds nothing open: from the first signature on the adjudicator's can be given too.
+    # Sign-offs require that nothing is open, so from the first one on, the adjudicator's is possible.
     by_protocol = _consolidating(member).filter(
         where, signed(), stage=Stage.VERIFY, benchmark__third_rater_at_verify=True
     )
@@ -132,7 +133,7 @@ def _due(member: Memberships, where: Q) -> set[int]:
 
 
 def _without_partner(member: Memberships) -> set[int]:
-    """Documents (primary keys) whose partners have all left, looked up from those who have left: they are few."""
+    """Documents (primary keys) whose annotators have all left, found by the few people who have left."""
     submitted = Annotation.objects.filter(kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.SUBMITTED)
     inactive = Membership.objects.filter(Q(active=False) | Q(user__is_active=False))
     left = set(inactive.filter(benchmark__in=member.sees).values_list("user", flat=True))
@@ -152,7 +153,7 @@ def _without_partner(member: Memberships) -> set[int]:
 
 
 def _asking(documents: Collection[int]) -> dict[int, list[str]]:
-    """By document (primary key): who has asked its adjudicator and waits (one query, none without documents)."""
+    """By document (primary key): who asked its adjudicator and is waiting (one query, none without documents)."""
     found: dict[int, list[str]] = {}
     if not documents:
         return found
@@ -169,8 +170,8 @@ def _asking(documents: Collection[int]) -> dict[int, list[str]]:
 
 
 def first_to_agree(user: User, member: Memberships) -> tuple[int, Stage, tuple[str, ...]] | None:
-    """The first of ``to_agree_of``: the document's primary key, the stage, and who asks them as adjudicator. By
-    its key alone: mostly there is none, and a whole row costs more to ask for."""
+    """The first of ``to_agree_of``: the document's primary key, the stage, and who asks them as adjudicator. Only the
+    key, because usually there is none, and a whole row costs more."""
     partner = _as_partner(user, member).order_by(*BY_VERSION).values_list("document", "stage").first()
     if partner is not None:
         return partner[0], Stage(partner[1]), ()
@@ -181,13 +182,13 @@ def first_to_agree(user: User, member: Memberships) -> tuple[int, Stage, tuple[s
 
 
 def to_agree_of(user: User, *, member: Memberships | None = None, most: int | None = None) -> AwaitingAdjudication:
-    """What the person has to settle with others, as a partner first, then as adjudicator: at most ``most`` of each.
-    ``member``: where they are, if the caller has read it. A constant number of queries."""
+    """What the person has to adjudicate, first as annotator, then as adjudicator: at most ``most`` of each. ``member``:
+    their memberships, if already read. A constant number of queries."""
     member = member or memberships_of(user)
     versions = _as_partner(user, member)
     rows = versions.select_related("document__benchmark").defer(*(f"document__{name}" for name in NOT_PROMPT))
     partner = [row.document for row in rows.order_by(*BY_VERSION)[:most]]
-    # All their keys, which is hardly more work than the first of them: who rates is asked of each document.
+    # All their keys, which costs hardly more than the first: the adjudicator is determined per document.
     third_keys = list(_as_third_rater(user, member).order_by(*BY_DOCUMENT).values_list("pk", flat=True))
     third = _read(third_keys[:most])
     number = len(third_keys) + (versions.count() if len(partner) == most else len(partner))

@@ -1,4 +1,4 @@
-"""Batches as an admin sees them: what could be cut, how far each batch is, who has how much open."""
+"""Batches for admins: what could be selected, each batch's progress, everyone's open work."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from annotator.core.queries.documents import DocumentFilter, matching
 from annotator.core.rules import LABEL_ROLES
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Stage
 
-OPTIONS = 200  # sources and models offered to choose from
+OPTIONS = 200  # sources and models offered as choices
 
 
 def is_at_work() -> Q:
-    """Does anyone have a place on the document where it stands, or something open anywhere in it?"""
+    """Does anyone have an assignment at the document's current stage, or open work on it anywhere?"""
     individual = Annotation.objects.filter(document=OuterRef("pk"), kind=AnnotationKind.INDIVIDUAL)
     here = individual.filter(stage=OuterRef("stage"), seat__isnull=False)
     return Q(Exists(here)) | Q(Exists(individual.filter(state=AnnotationState.OPEN)))
 
 
 def fitting(benchmark: Benchmark, narrowed: DocumentFilter) -> QuerySet[Document]:
-    """The documents that a batch can be cut from: in no batch, neither gold nor discarded, no copies that measure
-    people, and nobody at work on them."""
+    """The documents available for a batch: in no batch, neither gold nor discarded, no gold copies, and nobody working
+    on them."""
     return (
         matching(benchmark, narrowed)
         .filter(batch__isnull=True, twin_of__isnull=True, phase__in=(Phase.PREFILLING, Phase.INDEPENDENT))
@@ -35,7 +35,7 @@ def fitting(benchmark: Benchmark, narrowed: DocumentFilter) -> QuerySet[Document
 
 
 def sources_and_models(benchmark: Benchmark) -> tuple[list[str], list[str]]:
-    """What documents in no batch name as their source and model, to choose from (two queries)."""
+    """The sources and models of documents in no batch (two queries)."""
     rows = benchmark.documents.filter(batch__isnull=True, twin_of__isnull=True).order_by()
     sources = rows.exclude(source="").values_list("source", flat=True).distinct().order_by("source")
     models = rows.exclude(model="").values_list("model", flat=True).distinct().order_by("model")
@@ -44,7 +44,7 @@ def sources_and_models(benchmark: Benchmark) -> tuple[list[str], list[str]]:
 
 @dataclass(slots=True)
 class BatchRow:
-    """A batch and how far it is, in documents."""
+    """A batch and its progress, in documents."""
 
     batch: Batch
     gold: int = 0
@@ -66,7 +66,7 @@ class BatchRow:
 
     @property
     def words(self) -> str:
-        """The bar in words, as it stands below it."""
+        """The bar in words, shown below it."""
         counted = (
             (self.gold, "gold"),
             (self.to_agree, "awaiting adjudication"),
@@ -78,13 +78,13 @@ class BatchRow:
 
     @property
     def parts(self) -> list[dict[str, str | float]]:
-        """The bar without the discarded ones, for components/stacked.html."""
+        """The bar without discarded documents, for components/stacked.html."""
         counted = (("agreed", self.gold), ("work", self.to_agree + self.in_work), ("waiting", self.not_begun))
         return charts.parts(counted, self.total - self.discarded)
 
 
 def batches_of(benchmark: Benchmark) -> list[BatchRow]:
-    """The batches in the order of their making, with counts (two queries)."""
+    """The batches, oldest first, with counts (two queries)."""
     rows = {
         batch.pk: BatchRow(batch)
         for batch in benchmark.batches.select_related("group", "created_by", "change").order_by("pk")
@@ -125,8 +125,7 @@ def batches_of(benchmark: Benchmark) -> list[BatchRow]:
 
 @dataclass(slots=True)
 class Load:
-    """What one person has open in a benchmark, in pieces of work. ``idle_days``: how long the piece that was left
-    longest has been left."""
+    """One person's open work in a benchmark. ``idle_days``: how long the oldest piece has been untouched."""
 
     person: User
     open: int = 0
@@ -136,7 +135,7 @@ class Load:
 
 
 def load_of(benchmark: Benchmark, now: dt.datetime) -> list[Load]:
-    """The members who label, in the order of their names (four queries)."""
+    """The members who label, by name (four queries)."""
     people = User.objects.filter(
         memberships__benchmark=benchmark, memberships__active=True, memberships__role__in=LABEL_ROLES
     )

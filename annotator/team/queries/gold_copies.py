@@ -1,4 +1,4 @@
-"""Which gold documents can measure the people of a batch."""
+"""Gold documents that can measure the people of a batch."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from annotator.core.vocabulary import Phase, Seat
 
 
 def mixable(batch: Batch) -> list[Document]:
-    """The gold documents that can be mixed into a batch: not for practice, mixed in nowhere, and unknown to as many of
-    the people of the batch as a document needs. Six queries."""
+    """The gold documents that can be added to a batch as hidden copies: not for practice, not used elsewhere, and
+    unknown to as many of the batch's people as a document needs. Six queries."""
     benchmark = batch.benchmark
     if batch.group_id is not None:
         seats = batch.group.members.filter(seat=Seat.ANNOTATOR, active=True) if batch.group else ()

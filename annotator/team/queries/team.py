@@ -1,6 +1,6 @@
-"""The people of a benchmark, their groups and their load, and what the team lacks, in words.
+"""A benchmark's people, groups and load, and what the team lacks, in words.
 
-Load is for those who manage the benchmark: how much and how fast a partner works is nobody else's (design: Blindness).
+Load is for managers: nobody else learns how much and how fast a partner works.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 @dataclass(slots=True)
 class Person:
-    """A member with their groups and their load in documents. ``waiting``: awaiting adjudication by them, as partner or
-    adjudicator, or free for them in a batch of their group."""
+    """A member with their groups and load in documents. ``waiting``: awaiting adjudication by them, as annotator or
+    adjudicator, or available in a batch of their group."""
 
     membership: Membership
     groups: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class OpenSeat:
-    """A seat that can be given, and to whom."""
+    """A seat that can be assigned, and to whom."""
 
     seat: Seat
     candidates: list[Membership]
@@ -54,7 +54,7 @@ class OpenSeat:
 
 @dataclass(slots=True)
 class GroupCard:
-    """A group with its seats. ``free`` counts the annotators that it lacks."""
+    """A group with its seats. ``free`` counts missing annotators."""
 
     group: Group
     annotators: list[Membership]
@@ -66,13 +66,13 @@ class GroupCard:
 
     @property
     def free_places(self) -> range:
-        """One for each annotator that it lacks."""
+        """One for each missing annotator."""
         return range(self.free)
 
 
 @dataclass(slots=True)
 class Team:
-    """All that the team page shows of the people."""
+    """Everything about people on the team page."""
 
     people: list[Person]
     former: list[Membership]
@@ -86,7 +86,7 @@ def number(count: int) -> str:
 
 
 def team_of(benchmark: Benchmark, *, with_load: bool) -> Team:
-    """The team, in four queries, and seven more with the load of each person."""
+    """The team, in four queries, and seven more with each person's load."""
     rows = list(
         benchmark.memberships.select_related("user", "benchmark").order_by("user__display_name", "user__username")
     )
@@ -108,7 +108,7 @@ def team_of(benchmark: Benchmark, *, with_load: bool) -> Team:
 
 
 def _groups(benchmark: Benchmark, members: list[Membership]) -> list[GroupCard]:
-    """The groups with who sits in them and who could (two queries)."""
+    """The groups with their members and possible members (two queries)."""
     by_user = {row.user_id: row for row in members}
     cards: list[GroupCard] = []
     has_third_raters = any(row.role == Role.THIRD_RATER for row in members)
@@ -124,7 +124,7 @@ def _groups(benchmark: Benchmark, members: list[Membership]) -> list[GroupCard]:
         third_rater = next((row for seat, row in seated if seat == Seat.THIRD_RATER), None)
         outside = [row for row in members if row not in annotators and row != third_rater]
         open_seats = [
-            # Those with the role of that name stand first: owners and admins can, but are rarely meant.
+            # People with the role of that name come first; owners and admins are possible, but rarely meant.
             OpenSeat(seat, sorted((r for r in outside if can_hold_seat(r, seat)), key=lambda r: r.role != seat.value))
             for seat in Seat
             if seat == Seat.ANNOTATOR or third_rater is None
@@ -147,7 +147,7 @@ def _groups(benchmark: Benchmark, members: list[Membership]) -> list[GroupCard]:
 
 
 def missing(overlap: int, members: list[Membership], groups: list[GroupCard]) -> list[str]:
-    """What keeps documents from being agreed, as sentences; nothing where one person a document is enough."""
+    """What keeps documents from being adjudicated, as sentences; nothing if one person per document is enough."""
     sentences: list[str] = []
     annotators = sum(1 for row in members if row.role == Role.ANNOTATOR)
     can_label = sum(1 for row in members if row.role in LABEL_ROLES)
@@ -175,8 +175,8 @@ def _people(count: int) -> str:
 
 
 def outside_lack(roles: Collection[str], needed: int) -> str:
-    """How a sentence goes on that asks for ``needed`` people from outside a group, from the roles of those outside it;
-    "" where there are annotators enough."""
+    """The end of a sentence that asks for ``needed`` people from outside a group, given the roles of those outside it;
+    "" if there are enough annotators."""
     able = sum(1 for role in roles if role in LABEL_ROLES)
     if sum(1 for role in roles if role == Role.ANNOTATOR) >= needed:
         return ""
@@ -188,21 +188,21 @@ def outside_lack(roles: Collection[str], needed: int) -> str:
 
 
 def roles_outside(group: Group) -> list[str]:
-    """The roles of the members who are not in a group (one query)."""
+    """The roles of members who aren't in a group (one query)."""
     inside = group.members.filter(active=True).values("user")
     members = Membership.objects.filter(benchmark=group.benchmark_id, active=True).exclude(user__in=inside)
     return list(members.order_by("pk").values_list("role", flat=True))
 
 
 def _lacking_outside(benchmark: Benchmark, members: Iterable[Membership], groups: Iterable[GroupCard]) -> list[str]:
-    """Documents whose extra places wait for more people than there are outside their group, in words (one query)."""
+    """Documents whose extra places need more people than there are outside their group, in words (one query)."""
     waiting: dict[int, list[tuple[str, int, int]]] = {}
     for group, batch, extra, documents in _free_extra_places(benchmark):
         waiting.setdefault(group, []).append((batch, extra, documents))
     sentences: list[str] = []
     for card in groups:
         outside = [row.role for row in members if row not in card.annotators and row != card.third_rater]
-        # Who has an extra place already is one of those outside: all extra people are counted, not those to come.
+        # People who already have an extra place are outside the group, too: all extra people are counted.
         short = [each for each in waiting.get(card.group.pk, []) if outside_lack(outside, each[1])]
         if not short:
             continue
@@ -216,7 +216,7 @@ def _lacking_outside(benchmark: Benchmark, members: Iterable[Membership], groups
 
 
 def _free_extra_places(benchmark: Benchmark) -> QuerySet[Document, tuple[int, str, int, int]]:
-    """Group, batch, extra people and number of the documents whose extra places are not all taken."""
+    """Group, batch, extra people and number of the documents whose extra places aren't all taken."""
     at_extra_places = (
         Annotation.objects.filter(document=OuterRef("pk"), stage=OuterRef("stage"), seat__gt=benchmark.overlap)
         .order_by()
@@ -256,7 +256,7 @@ def _missing_in(overlap: int, annotators: int, third_rater: Membership | None, h
 
 
 def _add_load(benchmark: Benchmark, people: list[Person], groups: list[GroupCard]) -> None:
-    """Counts and last activity of everyone (seven queries). Copies of gold that measure people are left out."""
+    """Everyone's counts and last activity (seven queries). Gold copies are left out."""
     own = Annotation.objects.filter(
         kind=AnnotationKind.INDIVIDUAL, document__benchmark=benchmark, document__twin_of__isnull=True
     ).order_by()
@@ -283,7 +283,7 @@ def _per_person(rows: QuerySet[Annotation]) -> Counter[int]:
 
 
 def _to_agree(own: QuerySet[Annotation]) -> Counter[int]:
-    """Documents that everyone has submitted and the person has not signed yet."""
+    """Documents that everyone has submitted and the person hasn't signed off yet."""
     signed = SignOff.objects.filter(
         annotation__document=OuterRef("document"), annotation__stage=OuterRef("stage"), by=OuterRef("person")
     )
@@ -292,8 +292,8 @@ def _to_agree(own: QuerySet[Annotation]) -> Counter[int]:
 
 
 def _asked(benchmark: Benchmark, people: list[Person], groups: list[GroupCard]) -> Counter[int]:
-    """Documents that wait for adjudicators: with an open question, or resolved at verify where the protocol asks them
-    too. The group's adjudicator is asked; without one, all of the benchmark's."""
+    """Documents waiting for adjudicators: with an open request, or resolved at verify if the protocol requires a
+    sign-off. The group's adjudicator is counted; without one, all of the benchmark's."""
     at_stage = {"annotation__document": OuterRef("pk"), "annotation__stage": OuterRef("stage")}
     questions = Question.objects.filter(**at_stage, answered_at__isnull=True)
     signed = SignOff.objects.filter(**at_stage)
@@ -311,7 +311,7 @@ def _asked(benchmark: Benchmark, people: list[Person], groups: list[GroupCard]) 
 
 
 def _free_in_groups(benchmark: Benchmark, own: QuerySet[Annotation]) -> Counter[int]:
-    """Documents in the batches of the person's groups that have a place and that the person has not begun."""
+    """Documents in the batches of the person's groups that have a free place and that the person hasn't started."""
     at_work = own.filter(
         stage=F("document__stage"),
         document__phase=Phase.INDEPENDENT,
@@ -345,7 +345,7 @@ def _free_in_groups(benchmark: Benchmark, own: QuerySet[Annotation]) -> Counter[
 
 
 def pending_invitations(benchmark: Benchmark, now: dt.datetime) -> list[Invitation]:
-    """The invitations that still let someone in, the newest first (one query)."""
+    """The valid invitations, newest first (one query)."""
     return list(
         benchmark.invitations.filter(withdrawn_at__isnull=True, accepted_by__isnull=True, expires_at__gt=now)
         .select_related("group", "created_by")

@@ -1,7 +1,7 @@
-"""Who is waiting for whom, how far each group is, and what awaits adjudication, for owners and admins.
+"""Who is waiting for whom, each group's progress, and what awaits adjudication, for owners and admins.
 
-Of work that is still blind nothing shows but that a partner has submitted, and since when: not whether the other has
-begun, nor how far they are. Copies of gold that measure people are left out.
+Of blind work, this shows only that a partner has submitted, and since when; not whether the other has started, nor
+their progress. Gold copies are left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Se
 
 OLDEST = 5  # documents that have awaited adjudication longest
 ANYBODY = "another annotator"
-# Sign-offs of stages that await adjudication. They belong to the open version, which an index finds.
+# Sign-offs of stages awaiting adjudication. They belong to the open version, which has an index.
 OF_VERSION = {"annotation__kind": AnnotationKind.CONSOLIDATED, "annotation__state": AnnotationState.OPEN}
 
 
