@@ -1,4 +1,4 @@
-"""The house around the app: settings, urls, Celery, servers. Nothing here is about facts."""
+"""Settings, URLs, Celery and servers. Nothing here is about fact-checking."""
 
 from config.celery import app as celery_app
 

@@ -1,6 +1,6 @@
-"""For who prefers an ASGI server; script/server and compose.yaml use config/wsgi.py.
+"""For people who prefer an ASGI server; script/server and compose.yaml use config/wsgi.py.
 
-With an ASGI server set REDIS_URL: the in-process worker belongs to config/gunicorn.py.
+With an ASGI server, set REDIS_URL: config/gunicorn.py starts the in-process worker.
 """
 
 import os

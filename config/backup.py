@@ -1,8 +1,9 @@
-"""A whole installation in one file, and back: the database as of one moment, uploads and keys, with their hashes.
+"""Backup and restore of a whole installation in one file: a snapshot of the database, uploads and keys, with their
+hashes.
 
 The file is a tar archive: ``manifest.json`` (version, migrations, rows of each table, SHA-256 of each file), the
-database (a copy of SQLite's file, or what pg_dump writes), and below ``var/`` what TOUCHSTONE_VAR holds, but for what
-is made anew by itself. A backup is made while people work; it is restored while nobody does.
+database (a copy of SQLite's file, or pg_dump's output), and under ``var/`` the contents of TOUCHSTONE_VAR, except what
+is regenerated automatically. Backups can be made while people work. To restore one, nobody may work.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ CHUNK = 1024 * 1024
 
 
 class BackupError(Exception):
-    """What is wrong, and what to do; for the person at the command line."""
+    """What is wrong and what to do, for the person at the command line."""
 
 
 # --- making one -------------------------------------------------------------------------------------
@@ -63,7 +64,7 @@ def make(folder: Path) -> Path:
                 try:
                     _add(archive, path, arcname, manifest["files"])
                 except FileNotFoundError:
-                    continue  # an upload that was imported meanwhile
+                    continue  # an upload that was imported in the meantime
             listed = Path(name) / MANIFEST
             listed.write_text(json.dumps(manifest, indent=1))
             archive.add(listed, MANIFEST)
@@ -82,12 +83,12 @@ def _add(archive: tarfile.TarFile, path: Path, arcname: str, hashes: dict[str, s
 
 
 def _dump(folder: Path) -> Path:
-    """The database as of one moment, while others go on writing."""
+    """A snapshot of the database, while others continue to write."""
     if connection.vendor == "sqlite":
         copy = folder / SQLITE
         name = settings.DATABASES["default"]["NAME"]
         with closing(sqlite3.connect(f"file:{name}?mode=ro", uri=True)) as source, closing(sqlite3.connect(copy)) as to:
-            source.execute("BEGIN")  # one moment, however long copying takes
+            source.execute("BEGIN")  # one snapshot, however long copying takes
             source.backup(to, pages=-1)
             to.execute("PRAGMA journal_mode=DELETE")
         return copy
@@ -97,7 +98,7 @@ def _dump(folder: Path) -> Path:
 
 
 def _kept_files() -> Iterator[tuple[Path, str]]:
-    """Keys and uploads, and whatever else the folder holds that is not made anew."""
+    """Keys and uploads, and whatever else in the folder isn't regenerated."""
     var = Path(settings.VAR_DIR)
     database = Path(str(settings.DATABASES["default"]["NAME"]))
     beside = {database, *(database.with_name(database.name + end) for end in ("-wal", "-shm", "-journal"))}
@@ -116,7 +117,7 @@ def _kept_files() -> Iterator[tuple[Path, str]]:
 
 
 def verify(file: Path) -> dict[str, Any]:
-    """Read a whole backup: every file against its hash, SQLite's database for its integrity, its rows and references.
+    """Check a whole backup: every file against its hash, SQLite's database for its integrity, rows and references.
     Returns the manifest. Raises BackupError."""
     with _unpacked(file) as (folder, manifest):
         database = folder / SQLITE
@@ -137,7 +138,7 @@ def verify(file: Path) -> dict[str, Any]:
 
 @contextmanager
 def _unpacked(file: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The files of a backup in a folder beside it, each compared with its hash, and the manifest."""
+    """The files of a backup, extracted into a folder next to it and compared with their hashes, and the manifest."""
     if not file.is_file():
         raise BackupError(f"There is no file {file}.")
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".backup-") as name:
@@ -165,10 +166,10 @@ def _unpacked(file: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def restore(file: Path, *, replace: bool) -> dict[str, Any]:
-    """Put a backup in the place of this installation's database and files. Returns the manifest.
+    """Replace this installation's database and files with a backup. Returns the manifest.
 
-    Raises BackupError: for a damaged file, for one of a newer version or of the other kind of database, and, without
-    ``replace``, where there is data already. The server has to be stopped.
+    Raises BackupError for a damaged file, a newer version or another kind of database, and, without ``replace``, if
+    there is data already. The server must be stopped.
     """
     manifest = verify(file)
     if manifest["database"] != connection.vendor:
@@ -196,12 +197,13 @@ def restore(file: Path, *, replace: bool) -> dict[str, Any]:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, target)
                 target.chmod(0o600)
-    shutil.rmtree(Path(settings.VAR_DIR) / "indexes", ignore_errors=True)  # of other corpora; made anew
+    shutil.rmtree(Path(settings.VAR_DIR) / "indexes", ignore_errors=True)  # indexes of other corpora; regenerated
     return manifest
 
 
 def _put_sqlite(copy: Path) -> None:
-    """Write the copy into the database's own file, under its lock: whoever still has it open sees all of it or none."""
+    """Write the copy into the database's own file, under its lock: anyone who still has it open sees either all of it
+    or none."""
     name = settings.DATABASES["default"]["NAME"]
     with closing(sqlite3.connect(copy)) as source, closing(sqlite3.connect(name, timeout=2)) as to:
         try:
@@ -215,7 +217,7 @@ def _put_sqlite(copy: Path) -> None:
 
 
 def _empty_postgres() -> None:
-    """Remove every table of the schema, so that nothing of what was there stays."""
+    """Drop every table of the schema, so that nothing old remains."""
     with connection.cursor() as cursor:
         cursor.execute("DROP SCHEMA public CASCADE")
         cursor.execute("CREATE SCHEMA public")
@@ -242,12 +244,12 @@ def _rows_in_sqlite(database: Path) -> dict[str, int]:
     """The number of rows of each table."""
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as opened:
         names = [row[0] for row in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-        # The names are those of the tables themselves.
+        # The names come from the tables themselves.
         return {name: opened.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names}  # noqa: S608
 
 
 def _postgres(program: str, *arguments: str, dbname: bool = False) -> None:
-    """Run a program of PostgreSQL against the database of the settings; the password goes by the environment."""
+    """Run a PostgreSQL program on the configured database. The password is passed in the environment."""
     database = settings.DATABASES["default"]
     names = {"HOST": "PGHOST", "PORT": "PGPORT", "USER": "PGUSER", "PASSWORD": "PGPASSWORD", "NAME": "PGDATABASE"}
     given = {variable: str(database[key]) for key, variable in names.items() if database.get(key)}

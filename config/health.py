@@ -1,6 +1,7 @@
-"""Whether this process lives and can serve: for containers, load balancers and monitors, and for script/server.
+"""Liveness and readiness: for containers, load balancers, monitors and script/server.
 
-``/healthz``: this process answers and reaches the database. ``/readyz``: all that Touchstone needs is there, by part.
+``/healthz``: this process responds and reaches the database. ``/readyz``: everything Touchstone needs is available, by
+part.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from django.views.decorators.cache import never_cache
 
 logger = logging.getLogger(__name__)
 
-FRESH_FOR = 5.0  # seconds that an answer of the checks is kept: asking often costs nothing
-PING_TIMEOUT = 1.0  # seconds for a worker to answer
-LEAST_FREE = 200 * 1024 * 1024  # bytes on the disk of TOUCHSTONE_VAR
+FRESH_FOR = 5.0  # seconds for which results are cached, so that frequent checks cost nothing
+PING_TIMEOUT = 1.0  # seconds a worker has to answer
+LEAST_FREE = 200 * 1024 * 1024  # bytes on TOUCHSTONE_VAR's disk
 
 _lock = threading.Lock()
 _kept: tuple[float, dict[str, str]] | None = None
@@ -32,7 +33,7 @@ _kept: tuple[float, dict[str, str]] | None = None
 @login_not_required
 @never_cache
 def healthz(request: HttpRequest) -> HttpResponse:
-    """200 and "ok" when the database answers; otherwise 503."""
+    """200 and "ok" if the database answers; otherwise 503."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return HttpResponse("ok", content_type="text/plain")
@@ -41,7 +42,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when every part is "ok", otherwise 503 with what each part says. Details are in the log alone."""
+    """200 if every part is "ok", otherwise 503 with each part's status. Details are only in the log."""
     global _kept  # noqa: PLW0603 - one answer for all threads of the process
     with _lock:
         if _kept is None or time.monotonic() - _kept[0] > FRESH_FOR:
@@ -55,19 +56,19 @@ def readyz(request: HttpRequest) -> HttpResponse:
 def _said(name: str, check: Callable[[], str]) -> str:
     try:
         return check()
-    except Exception as error:  # whatever is wrong with a part is what is asked for
+    except Exception as error:  # any exception means that the part isn't ready
         logger.warning("Not ready: %s (%s: %s)", name, type(error).__name__, str(error).strip().split("\n")[0])
         return "away"
 
 
 def check_database() -> str:
-    """Does it answer, with the tables of this version?"""
+    """Does the database answer, with this version's tables?"""
     executor = MigrationExecutor(connection)
     return "migrations missing" if executor.migration_plan(executor.loader.graph.leaf_nodes()) else "ok"
 
 
 def check_queue() -> str:
-    """Does the broker take connections?"""
+    """Does the broker accept connections?"""
     with current_app.connection_for_write() as broker:
         broker.ensure_connection(max_retries=1, timeout=PING_TIMEOUT)
     return "ok"
@@ -83,7 +84,7 @@ def check_worker() -> str:
 
 
 def check_disk() -> str:
-    """Is there room for uploads, and for SQLite's database?"""
+    """Is there space for uploads, and for SQLite's database?"""
     return "ok" if shutil.disk_usage(settings.VAR_DIR).free > LEAST_FREE else "almost full"
 
 

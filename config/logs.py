@@ -1,4 +1,4 @@
-"""One line a request in the log, where LOG_REQUESTS asks for it: who, what, how long, by its request's id."""
+"""With LOG_REQUESTS, one log line per request: who, what, how long, with the request's id."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ logger = logging.getLogger("config.requests")
 
 
 class RequestLogMiddleware:
-    """Below sign-in, so that it knows who asked. The query is left out: it may hold what somebody searched for."""
+    """Inside authentication, so that it knows the user. Query strings are left out, because they may contain what
+    someone searched for."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,7 +1,7 @@
-"""Figures for Prometheus that a process counts itself: requests and saves. What is in the database (runs, queues) is
-added when somebody asks: ``annotator.home.screens.operation``.
+"""Prometheus metrics counted in the process: requests and saves. Metrics from the database (runs, queues) are added on
+request: ``annotator.home.screens.operation``.
 
-With several web processes each writes its figures to files in PROMETHEUS_MULTIPROC_DIR (config/gunicorn.py), and
+With several web processes, each writes its metrics to files in PROMETHEUS_MULTIPROC_DIR (config/gunicorn.py), and
 whichever is asked adds them up.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, multiprocess
 
-# The name of an address ("decompose", "save"), never the address itself: that would be a figure for each document.
+# The name of a route ("decompose", "save"), never the URL itself, which would give one metric per document.
 REQUESTS = Counter("touchstone_requests", "Requests answered.", ["method", "view", "status"])
 SECONDS = Histogram(
     "touchstone_request_seconds",
@@ -27,7 +27,7 @@ SAVING = frozenset({"save", "restore", "undo"})
 
 
 class MetricsMiddleware:
-    """Counts every answer. Outermost but one, so that what other middleware refuses is counted as well."""
+    """Counts every response. Almost outermost, so that responses of other middleware are counted, too."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -46,14 +46,14 @@ class MetricsMiddleware:
 
 
 def outcome_of(status: int) -> str:
-    """What became of a save, by the status of its answer."""
+    """The outcome of a save, by its response's status."""
     if status < 400:
         return "saved"
     return {409: "conflict", 503: "unavailable"}.get(status, "failed" if status >= 500 else "refused")
 
 
 def registry() -> CollectorRegistry:
-    """All figures that processes have counted: this one, or all of them together."""
+    """All metrics counted by processes: this one, or all of them together."""
     if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         return REGISTRY
     together = CollectorRegistry()

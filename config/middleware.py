@@ -1,4 +1,5 @@
-"""What every answer owes to htmx (a Vary header, and a sign-in redirect that leaves the page) and to slow lines."""
+"""What every response needs for htmx (a Vary header, and a sign-in redirect of the whole page) and for slow
+connections."""
 
 from __future__ import annotations
 
@@ -13,17 +14,18 @@ from django.shortcuts import resolve_url
 from django.utils.cache import patch_vary_headers
 from django.utils.http import urlencode
 
-SMALL = 4096  # bytes: what goes in a few packets is not worth the computing
+SMALL = 4096  # bytes: smaller responses fit into a few packets and aren't worth compressing
 
 
 class CompressPagesMiddleware(GZipMiddleware):
-    """Compresses pages and fragments of some size; files, streams and small answers go as they are.
+    """Compresses large pages and fragments. Files, streams and small responses are sent as they are.
 
-    Compression lets an attacker who can send requests in a person's name, choose a text that the answer repeats, and
-    measure the answer's length guess a secret that stands in the same answer (BREACH). The secret in our pages is the
-    CSRF token, and Django masks it anew in each answer, so that nothing repeated can match it; the session is in a
-    cookie, which is not compressed. Django's middleware also adds a random number of bytes to the header of each
-    compressed answer. Session cookies are SameSite=Lax: other sites cannot send a person's POST requests at all.
+    If an attacker can send requests in a person's name, choose a text that the response repeats, and measure the
+    response's length, then compression lets them guess a secret in the same response (BREACH). The secret in our pages
+    is the CSRF token, and Django masks it differently in each response, so no repeated text can match it. The session
+    is in a cookie, which isn't compressed. Django's middleware also adds a random number of bytes to the header of each
+    compressed response. And session cookies are SameSite=Lax, so other sites can't send a person's POST requests at
+    all.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -34,10 +36,10 @@ class CompressPagesMiddleware(GZipMiddleware):
 
 
 class VaryOnHtmxMiddleware:
-    """Marks every HTML answer, page or fragment, as depending on HX-Request.
+    """Marks every HTML response, page or fragment, as depending on HX-Request.
 
-    The same address answers with a page or with a fragment; without the mark the browser's cache shows a
-    bare fragment after Back.
+    The same URL returns a page or a fragment. Without the header, the browser's cache would show a bare fragment after
+    Back.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -51,11 +53,11 @@ class VaryOnHtmxMiddleware:
 
 
 class SignInRequiredMiddleware(LoginRequiredMiddleware):
-    """Default deny: every view asks for a signed-in person unless it is marked @login_not_required.
+    """Denies by default: every view requires a signed-in person unless marked @login_not_required.
 
-    An htmx request would follow the redirect itself and put the sign-in page into a corner of the screen.
-    So it gets a 401, which a saving field reads as "not saved", and HX-Redirect, by which the whole page
-    goes to sign-in and afterwards comes back to where the person was.
+    An htmx request would follow a redirect and put the sign-in page into a part of the screen. So it gets a 401, which
+    a saving field shows as "not saved", and HX-Redirect, which takes the whole page to sign-in and afterwards back to
+    where the person was.
     """
 
     def handle_no_permission(  # type: ignore[override]  # the stubs know redirects only

@@ -1,7 +1,7 @@
-"""A database that is busy, away or read-only is no fault of the program: such a request is answered with 503 and
-Retry-After, and logged in one line.
+"""A database that is busy, away or read-only isn't a bug: such requests get 503 with Retry-After, and one line in the
+log.
 
-``outage_of`` decides by the driver's own codes. A missing table or a wrong query stays an error 500 with its traceback.
+``outage_of`` goes by the driver's error codes. A missing table or a wrong query is still an error 500 with a traceback.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ API = "/api/"
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """Why the database can't serve a request, and after how many seconds another try makes sense."""
+    """Why the database can't serve a request, and the seconds after which a retry makes sense."""
 
     reason: str
     sentence: str
@@ -36,7 +36,7 @@ AWAY = Outage("away", "The database can’t be reached.", 10)
 READ_ONLY = Outage("read-only", "The database is read-only at the moment, so nothing can be saved.", 30)
 FULL = Outage("full", "The disk of the database is full, so nothing can be saved.", 60)
 
-# By the beginning of SQLite's error name (https://www.sqlite.org/rescode.html).
+# By the prefix of SQLite's error name (https://www.sqlite.org/rescode.html).
 _OF_SQLITE = {
     "SQLITE_BUSY": BUSY,
     "SQLITE_LOCKED": BUSY,
@@ -46,7 +46,7 @@ _OF_SQLITE = {
     "SQLITE_CANTOPEN": AWAY,
     "SQLITE_IOERR": AWAY,
 }
-# By PostgreSQL's SQLSTATE, or its class (appendix A of its manual).
+# By PostgreSQL's SQLSTATE or its class (appendix A of its manual).
 _OF_POSTGRES = {
     "25006": READ_ONLY,  # read_only_sql_transaction
     "53100": FULL,  # disk_full
@@ -62,7 +62,7 @@ _OF_POSTGRES = {
 
 
 def outage_of(error: BaseException | None) -> Outage | None:
-    """The outage that a database's error tells of; None for every other error, a fault in a query among them."""
+    """The outage behind a database error; None for every other error, including faulty queries."""
     if not isinstance(error, DatabaseError | InterfaceError):
         return None
     cause = error.__cause__
@@ -72,19 +72,19 @@ def outage_of(error: BaseException | None) -> Outage | None:
     if isinstance(cause, psycopg.Error):
         if cause.sqlstate:
             return _OF_POSTGRES.get(cause.sqlstate) or _OF_POSTGRES.get(cause.sqlstate[:2])
-        # Without a code the server has not answered: no connection, or one that broke.
+        # Without a code, the server hasn't answered: there is no connection, or it broke.
         return AWAY if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) else None
     return None
 
 
 def note(outage: Outage, error: BaseException, request: HttpRequest) -> None:
-    """The one line in the log."""
+    """Write the one log line."""
     told = str(error).strip().split("\n")[0]
     logger.warning("503 at %s %s: the database is %s (%s)", request.method, request.path, outage.reason, told)
 
 
 def answer(request: HttpRequest, outage: Outage) -> HttpResponse:
-    """503 with Retry-After: a problem for the API, a sentence for htmx, else a page."""
+    """503 with Retry-After: a problem document for the API, a sentence for htmx, otherwise a page."""
     kept = "What you typed is kept in this browser and will be saved as soon as the database is available again."
     if request.path.startswith(API):
         body = {
@@ -107,7 +107,7 @@ def answer(request: HttpRequest, outage: Outage) -> HttpResponse:
 
 
 def handler500(request: HttpRequest) -> HttpResponse:
-    """Django's handler of what nothing has caught, in a view or a middleware: 503 for an outage, else the 500 page."""
+    """Django's handler of uncaught exceptions: 503 for an outage, otherwise the 500 page."""
     error = sys.exc_info()[1]
     outage = outage_of(error)
     if error is None or outage is None:
@@ -117,7 +117,7 @@ def handler500(request: HttpRequest) -> HttpResponse:
 
 
 class OutagesAreLogged(logging.Filter):
-    """Keeps Django's own record of a 503 out of the log: ``note`` has written the one line, without a traceback."""
+    """Drops Django's own log record of a 503: ``note`` has already written one line without a traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return getattr(record, "status_code", None) != 503

@@ -1,8 +1,8 @@
-"""Static files that pages ask for together, put into one file each when static files are collected.
+"""Joins static files that pages use together into bundles when static files are collected.
 
-A first visit to a work screen took 28 requests; with bundles it takes eight. The parts are joined as they are, in their
-order (config/bundles.py): no build step, no program beside Django. A page names a bundle by the tag
-``bundle``. While developing (DEBUG) and in tests nothing is collected, and the tag names the parts.
+The first visit to a work screen took 28 requests; with bundles it takes eight. Parts are concatenated in order
+(config/bundles.py), without a build step. Pages use the tag ``bundle``. During development (DEBUG) and in tests,
+nothing is collected, and the tag lists the parts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ign
 
 
 class BundledStaticFilesStorage(CompressedManifestStaticFilesStorage):
-    """Adds the bundles to what is collected, before names get their hash and files are compressed."""
+    """Adds the bundles to the collected files before names are hashed and files compressed."""
 
     has_bundles = True
 
@@ -26,7 +26,7 @@ class BundledStaticFilesStorage(CompressedManifestStaticFilesStorage):
             for part in parts:
                 with self.open(part) as file:
                     texts.append(file.read())
-            # A script may end without a semicolon; in a style sheet an empty statement would be an error.
+            # A script may end without a semicolon; in a style sheet, an extra one would be an error.
             between = b"\n;\n" if name.endswith(".js") else b"\n"
             self.delete(name)
             self.save(name, ContentFile(between.join(texts)))

@@ -1,4 +1,4 @@
-"""Who may invite, change roles and hold seats in a benchmark."""
+"""Rules for inviting people, changing roles and assigning seats in a benchmark."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from annotator.core.vocabulary import Role, Seat
 
 
 class InvitationOverError(NotAllowedError):
-    """An invitation that lets nobody in any more; the message says why."""
+    """The invitation is no longer valid. The message says why."""
 
 
 def is_higher(role: str, than: str) -> bool:
-    """Roles stand in the order of the vocabulary, the owner first."""
+    """Roles are in the vocabulary's order, owner first."""
     order = list(Role)
     return order.index(Role(role)) < order.index(Role(than))
 
 
 def check_give_role(user: User, benchmark: Benchmark, role: Role) -> None:
-    """Who may bring someone in with this role, or back: owners everyone, admins those who label, rate and read."""
+    """Who may add someone with this role, or reactivate them: owners anyone; admins annotators, adjudicators and
+    researchers."""
     check_manage(user, benchmark)
     if role in ADMIN_ROLES and role_of(user, benchmark) != Role.OWNER:
         raise NotAllowedError("Only an owner can add owners and admins. Ask one of them.")
@@ -43,7 +44,7 @@ def can_give_role(user: User, benchmark: Benchmark, role: Role) -> bool:
 
 
 def check_manage_member(user: User, membership: Membership) -> None:
-    """Who may change this member at all: owners everyone, admins those who are neither owner nor admin, and themselves
+    """Who may change this member at all: owners anyone; admins everyone except owners and other admins, and themselves
     (they may step down)."""
     check_manage(user, membership.benchmark)
     is_peer = membership.role in ADMIN_ROLES and membership.user_id != user.pk
@@ -54,7 +55,7 @@ def check_manage_member(user: User, membership: Membership) -> None:
 
 
 def check_change_role(user: User, membership: Membership, role: Role) -> None:
-    """May the user give this member the role? Nobody raises themselves, and an owner always remains."""
+    """May the user give this member the role? Nobody can promote themselves, and there must always be an owner."""
     check_manage_member(user, membership)
     own = role_of(user, membership.benchmark)
     if membership.user_id == user.pk and own is not None and is_higher(role, than=own):
@@ -65,13 +66,13 @@ def check_change_role(user: User, membership: Membership, role: Role) -> None:
 
 
 def check_deactivate(user: User, membership: Membership) -> None:
-    """May the user take this member out of the benchmark?"""
+    """May the user remove this member from the benchmark?"""
     check_manage_member(user, membership)
     check_an_owner_remains(membership)
 
 
 def check_an_owner_remains(membership: Membership) -> None:
-    """The last owner stays what they are: someone must be able to manage the benchmark."""
+    """The last owner can't be changed, because someone must be able to manage the benchmark."""
     others = Membership.objects.filter(
         benchmark=membership.benchmark_id, role=Role.OWNER, active=True, user__is_active=True
     ).exclude(pk=membership.pk)
@@ -80,7 +81,7 @@ def check_an_owner_remains(membership: Membership) -> None:
 
 
 def check_hold_seat(membership: Membership, seat: Seat) -> None:
-    """May this member have the seat in a group? Researchers label nothing, adjudicators nothing first."""
+    """May this member have the seat in a group? Researchers don't label; adjudicators don't annotate independently."""
     if not membership.active:
         raise NotAllowedError(f"{membership.user} is not active in this benchmark. Reactivate them first.")
     if membership.role == Role.RESEARCHER:
@@ -96,14 +97,14 @@ def can_hold_seat(membership: Membership, seat: Seat) -> bool:
 
 
 def check_delete_group(user: User, group: Group) -> None:
-    """Only a group that is responsible for nothing can go."""
+    """Only a group without batches can be deleted."""
     check_manage(user, group.benchmark)
     if group.batches.exists():
         raise NotAllowedError(f"{group} has batches. Assign them to another group before deleting it.")
 
 
 def check_invitation(invitation: Invitation) -> None:
-    """Does this invitation let anyone in? Raises InvitationOverError, each reason with its own sentence."""
+    """Is this invitation valid? Raises InvitationOverError with a message for each reason."""
     if invitation.withdrawn_at is not None:
         raise InvitationOverError("This invitation was withdrawn. Ask the sender for a new one.")
     if invitation.accepted_by_id is not None:

@@ -1,4 +1,4 @@
-"""The tag that asks for a bundle of static files (config/static_bundles.py)."""
+"""The template tag for a bundle of static files (config/static_bundles.py)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ register = template.Library()
 
 @register.simple_tag
 def bundle(name: str) -> SafeString:
-    """The element for a bundle ("bundles/site.js"); where nothing is collected, one for each of its parts.
+    """The element for a bundle ("bundles/site.js"), or for each of its parts if static files aren't collected.
 
-    Raises KeyError for a bundle that the settings do not name.
+    Raises KeyError for a bundle that the settings don't name.
     """
     parts = settings.STATIC_BUNDLES[name]
     names = [name] if getattr(staticfiles_storage, "has_bundles", False) else parts

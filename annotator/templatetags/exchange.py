@@ -1,4 +1,4 @@
-"""Small filters of the import, export and run pages."""
+"""Filters of the import, export and run pages."""
 
 from __future__ import annotations
 

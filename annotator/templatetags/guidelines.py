@@ -1,4 +1,4 @@
-"""The note about changed guidelines, for pages whose views need not know of it."""
+"""The note about changed guidelines, for pages whose views don't need to know about it."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ register = template.Library()
 
 @register.simple_tag
 def guidelines_news(user: User, benchmark: Benchmark | None = None) -> list[News]:
-    """Changes of guidelines that this person has not read: of one benchmark, or without it of all. One query."""
+    """Changes to guidelines that this person hasn't read: of one benchmark, or of all. One query."""
     return news_for(user, benchmark)

@@ -1,9 +1,9 @@
-"""Which addresses pages may be fetched from, checked at the moment of connecting.
+"""Decides which addresses pages may be fetched from, at the moment of connecting.
 
-A name that is looked up, found harmless and looked up again for the connection can answer differently the second time
-(DNS rebinding). So there is one look-up: its addresses are checked, and the connection goes to a checked address, for
-every hop of a redirect. Refused is all that is not public: private, loopback, link-local, shared, multicast, reserved
-and documentation networks, also where an IPv6 address carries such an IPv4 address inside.
+A name that was resolved, found harmless and resolved again for the connection can give a different result the second
+time (DNS rebinding). So there is one lookup: its addresses are checked, and the connection goes to a checked address,
+for every hop of a redirect. Everything that isn't public is refused: private, loopback, link-local, shared, multicast,
+reserved and documentation networks, including IPv6 addresses that contain such an IPv4 address.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
-_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # all that is routed
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # everything routed
 _IPV4_INSIDE = (ipaddress.IPv6Network("::ffff:0:0/96"), ipaddress.IPv6Network("64:ff9b::/96"))  # mapped, NAT64
 _NOT_PUBLIC = tuple(
     ipaddress.ip_network(each)
     for each in (
         "192.0.0.0/24",  # protocol assignments
         "192.88.99.0/24",  # 6to4 relays
-        "168.63.129.16/32",  # a cloud's own metadata service, under a public address
+        "168.63.129.16/32",  # cloud metadata services, under a public address
         "2001::/23",  # protocol assignments, Teredo among them
         "2002::/16",  # 6to4
         "3fff::/20",  # documentation
@@ -39,7 +39,7 @@ _NOT_PUBLIC = tuple(
 
 
 class AddressRefusedError(Exception):
-    """The host has no address that pages may be fetched from. The sentence says so."""
+    """The host has no address that pages may be fetched from. The message says so."""
 
 
 def is_public(address: Address) -> bool:
@@ -56,14 +56,14 @@ def is_public(address: Address) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Hosts and networks that may be fetched from although they are not public."""
+    """Hosts and networks that may be used although they aren't public."""
 
     hosts: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
 
     @classmethod
     def of(cls, entries: Iterable[str]) -> Allowed:
-        """From entries such as ``wiki.example.org``, ``10.1.0.0/16`` or ``::1``."""
+        """Parses entries such as ``wiki.example.org``, ``10.1.0.0/16`` or ``::1``."""
         hosts: set[str] = set()
         networks: list[Network] = []
         for entry in filter(None, (each.strip() for each in entries)):
@@ -74,23 +74,23 @@ class Allowed:
         return cls(frozenset(hosts), tuple(networks))
 
     def permits(self, host: str, address: Address) -> bool:
-        """True if that address may be connected to for that host."""
+        """True if connections to that address are allowed for that host."""
         if is_public(address) or _plain(host) in self.hosts:
             return True
-        # A network of IPv4 also holds its addresses written as IPv6.
+        # An IPv4 network also contains its addresses written as IPv6.
         inner = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
         return any(each in network for network in self.networks for each in (address, inner) if each is not None)
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host as the system knows them."""
+    """The host's addresses according to the system."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
 class CheckedBackend(httpcore.AsyncNetworkBackend):
-    """Connects to checked addresses only."""
+    """Connects only to checked addresses."""
 
     def __init__(self, allowed: Allowed, resolver: Resolver = resolve) -> None:
         self._allowed = allowed
@@ -105,7 +105,8 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[SocketOption] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """A connection to the first checked address that answers. Raises AddressRefusedError, httpcore.ConnectError."""
+        """A connection to the first checked address that responds. Raises AddressRefusedError,
+        httpcore.ConnectError."""
         try:
             async with asyncio.timeout(timeout):
                 addresses = await self._resolver(host, port)
@@ -122,7 +123,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         failure: Exception = httpcore.ConnectError(f"{host} has no address")
         for address in permitted:
             try:
-                # The address, never the name: nothing is looked up a second time. TLS still checks the name.
+                # Connects to the address rather than the name, so nothing is resolved twice. TLS still checks the name.
                 return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
@@ -145,7 +146,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
 
 
 class CheckedTransport(httpx.AsyncBaseTransport):
-    """httpx over connections of ``CheckedBackend``. No proxy: it would look names up by itself, unchecked."""
+    """httpx over connections of ``CheckedBackend``. No proxy: it would resolve names itself, unchecked."""
 
     def __init__(self, backend: httpcore.AsyncNetworkBackend, tls: ssl.SSLContext) -> None:
         self._pool = httpcore.AsyncConnectionPool(

@@ -1,8 +1,8 @@
-"""Where the answers of outside services are kept, and what they cost: the protocols.
+"""Protocols for storing services' responses and counting their cost.
 
-``Store`` keeps answers by the content of the request, so that the same request is paid once. ``Meter`` holds back the
-most that a call can cost before it is made, and writes what it did cost when it ends, in one transaction with the kept
-answer: a process that is killed forgets neither money nor answers. ``accounted.py`` alone calls them.
+``Store`` keeps responses by the content of the request, so that the same request is paid once. ``Meter`` reserves the
+maximum cost of a call before it is made, and records its actual cost when it ends, in one transaction with the stored
+response: a killed process loses neither money nor responses. Only ``accounted.py`` calls them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pipeline.clients.base import Usage
 
 
 class CallKind(StrEnum):
-    """What was asked for."""
+    """The kind of call."""
 
     CHAT = "chat"
     SEARCH = "search"
@@ -26,8 +26,8 @@ class CallKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An answer to keep. ``key``: SHA-256 of the request, in hexadecimal; ``value``: what was answered, as JSON holds
-    it, without NUL and lone surrogates (see ``answers.py``). ``instead``: of one that is kept and cannot be used."""
+    """A response to store. ``key``: SHA-256 of the request, in hexadecimal; ``value``: the response as JSON, without
+    NUL and lone surrogates (see ``answers.py``). ``instead``: replaces a stored response that can't be used."""
 
     key: str
     kind: CallKind
@@ -37,8 +37,8 @@ class KeptAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What is held back for a call under way: the most it can cost. ``key``: that of its request, so that nobody else
-    makes the same call meanwhile; blank: anybody may."""
+    """The reservation for a pending call: its maximum cost. ``key``: the request's, so that nobody else makes the same
+    call at the same time; blank: anyone may."""
 
     step: str
     kind: CallKind
@@ -48,26 +48,26 @@ class Hold:
 
 
 class Store(Protocol):
-    """Answers by the content of their request. They are put there by ``Meter.settle``."""
+    """Responses by the content of their request. ``Meter.settle`` stores them."""
 
     async def get(self, key: str) -> Mapping[str, Any] | None:
-        """The ``value`` kept under that key, None if there is none."""
+        """The ``value`` stored under that key, None if there is none."""
 
 
 class Meter(Protocol):
-    """Counts what a run uses, and never lets its budget be passed. One for each document of a run."""
+    """Counts a run's usage and never lets it exceed the budget. One for each document of a run."""
 
     async def reserve(self, hold: Hold) -> bool:
-        """Hold that much back. False, and nothing held, where another process is making the same call: its answer will
-        be in the store soon. Raises BudgetSpentError, and holds nothing, where spent, held back and this together
-        would pass the budget; or where the run was stopped meanwhile."""
+        """Reserve the cost. False without a reservation if another process is making the same call, whose response will
+        soon be in the store. Raises BudgetSpentError without a reservation if spent and reserved costs would exceed the
+        budget, or the run was stopped in the meantime."""
 
     async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: KeptAnswer | None) -> None:
-        """The call ended well: in one transaction, give the hold back, count the call and its usage, and keep the
-        answer (None: one that should not be kept). An answer kept meanwhile under the same key stays as it is."""
+        """The call succeeded: in one transaction, release the reservation, count the call and its usage, and store the
+        response (None: don't store). A response stored under the same key in the meantime is kept."""
 
     async def release(self, hold: Hold, seconds: float) -> None:
-        """The call failed, or was cancelled, after so many seconds: give the hold back."""
+        """The call failed or was canceled after this many seconds: release the reservation."""
 
     async def count_cached(self, step: str, kind: CallKind) -> None:
-        """A request was answered from the store, or by the same request under way: count it, it costs nothing."""
+        """A request was answered from the store, or by the same pending request: count it at no cost."""

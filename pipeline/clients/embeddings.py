@@ -1,4 +1,4 @@
-"""Ranking by an OpenAI-compatible ``/v1/embeddings``: the cosine between query and text."""
+"""Ranks by an OpenAI-compatible ``/v1/embeddings``: the cosine between query and text."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class EmbeddingsRanker(Provider):
 
     @property
     def provider(self) -> str:
-        """Who answers, as part of the key under which scores are kept."""
+        """The provider and model, as part of the key of stored scores."""
         return f"embeddings {self.url} {self.model}"
 
     async def scores(self, request: RankRequest) -> Sequence[float]:
-        """Cosines, one a text; 0 for a blank text. Raises ServiceError."""
+        """Cosines, one per text; 0 for a blank text. Raises ServiceError."""
         texts = [each.strip()[:LONGEST] for each in (request.query, *request.texts)]
         wanted = list(dict.fromkeys(filter(None, texts)))
         if not texts[0] or len(wanted) < 2:

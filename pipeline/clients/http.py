@@ -1,7 +1,7 @@
-"""Calls to services that answer with JSON: a place at the host, time limits, and trying again.
+"""Calls to JSON services: limits per host, timeouts, and retries.
 
-Tried again are connection faults, timeouts, answers that are no JSON, and the statuses that say "not now" (408, 425,
-429 and 5xx), after as long as ``Retry-After`` asks, else after a growing, random pause. Other refusals are final.
+Connection errors, timeouts, invalid JSON and the statuses that mean "not now" (408, 425, 429 and 5xx) are retried,
+after the time in ``Retry-After`` or else a growing, random pause. Other refusals are final.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ FOR_NOW = frozenset({408, 425, 429})
 NEVER = frozenset({501, 505})
 Made = TypeVar("Made")
 _TAGS = re.compile(r"<(script|style|title)\b.*?</\1>|<[^<>]*>", re.IGNORECASE | re.DOTALL)
-SAID = 300  # characters of a service's message that a person is shown
+SAID = 300  # characters of a service's message that people see
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often and how long one call is tried; times in seconds. ``longest_pause`` bounds the pauses that we choose,
-    not those that a service asks for."""
+    """How often and how long a call is tried; times in seconds. ``longest_pause`` limits our own pauses, not those that
+    a service asks for."""
 
     tries: int = 6
     total: float = 300.0
@@ -46,7 +46,7 @@ class Patience:
 
 
 class RefusedError(ServiceError):
-    """The service refused this request, and would again. ``said``: its own words."""
+    """The service refused this request and would do so again. ``said``: its own words."""
 
     def __init__(self, sentence: str, status: int, said: str) -> None:
         super().__init__(sentence)
@@ -55,8 +55,8 @@ class RefusedError(ServiceError):
 
 
 class NotNowError(Exception):
-    """Worth another try; ``after``: seconds that the service asked for; ``busy``: it gets more calls than it takes.
-    Stays within this package."""
+    """Worth a retry. ``after``: seconds the service asked for; ``busy``: it gets more calls than it accepts. Used only
+    within this package."""
 
     def __init__(self, said: str, after: float | None = None, *, busy: bool = False) -> None:
         super().__init__(said)
@@ -65,13 +65,13 @@ class NotNowError(Exception):
 
 
 async def patiently(patience: Patience, attempt: Callable[[], Awaitable[Made]]) -> Made:
-    """What ``attempt`` returns, tried again after pauses as long as it raises NotNowError; then the last of those."""
+    """The result of ``attempt``, retried after pauses while it raises NotNowError; then raises the last of those."""
 
     def pause(state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
         asked = error.after if isinstance(error, NotNowError) else None
         chosen: float = min(patience.longest_pause, patience.first_pause * 2.0 ** (state.attempt_number - 1))
-        # Spread out, so that those who were refused together do not come back together.
+        # Randomized, so that calls refused together don't return together.
         return chosen * random.uniform(0.5, 1.0) if asked is None else asked + chosen * random.uniform(0, 0.5)
 
     return await AsyncRetrying(
@@ -84,7 +84,7 @@ async def patiently(patience: Patience, attempt: Callable[[], Awaitable[Made]]) 
 
 @cache
 def tls() -> ssl.SSLContext:
-    """The certificates to trust; read once a process, which takes longer than a call."""
+    """The trusted certificates, read once per process, because that takes longer than a call."""
     return httpx.create_ssl_context()
 
 

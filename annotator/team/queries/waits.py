@@ -36,7 +36,7 @@ OF_VERSION = {"annotation__kind": AnnotationKind.CONSOLIDATED, "annotation__stat
 
 @dataclass(slots=True)
 class Wait:
-    """Someone has submitted and someone else has not: in how many documents, and since when."""
+    """Someone has submitted and someone else hasn't: in how many documents, and since when."""
 
     who: str
     for_whom: str
@@ -54,7 +54,7 @@ class Wait:
 
 @dataclass(slots=True)
 class GroupRow:
-    """A batch of a group: how far it is, and whom it waits for."""
+    """A group's batch: its progress, and whom it waits for."""
 
     batch: Batch
     standing: Standing
@@ -93,8 +93,8 @@ class Oldest:
 
 @dataclass(frozen=True, slots=True)
 class StagesAwaiting:
-    """Documents that everyone has submitted and that are not agreed: all, those with a question for the adjudicator
-    open, and those that have waited longest."""
+    """Documents that everyone has submitted and that aren't adjudicated: all, those with an open request to the
+    adjudicator, and those that have waited longest."""
 
     documents: int = 0
     with_questions: int = 0
@@ -110,7 +110,7 @@ class Waits:
 
 
 def _individual(benchmark: Benchmark, phase: Phase) -> QuerySet[Annotation]:
-    """Submitted work at the stage where its document stands."""
+    """Submitted work at its document's current stage."""
     return Annotation.objects.filter(
         kind=AnnotationKind.INDIVIDUAL,
         state=AnnotationState.SUBMITTED,
@@ -174,8 +174,8 @@ _Half = tuple[int | None, int, int | None, int, dt.datetime]
 
 
 def _half_submitted(benchmark: Benchmark) -> list[_Half]:
-    """Where someone has submitted and not everyone: batch, who, for whom (None: a place that nobody has), documents,
-    since when. One query: two passes over all annotations would take twice as long."""
+    """Where someone has submitted, but not everyone: batch, who, for whom (None: an unassigned place), documents, since
+    when. One query: two passes over all annotations would take twice as long."""
     at_work = FilteredRelation(
         "document__annotations",
         condition=Q(
@@ -197,8 +197,8 @@ def _people_in(half: list[_Half]) -> set[int]:
 
 
 def _to_sign(benchmark: Benchmark) -> list[tuple[int | None, int, int]]:
-    """Where all have submitted: batch, partner who has not signed, documents (two queries). Partners who have left are
-    not waited for, nor is anyone but the adjudicator where that one was asked about the whole."""
+    """Where everyone has submitted: batch, annotator who hasn't signed off, documents (two queries). People who have
+    left aren't waited for; if the adjudicator was asked about the whole stage, only they are."""
     at_stage = {"annotation__document": OuterRef("document"), "annotation__stage": OuterRef("stage")}
     return list(
         _individual(benchmark, Phase.CONSOLIDATING)
@@ -211,8 +211,8 @@ def _to_sign(benchmark: Benchmark) -> list[tuple[int | None, int, int]]:
 
 
 def _still_there(benchmark: Benchmark) -> list[int]:
-    """Who has not left the benchmark (one query). By key: joined to people, a database would look for their work, all
-    that they have ever done, instead of starting from the few documents that wait."""
+    """People who haven't left the benchmark (one query). Selected by key: with a join, the database would start from
+    all work these people ever did instead of the few waiting documents."""
     members = Membership.objects.filter(benchmark=benchmark, active=True, user__is_active=True)
     return list(members.values_list("user", flat=True))
 
@@ -230,8 +230,8 @@ def _open_question() -> Exists:
 
 
 def _for_third_rater(benchmark: Benchmark) -> dict[int | None, int]:
-    """Documents of each batch that wait for the adjudicator: asked, or to sign what partners have begun to sign at the
-    verify stage, or what has no partner left (two queries)."""
+    """Each batch's documents that wait for the adjudicator: with a request, with sign-offs started at verify, or
+    without annotators left (two queries)."""
     signed = SignOff.objects.filter(**OF_VERSION, **_at_stage())
     due = Q(Exists(Question.objects.filter(key="", **_at_stage())))
     left = Membership.objects.filter(Q(active=False) | Q(user__is_active=False), benchmark=benchmark)
@@ -255,7 +255,7 @@ def to_agree_of(benchmark: Benchmark) -> StagesAwaiting:
     """What is still awaiting adjudication (two queries)."""
     documents = _consolidating(benchmark)
     counted = documents.aggregate(all=Count("pk"), asked=Count("pk", filter=Q(_open_question())))
-    # Everyone has submitted since the last of them did.
+    # Everyone has submitted since the last submission.
     last = Annotation.objects.filter(
         document=OuterRef("pk"),
         stage=OuterRef("stage"),

@@ -1,4 +1,4 @@
-"""What a person has to do: the one next thing, and short lists of what is in work, to agree, waiting and done."""
+"""A person's work: the next task, and short lists of what is in progress, awaiting adjudication, waiting and done."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, P
 from annotator.stages.queries.places import NOT_PROMPT, Pool, not_kept_from, pools_of, taken_places
 from annotator.team.queries.awaiting_adjudication import Consolidation, first_to_agree, to_agree_of
 
-SHOWN = 5  # rows of a short list
+SHOWN = 5  # rows per short list
 
 
 @dataclass(frozen=True, slots=True)
 class WorkItem:
-    """One document at one stage, and why it comes next: "repair", "continue", "consolidate" (all have submitted it),
-    "practice", "follow" (one has decomposed it), "new" (nobody has begun) or "join" (others have, and a place is free).
+    """One document at one stage, and why it is next: "repair", "continue", "consolidate" (all have submitted it),
+    "practice", "follow" (the person has decomposed it), "new" (nobody has started) or "join" (others have, and a place
+    is free).
     """
 
     document: Document
     stage: Stage
     why: str
-    asked_by: tuple[str, ...] = ()  # who waits for this person's answer as adjudicator
+    asked_by: tuple[str, ...] = ()  # the people waiting for this adjudicator's answer
 
 
 WAITS_FOR = {
@@ -39,7 +40,7 @@ WAITS_FOR = {
 
 @dataclass(frozen=True, slots=True)
 class WaitingWork:
-    """A document where the person has done their part, and what it waits for."""
+    """A document where the person has done their part, and what it is waiting for."""
 
     document: Document
     what_for: str
@@ -47,7 +48,7 @@ class WaitingWork:
 
 @dataclass(slots=True)
 class DoneWork:
-    """A document with the stages of it that the person has submitted, in order, and when the last of them was."""
+    """A document with the stages that the person has submitted, in order, and the time of the last one."""
 
     document: Document
     stages: list[Stage]
@@ -55,13 +56,13 @@ class DoneWork:
 
     @property
     def words(self) -> str:
-        """The stages as a list to read: "Decompose, Verify"."""
+        """The stages as a list: "Decompose, Verify"."""
         return ", ".join(stage.label for stage in sorted(self.stages, key=STAGES.index))
 
 
 @dataclass(slots=True)
 class MyWork:
-    """The short lists of the page. Each list is cut to a few rows; the counts are whole."""
+    """The page's short lists. Each is cut to a few rows; the counts are complete."""
 
     in_work: list[Annotation] = field(default_factory=list)
     to_agree: list[Consolidation] = field(default_factory=list)
@@ -73,7 +74,7 @@ class MyWork:
 
 
 def _mine(user: User, member: Memberships) -> QuerySet[Annotation]:
-    """The person's own annotations where they may label, without those they have passed on."""
+    """The person's own annotations where they may label, without documents they skipped."""
     flagged = Flag.objects.filter(document=OuterRef("document"), by=user, cleared_at__isnull=True)
     return (
         Annotation.objects.filter(
@@ -88,7 +89,7 @@ def _mine(user: User, member: Memberships) -> QuerySet[Annotation]:
 
 
 def open_work(user: User, member: Memberships) -> QuerySet[Annotation]:
-    """Annotations that the person has begun and can go on with now: sent back before begun, the newest first."""
+    """Annotations that the person has started and can continue now: returned work first, then the newest."""
     return (
         _mine(user, member)
         .filter(
@@ -105,9 +106,8 @@ def open_work(user: User, member: Memberships) -> QuerySet[Annotation]:
 
 @dataclass(frozen=True, slots=True)
 class NextTask:
-    """A ``WorkItem`` before its document is read, which is named by its primary key. ``copy_is_missing``: the
-    document is
-    gold, and the person's copy to practice on is made when they ask for it."""
+    """A ``WorkItem`` whose document, named by primary key, hasn't been read yet. ``copy_is_missing``: the document is
+    gold, and the person's practice copy is created when they ask for it."""
 
     document: int
     stage: Stage
@@ -117,7 +117,7 @@ class NextTask:
 
 
 def next_task(user: User, *, leave_out: Collection[int] = ()) -> WorkItem | None:
-    """What is next for a person (``find_next``), with its document."""
+    """A person's next task (``find_next``), with its document."""
     found = find_next(user, leave_out=leave_out)
     return read_task(found) if found else None
 
@@ -129,12 +129,12 @@ def read_task(found: NextTask) -> WorkItem:
 
 
 def find_next(user: User, *, leave_out: Collection[int] = ()) -> NextTask | None:
-    """The one thing to do next: repair what came back, go on with what is begun, settle what all have submitted,
-    practice, follow one's own documents into their later stages, then whatever is free, late stages first. Who has
-    submitted nothing yet begins at the beginning: later stages build on what one has learned there.
+    """The next task: correct returned work, continue started work, adjudicate what all have submitted, practice, follow
+    one's own documents to later stages, then whatever is available, late stages first. People who have submitted
+    nothing yet start with decompose, because later stages build on what they learn there.
 
-    ``leave_out`` names documents (primary keys) whose last place someone else has just taken.
-    The number of queries depends on nothing but how far one has to look.
+    ``leave_out`` lists documents (primary keys) whose last place someone else has just taken. The number of queries
+    depends only on how far the search has to go.
     """
     member = memberships_of(user)
     begun = open_work(user, member).values_list("document", "stage", "only_sent_back").first()
@@ -148,7 +148,7 @@ def find_next(user: User, *, leave_out: Collection[int] = ()) -> NextTask | None
     copies = copies_for(user, member.labels_in)
     free = not_kept_from(user, leave_out={*leave_out, *copies.not_given})
     if copies.practising:
-        # No other condition that an index could serve: this one leaves a handful.
+        # No other condition that an index could serve: this one leaves only a few rows.
         practice = free.filter(~Exists(taken_places()), practice_for=user, benchmark__in=copies.practising)
         found = practice.order_by("order", "pk").values_list("pk", "stage").first()
         if found is not None:
@@ -164,24 +164,24 @@ def find_next(user: User, *, leave_out: Collection[int] = ()) -> NextTask | None
 
 def _free_place(user: User, free: QuerySet[Document], pools: list[Pool]) -> NextTask | None:
     """A place on one of the person's own documents at its later stages, or else the first free one, pool by pool."""
-    # By key, not by Exists: one's own documents are few among all that stand at these stages.
+    # By key rather than Exists: a person's own documents are few among all at these stages.
     own = Annotation.objects.filter(stage=Stage.DECOMPOSE, kind=AnnotationKind.INDIVIDUAL, person=user)
     later = {"pk__in": own.values("document"), "stage__in": (Stage.VERIFY, Stage.REVISE)}
     at_work: list[tuple[Pool, QuerySet[Document]]] = []
     for pool in pools:
         here = free.filter(pool.where)
         if pool is not pools[0] and not here.exists():
-            continue  # so it is with most but the first, and would cost a query a stage
+            continue  # true for most, and a query would cost one per stage
         here = here.filter(pool.place_for(user))
         at_work.append((pool, here))
-        # "revise" sorts before "verify": the later one first
+        # "revise" sorts before "verify": the later stage first
         found = here.filter(**later).order_by("stage", "order", "pk").values_list("pk", "stage").first()
         if found is not None:
             return NextTask(found[0], Stage(found[1]), "follow")
     submitted = Annotation.objects.filter(kind=AnnotationKind.INDIVIDUAL, person=user, state=AnnotationState.SUBMITTED)
     stages = tuple(reversed(STAGES)) if submitted.exists() else STAGES
     for pool, here in at_work:
-        # In the order of an index, one stage at a time: nothing is sorted.
+        # In index order, one stage at a time, so that nothing is sorted.
         in_order = here.order_by(*pool.order).values_list("pk", Exists(taken_places()))
         for stage in stages:
             place = in_order.filter(stage=stage).first()
@@ -194,7 +194,7 @@ def _free_place(user: User, free: QuerySet[Document], pools: list[Pool]) -> Next
 
 
 def my_work(user: User) -> MyWork:
-    """The lists beside the next task. Constant number of queries."""
+    """The lists next to the task. Constant number of queries."""
     member = memberships_of(user)
     submitted = _mine(user, member).filter(state=AnnotationState.SUBMITTED)
     labelled = Document.objects.filter(
@@ -213,8 +213,8 @@ def my_work(user: User) -> MyWork:
 
 
 def waiting_of(user: User, member: Memberships) -> list[WaitingWork]:
-    """The documents where the person has done their part last and something or someone else comes next: a partner who
-    has not submitted or not signed yet, or suggestions (one query)."""
+    """Documents where the person has finished their part and someone or something else is next: a partner's submission
+    or sign-off, or suggestions (one query)."""
     signatures = SignOff.objects.filter(
         annotation__document=OuterRef("document"), annotation__stage=OuterRef("stage"), by=user
     )
@@ -230,13 +230,13 @@ def waiting_of(user: User, member: Memberships) -> list[WaitingWork]:
         .defer(*(f"document__{name}" for name in NOT_PROMPT))
         .order_by("-pk")
     )
-    # While suggestions come, all that the person did in a document stands here.
+    # While suggestions are being made, this holds everything the person did in a document.
     documents = {row.document_id: row.document for row in rows[: SHOWN * len(STAGES)]}
     return [WaitingWork(each, WAITS_FOR[Phase(each.phase)]) for each in list(documents.values())[:SHOWN]]
 
 
 def _by_document(newest_first: Iterable[Annotation]) -> list[DoneWork]:
-    """Submitted annotations document by document, in the order in which each document comes first."""
+    """Submitted annotations grouped by document, in order of each document's first occurrence."""
     found: dict[int, DoneWork] = {}
     for row in newest_first:
         done = found.setdefault(row.document_id, DoneWork(row.document, [], row.submitted_at))

@@ -1,5 +1,4 @@
-"""Batches: cut documents out of the benchmark, give them to groups, see how far they are and who has how much open.
-For owners and admins."""
+"""Batches: select documents, assign them to groups, see progress and open work. For owners and admins."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ ORDER = [("next", "Next in order"), ("random", "At random")]
 
 
 class CutForm(forms.Form):
-    """Which documents, for whom, and the two shares in per cent."""
+    """Which documents, for whom, and the two shares in percent."""
 
     name = forms.CharField(
         required=False, max_length=actions.MAX_NAME, label="Name", help_text="Leave blank for the next number."
@@ -93,7 +92,7 @@ class CutForm(forms.Form):
 
     @property
     def how(self) -> actions.How:
-        """Which documents the valid form asks for."""
+        """The documents that the valid form asks for."""
         data = self.cleaned_data
         words = data["search"].replace("\x00", "").strip()
         narrowed = DocumentFilter(stage=data["stage"], source=data["source"], model=data["model"], search=words)
@@ -101,7 +100,7 @@ class CutForm(forms.Form):
 
 
 def _benchmark(request: HttpRequest, slug: str) -> Benchmark:
-    """The benchmark, for those who manage it."""
+    """The benchmark, for its managers."""
     benchmark = benchmark_for(request, slug)
     rules.check_manage(person(request), benchmark)
     return benchmark
@@ -110,7 +109,7 @@ def _benchmark(request: HttpRequest, slug: str) -> Benchmark:
 @require_GET
 @render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
-    """The page; ``?part=preview`` says how many documents the form as it stands would cut."""
+    """The page. ``?part=preview`` says how many documents the form currently matches."""
     benchmark = _benchmark(request, slug)
     if is_htmx(request) and request.GET.get("part") == "preview":
         return render(request, "team/batches.html#preview", {"preview": _preview(benchmark, request.GET)})
@@ -120,7 +119,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _preview(benchmark: Benchmark, data: Any) -> str:
-    """How many documents fit, and what would become of them, as a sentence; "" while the form is not valid."""
+    """How many documents match, and what would happen to them, as a sentence; "" while the form isn't valid."""
     form = CutForm(benchmark, data)
     if not form.is_valid():
         return "; ".join(str(error) for errors in form.errors.values() for error in errors)
@@ -138,7 +137,7 @@ def _preview(benchmark: Benchmark, data: Any) -> str:
 
 
 def _lack(group: Group | None, crossed: int, people: int) -> str:
-    """A warning where the extra people of cross-annotation are not to be had outside the group."""
+    """A warning if there aren't enough people outside the group for cross-annotation."""
     lack = outside_lack(roles_outside(group), people) if group and crossed else ""
     if not lack:
         return ""
@@ -148,7 +147,7 @@ def _lack(group: Group | None, crossed: int, people: int) -> str:
 
 
 def _list(request: HttpRequest, benchmark: Benchmark) -> dict[str, Any]:
-    """What the list of batches shows; it asks again while a worker is changing one."""
+    """The list of batches, which polls while a worker is changing one."""
     rows = batches_of(benchmark)
     return page_of_benchmark(request, benchmark, "Batches") | {
         "rows": rows,
@@ -160,7 +159,7 @@ def _list(request: HttpRequest, benchmark: Benchmark) -> dict[str, Any]:
 def _page(
     request: HttpRequest, benchmark: Benchmark, *, problem: str = "", form: CutForm | None = None, status: int = 200
 ) -> HttpResponse:
-    """The page; a refusal stands on top of it, and a form that was refused keeps what was typed."""
+    """The page. Errors are shown at the top, and an invalid form keeps what was typed."""
     first = CutForm(benchmark)
     as_shown = {name: first.get_initial_for_field(field, name) for name, field in first.fields.items()}
     context = _list(request, benchmark) | {
@@ -176,7 +175,7 @@ def _page(
 def _done(
     request: HttpRequest, benchmark: Benchmark, action: Callable[[], str], form: CutForm | None = None
 ) -> HttpResponse:
-    """Do it and come back to the page; a refusal is said there."""
+    """Perform the action and return to the page, which shows any error."""
     try:
         message = action()
     except BadValueError as refusal:
@@ -188,7 +187,7 @@ def _done(
 @require_POST
 @render_domain_errors
 def cut(request: HttpRequest, slug: str) -> HttpResponse:
-    """Cut a batch."""
+    """Create a batch."""
     benchmark = _benchmark(request, slug)
     form = CutForm(benchmark, request.POST)
     if not form.is_valid():
@@ -219,7 +218,7 @@ def cut(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def change(request: HttpRequest, slug: str, batch_id: str, what: str) -> HttpResponse:
-    """Change a batch: assign, rename, dissolve."""
+    """Change a batch: assign, rename, delete."""
     benchmark, user = _benchmark(request, slug), person(request)
     batch = get_object_or_404(
         Batch.objects.select_related("benchmark", "group"), benchmark=benchmark, public_id=batch_id
@@ -248,7 +247,7 @@ def change(request: HttpRequest, slug: str, batch_id: str, what: str) -> HttpRes
 @require_POST
 @render_domain_errors
 def take_back(request: HttpRequest, slug: str) -> HttpResponse:
-    """Take back work left idle: of everyone, or of one person."""
+    """Withdraw idle work: everyone's, or one person's."""
     benchmark, user = _benchmark(request, slug), person(request)
 
     def action() -> str:

@@ -1,5 +1,5 @@
-"""The guidelines of a benchmark: read by all members, with an anchor for each heading; written, as a new version, by
-owners and admins; their versions compared; and the definitions that stand beside the work."""
+"""A benchmark's guidelines: read by all members, with an anchor for each heading; published by owners and admins;
+compared between versions; and as definitions next to the work."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Heading:
 
 
 def anchor_of(heading: str) -> str:
-    """The slug by which links point at a heading: "Stance: refute" is stance-refute."""
+    """The anchor of a heading: "Stance: refute" becomes stance-refute."""
     return re.sub(r"[^a-z]+", "-", heading.lower()).strip("-")
 
 
 def rendered(text: str) -> tuple[SafeString, list[Heading]]:
-    """Markdown as clean HTML, and its headings in order. Raw HTML in the text is shown as text; a heading that comes
-    twice gets a number behind its anchor."""
+    """Markdown as clean HTML, and its headings in order. Raw HTML is shown as text. A repeated heading gets a number
+    after its anchor."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(text)
     headings: list[Heading] = []
@@ -88,7 +88,7 @@ def _version(benchmark: Benchmark, raw: str) -> Guidelines:
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
-    """Read the guidelines, or with ``?version`` an earlier one; ``?edit`` and POST write a new version."""
+    """Read the guidelines, or an earlier version with ``?version``; ``?edit`` and POST publish a new one."""
     benchmark, user = benchmark_for(request, slug), person(request)
     if request.method == "POST" or "edit" in request.GET:
         rules.check_manage(user, benchmark)
@@ -109,7 +109,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @render_domain_errors
 def versions(request: HttpRequest, slug: str) -> HttpResponse:
-    """The list of versions; ``?from`` and ``?to`` compare two of them (without: the newest with the one before)."""
+    """The list of versions. ``?from`` and ``?to`` select two to compare (by default, the newest and the one before)."""
     benchmark = benchmark_for(request, slug)
     listed = versions_of(benchmark)
     newest = listed[0].number if listed else 0
@@ -131,14 +131,14 @@ def versions(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def read(request: HttpRequest, slug: str) -> HttpResponse:
-    """What is new in a version has been read: its note is gone for good."""
+    """Record that the changes in a version were read. Its note disappears for good."""
     benchmark = benchmark_for(request, slug)
     mark_read(benchmark=benchmark, number=whole_number(request, "number"), by=person(request))
     return HttpResponse() if is_htmx(request) else redirect("guidelines", slug=benchmark.slug)
 
 
 def shown(definition: Definition) -> dict[str, Any]:
-    """A definition with its text as HTML; without anchors, which the page around the sheet may have too."""
+    """A definition with its text as HTML, without anchors, because the page around the sheet may have the same ones."""
     html = re.sub(r'(<h[1-6]) id="[^"]*"', r"\1", rendered(definition.text)[0])
     return {"title": definition.title, "html": mark_safe(html), "is_ours": definition.is_ours}
 
@@ -146,7 +146,8 @@ def shown(definition: Definition) -> dict[str, Any]:
 @require_GET
 @render_domain_errors
 def definitions(request: HttpRequest, slug: str, stage: str) -> HttpResponse:
-    """What the questions and labels of a stage mean: a page, and with htmx the inside of the sheet beside the work."""
+    """The definitions of a stage's questions and labels: a page, and with htmx the content of the sheet next to the
+    work."""
     if stage not in set(Stage):
         raise Http404(f"There is no stage “{stage}”.")
     benchmark = benchmark_for(request, slug)
@@ -172,7 +173,7 @@ def definitions(request: HttpRequest, slug: str, stage: str) -> HttpResponse:
 
 
 class GuidelinesForm(forms.Form):
-    """The whole text of a new version, what changed in a sentence, and the version that the text started from."""
+    """The complete text of a new version, a sentence on what changed, and the version it is based on."""
 
     text = forms.CharField(
         max_length=MAX_TEXT,
@@ -197,14 +198,14 @@ class GuidelinesForm(forms.Form):
         return text
 
     def clean_based_on(self) -> int:
-        """A number that is missing or damaged counts as none: the sender is shown what is there, and loses nothing."""
+        """A missing or invalid number counts as none: the sender sees the current version and loses nothing."""
         raw: str = self.cleaned_data["based_on"]
         return int(raw) if raw.isdecimal() and len(raw) < 9 else 0
 
 
 def _edit(request: HttpRequest, benchmark: Benchmark, user: User) -> HttpResponse:
-    """The form; POST publishes, or with ``preview`` shows the text as it will look. A text that another version came
-    before is shown beside that version, to be sent again."""
+    """The form. POST publishes, or with ``preview`` shows the rendered text. If another version was published in
+    between, the text is shown next to it, ready to be sent again."""
     newest = newest_of(benchmark)
     typed = {name: request.POST.get(name, "") for name in ("text", "note", "based_on")}
     if "preview" in request.POST:

@@ -1,4 +1,4 @@
-"""A person's notices: the list by day, reading them, and whether they come by mail too."""
+"""A person's notices: the list by day, marking as read, and whether they are also mailed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from annotator.core.screens.common import person
 
 @dataclass(frozen=True, slots=True)
 class NoticeRow:
-    """A notice and where it leads."""
+    """A notice and its link."""
 
     notice: Notice
     place: str
@@ -40,18 +40,18 @@ class Day:
 
 
 def figure_of(number: int) -> str:
-    """The figure in the bar: at most two digits."""
+    """The number in the bar: at most two digits."""
     return str(number) if number < MAX_COUNTED else f"{MAX_COUNTED - 1}+"
 
 
 def bar(request: HttpRequest) -> dict[str, Callable[[], str]]:
-    """Context processor: the figure in the bar, counted only where a template asks: a fragment costs no query."""
+    """Context processor: the number in the bar, counted only if a template uses it, so that fragments cost no query."""
     user = getattr(request, "user", None)
     return {"unread_notices": lambda: figure_of(unread_count(user)) if isinstance(user, User) else "0"}
 
 
 def by_day(rows: list[Notice], today: dt.date) -> list[Day]:
-    """The notices under the names of their days, in the order in which they come. Of a time of day it says nothing."""
+    """The notices grouped by day, in order. Times of day aren't shown."""
     days = groupby(rows, key=lambda row: timezone.localdate(row.created_at))
     return [Day(_title(day, today), [NoticeRow(row, place_of(row)) for row in group]) for day, group in days]
 
@@ -63,7 +63,7 @@ def _title(day: dt.date, today: dt.date) -> str:
 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
-    """The list, the newest first."""
+    """The list, newest first."""
     user = person(request)
     before = request.GET.get("before", "").replace("\x00", "")
     page = page_of(user, before=before)
@@ -80,7 +80,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def unread(request: HttpRequest) -> HttpResponse:
-    """The figure in the bar, asked for now and then by open pages; nothing if it is the one that the page shows."""
+    """The number in the bar, polled by open pages; empty if it hasn't changed."""
     number = figure_of(unread_count(person(request)))
     if number == request.GET.get("known"):
         return HttpResponse(status=204)
@@ -89,7 +89,7 @@ def unread(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def open_notice(request: HttpRequest, notice_id: str) -> HttpResponse:
-    """The notice is read; on to where it leads."""
+    """Mark the notice as read and redirect to its link."""
     user = person(request)
     notice = get_object_or_404(notices_of(user).select_related("document"), public_id=notice_id)
     actions.mark_read([notice], by=user)
@@ -98,17 +98,17 @@ def open_notice(request: HttpRequest, notice_id: str) -> HttpResponse:
 
 @require_POST
 def read_all(request: HttpRequest) -> HttpResponse:
-    """All up to the newest that the page has shown is read."""
+    """Mark everything as read up to the newest notice shown."""
     user = person(request)
     newest = notices_of(user).filter(public_id=request.POST.get("newest", "").replace("\x00", "")).first()
-    if newest is not None:  # else its document is gone, and the page shows what is left
+    if newest is not None:  # otherwise its document is gone, and the page shows what is left
         actions.mark_all_read(by=user, up_to=newest)
     return redirect("notices")
 
 
 @require_POST
 def mail(request: HttpRequest) -> HttpResponse:
-    """Mail on or off for this person."""
+    """Turn mail on or off for this person."""
     wanted = request.POST.get("mail") == "on"
     actions.choose_mail(wanted=wanted, by=person(request))
     messages.success(
