@@ -9,7 +9,7 @@ from annotator.exchange.api import exports, imports, releases
 from annotator.home.api import benchmarks, figures, work
 from annotator.integrations.api import webhooks
 from annotator.integrations.api.base import ApiView, NowhereView
-from annotator.leaderboard.api import answers, evaluations
+from annotator.leaderboard.api import answers, crossed, evaluations
 from annotator.stages.api import adjudication, decompose, documents, revise, stages, verify
 from annotator.studies.api import studies
 from annotator.suggestions.api import prompts, runs
@@ -88,6 +88,8 @@ urlpatterns = [
     at("benchmarks/<slug:slug>/evaluations/<id:evaluation_id>/again/", evaluations.AgainView),
     at("benchmarks/<slug:slug>/evaluations/<id:evaluation_id>/errors/", evaluations.WrongView),
     at("benchmarks/<slug:slug>/evaluations/<id:evaluation_id>/comparison/", evaluations.ComparisonView),
+    at("benchmarks/<slug:slug>/evaluations/<id:evaluation_id>/crossed/", crossed.CrossedView),
+    at("benchmarks/<slug:slug>/items/<slug:task>/<id:item_id>/", crossed.ItemView),
     at("benchmarks/<slug:slug>/answers/", answers.AnswersView),
     # the pipeline
     at("benchmarks/<slug:slug>/runs/", runs.RunsView),

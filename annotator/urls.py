@@ -7,7 +7,7 @@ from django.urls import path
 from annotator.exchange.screens import exports, imports, release_form, releases
 from annotator.home.screens import benchmarks, documents, operation, overview, work
 from annotator.integrations.screens import tokens, webhooks
-from annotator.leaderboard.screens import answers, score, scores
+from annotator.leaderboard.screens import answers, crossed, score, scores
 from annotator.measures.screens import agreement, automation, practice, statistics, suggestion_quality
 from annotator.stages.screens import adjudicate, decompose, revise, saved_page, saving, verify
 from annotator.studies.screens import protocols, studies
@@ -57,6 +57,8 @@ urlpatterns = [
     path("b/<slug:slug>/scores/", scores.index, name="scores"),
     path("b/<slug:slug>/scores/new/", scores.new, name="score-new"),
     path("b/<slug:slug>/scores/template/", scores.template, name="score-template"),
+    path("b/<slug:slug>/scores/items/<str:task>/<str:key>/", crossed.item, name="score-item"),
+    path("b/<slug:slug>/scores/<str:evaluation_id>/against/<str:other_id>/", crossed.against, name="score-against"),
     path("b/<slug:slug>/scores/<str:evaluation_id>/", score.show, name="score"),
     path("b/<slug:slug>/scores/<str:evaluation_id>/download/", score.download, name="score-download"),
     path("b/<slug:slug>/scores/<str:evaluation_id>/<str:what>/", score.change, name="score-change"),

@@ -154,6 +154,8 @@ def _ids(benchmark: Benchmark, ada: User, decomposition: Annotation, verificatio
         "evidence_id": work.cards[0].evidence.public_id,
         "edit_id": "none",
         "evaluation_id": evaluation.public_id,
+        "task": "stance",
+        "item_id": work.cards[0].evidence.public_id,
         "release_id": release.public_id,
         "token": "none",
         "webhook_id": webhook.public_id,

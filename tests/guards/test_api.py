@@ -154,8 +154,15 @@ def test_the_same_addresses_are_there_for_whoever_owns_them(description: dict[st
         if method == "GET":
             answer = api.ask("GET", filled(path, here))
             # The document is none for practice; the release was never made; a template asks for a task, a comparison
-            # for another system.
-            others = {"{public_id}/practice/": 404, "/download/": 409, "/template/": 400, "/comparison/": 400}
+            # for another system; there is no gold, so no item of it.
+            others = {
+                "{public_id}/practice/": 404,
+                "/download/": 409,
+                "/template/": 400,
+                "/comparison/": 400,
+                "/crossed/": 400,
+                "{item_id}/": 404,
+            }
             expected = next((code for end, code in others.items() if path.endswith(end)), 200)
             assert answer.status_code == expected, (path, said(answer))
 

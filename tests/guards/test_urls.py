@@ -252,6 +252,8 @@ def scene() -> Scene:
     values = {
         "import-job": {"job_id": job.public_id},
         "score": {"evaluation_id": evaluation.public_id},
+        "score-against": {"evaluation_id": evaluation.public_id, "other_id": evaluation.public_id},
+        "score-item": {"task": "stance", "key": verdict.claim.public_id},
         "score-download": {"evaluation_id": evaluation.public_id},
         "score-change": {"evaluation_id": evaluation.public_id, "what": "hide"},
         "run": {"run_id": run.public_id},
@@ -377,7 +379,8 @@ def test_the_same_addresses_are_there_for_whoever_owns_them(client: Client, scen
         if address.name not in POST_ONLY:
             answer = ask(client, scene.ada, "get", scene.url(address))
             # Who is no staff is told so instead of seeing the form for a new benchmark.
-            expected = {"benchmark-new": 403, "study-next": 302}  # the latter goes on to the item itself
+            # "study-next" goes on to the item itself. There is no gold here, so no item of it, and no system to compare.
+            expected = {"benchmark-new": 403, "study-next": 302, "score-against": 404, "score-item": 404}
             assert answer.status_code == expected.get(address.name, 200), address.name
     saved = Activity.objects.filter(action="save", annotation__stage=Stage.REVISE).first()
     assert saved is not None

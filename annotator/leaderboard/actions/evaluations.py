@@ -38,7 +38,9 @@ from annotator.leaderboard.queries.scoring import (
 )
 from annotator.leaderboard.scoring.items import TaskItem
 from annotator.leaderboard.scoring.joining import Joined
+from annotator.leaderboard.scoring.labels import Labels
 from annotator.leaderboard.scoring.report import Scorer, told
+from annotator.leaderboard.scoring.responses import EndToEnd
 from annotator.leaderboard.scoring.tasks import Options, Task
 
 FOLDER = "predictions"
@@ -179,12 +181,14 @@ def _score(evaluation: Evaluation) -> None:
 
 
 def _errors(scorer: Scorer, joined: Joined) -> str:
-    """Writes what was answered wrongly, in the order of the gold, and returns the name of the file; "" where there is
-    nothing wrong, or where answers are no labels."""
+    """Writes what was answered wrongly or not at all, in the order of the gold, and returns the name of the file; ""
+    where there is nothing of it, or where answers are no labels."""
+    if not isinstance(scorer.measure, Labels | EndToEnd):
+        return ""
     with TemporaryFile() as content:
         for key, item in scorer.gold.items.items():
             answer = joined.answer_of(key)
-            if answer is not None and answer != item.label:
+            if item.label is not None and answer != item.label:
                 line = json.dumps(_error(item, answer), ensure_ascii=False) + "\n"
                 content.write(line.encode("utf-8", "replace"))
         if not content.tell():
@@ -193,7 +197,7 @@ def _errors(scorer: Scorer, joined: Joined) -> str:
         return str(default_storage.save(f"{FOLDER}/{new_public_id()}.errors.jsonl", File(content)))
 
 
-def _error(item: TaskItem, answer: str) -> dict[str, Any]:
+def _error(item: TaskItem, answer: str | None) -> dict[str, Any]:
     return {
         "id": item.key,
         "document": item.external or item.document,

@@ -131,7 +131,7 @@ def paired_of(one: Evaluation, other: Evaluation) -> dict[str, Any]:
     named = repr(
         (one.task, sorted(one.options.items()), one.gold, *((each.sha256, each.format) for each in (one, other)))
     )
-    key = f"paired:{hashlib.blake2s(named.encode()).hexdigest()}"
+    key = f"crossed:{hashlib.blake2s(named.encode()).hexdigest()}"
     before: dict[str, Any] | None = cache.get(key)
     if before is not None:
         return before
@@ -190,6 +190,10 @@ class Wrong:
     gold: str
     predicted: str
 
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Wrong:
+        return cls(row["id"], row["document"], row["position"], row["gold"], row["predicted"] or "")
+
 
 @dataclass(frozen=True, slots=True)
 class WrongPassage:
@@ -222,14 +226,23 @@ class Errors:
     pairs: Counter[tuple[str, str]]
 
 
-def wrong_answers(evaluation: Evaluation) -> Iterator[Wrong]:
-    """All wrong answers in the order of the gold, one line of the kept file in memory at a time."""
-    if not evaluation.errors or not Path(evaluation.errors.path).exists():
+def kept_rows(evaluation: Evaluation) -> Iterator[Mapping[str, Any]]:
+    """All items that a file did not get right, in the order of the gold: "predicted" is null where it has no answer.
+    One line of what was kept is in memory at a time. Raises FileNotFoundError."""
+    if not evaluation.errors:
         return
     with Path(evaluation.errors.path).open("rb") as stream:
         for line in stream:
-            row = json.loads(line)
-            yield Wrong(row["id"], row["document"], row["position"], row["gold"], row["predicted"])
+            yield json.loads(line)
+
+
+def wrong_answers(evaluation: Evaluation) -> Iterator[Wrong]:
+    """All wrong answers; none where what was kept is gone."""
+    if not evaluation.errors or not Path(evaluation.errors.path).exists():
+        return
+    for row in kept_rows(evaluation):
+        if row["predicted"] is not None:
+            yield Wrong.of(row)
 
 
 def errors_of(

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from annotator.leaderboard.scoring.crossing import Cell, cell_of
 from annotator.leaderboard.scoring.items import Gold
 from annotator.leaderboard.scoring.joining import KINDS, Joined
 from annotator.leaderboard.scoring.labels import NAMES, Labels
 from annotator.leaderboard.scoring.measure import Baseline, Floats, Numbers, TaskMeasure
+from annotator.leaderboard.scoring.responses import EndToEnd
 from annotator.leaderboard.scoring.tasks import Options, Task, headline, measure_of
 from annotator.measures.statistics.breakdowns import BREAKDOWNS, UNKNOWN, order_of, too_few
 from pipeline.metrics.agreement import RESAMPLES, sums_estimates
@@ -101,7 +103,19 @@ class Scorer:
         }
         if isinstance(measure, Labels):
             report["mcnemar"] = self._mcnemar(both, first, second)
+        if isinstance(measure, Labels | EndToEnd):
+            report["crossed"] = self._crossed(both, first, second)
         return report
+
+    def _crossed(self, both: Sequence[str], first: Joined, second: Joined) -> dict[str, dict[str, int]]:
+        """Where the two systems err: how many items are in each cell, by gold label."""
+        table: dict[str, dict[str, int]] = {}
+        for key in both:
+            gold, one, two = self.gold.items[key].label, first.answer_of(key), second.answer_of(key)
+            if gold is not None and one is not None and two is not None:
+                row = table.setdefault(gold, {cell.value: 0 for cell in Cell})
+                row[cell_of(gold, one, two).value] += 1
+        return table
 
     def breakdowns(
         self, scored: Mapping[str, Numbers], groups: Mapping[str, Mapping[str, str]]

@@ -63,7 +63,7 @@ STANCE_WORDS = {each.value: each.label for each in StanceLabel}
 @render_domain_errors
 def show(request: HttpRequest, slug: str, evaluation_id: str) -> HttpResponse:
     """The figures, or why there are none."""
-    benchmark, evaluation = _evaluation(request, slug, evaluation_id)
+    benchmark, evaluation = evaluation_for(request, slug, evaluation_id)
     user, task = person(request), Task(evaluation.task)
     today = gold_fingerprint(benchmark)
     context = page_of_benchmark(request, benchmark, "Scores") | {
@@ -80,7 +80,7 @@ def show(request: HttpRequest, slug: str, evaluation_id: str) -> HttpResponse:
     return render(request, "leaderboard/show.html", context)
 
 
-def _evaluation(request: HttpRequest, slug: str, evaluation_id: str) -> tuple[Benchmark, Evaluation]:
+def evaluation_for(request: HttpRequest, slug: str, evaluation_id: str) -> tuple[Benchmark, Evaluation]:
     """One that this person may look at; for all others it does not exist. Raises NotAllowedError for members who do not
     read scores."""
     benchmark = benchmark_for(request, slug)
@@ -192,6 +192,7 @@ class _Error:
     predicted: str
     document: str
     url: str
+    key: str
     name: str
     position: str
     text: str
@@ -208,8 +209,9 @@ class _Error:
             predicted=label_words(wrong.predicted),
             document=str(document or ""),
             url=f"{url}#claim-{found.claim}" if found.claim else url,
+            key=wrong.key,
             name=wrong.document,
-            position=_position(wrong.position),
+            position=place_words(wrong.position),
             text=found.text,
             context=found.context,
             context_label=""
@@ -222,7 +224,7 @@ class _Error:
         )
 
 
-def _position(position: str) -> str:
+def place_words(position: str) -> str:
     """ "sentence 2, claim 1" for "2.1"."""
     return ", ".join(
         f"{place} {number}" for place, number in zip(PLACES, filter(None, position.split(".")), strict=False)
@@ -233,7 +235,7 @@ def _position(position: str) -> str:
 @render_domain_errors
 def download(request: HttpRequest, slug: str, evaluation_id: str) -> HttpResponse:
     """``?part=result``: what ``manage.py evaluate --json`` gives; ``?part=errors``: the wrong answers as CSV."""
-    benchmark, evaluation = _evaluation(request, slug, evaluation_id)
+    benchmark, evaluation = evaluation_for(request, slug, evaluation_id)
     part = request.GET.get("part", "result")
     name = f"{benchmark.slug}-{evaluation.task}-{slugify(evaluation.system) or 'scores'}"
     if part == "errors":
@@ -256,7 +258,7 @@ def download(request: HttpRequest, slug: str, evaluation_id: str) -> HttpRespons
 @render_domain_errors
 def change(request: HttpRequest, slug: str, evaluation_id: str, what: str) -> HttpResponse:
     """``again``: score against today's gold; ``partial``: score what is right; ``hide``, ``show``, ``delete``."""
-    _, evaluation = _evaluation(request, slug, evaluation_id)
+    _, evaluation = evaluation_for(request, slug, evaluation_id)
     user = person(request)
     if what in ("again", "partial"):
         actions.score_again(evaluation, by=user, partial=True if what == "partial" else None)

@@ -16,6 +16,7 @@ from annotator.core.vocabulary import Task
 from annotator.leaderboard.predictions import predictions
 from annotator.leaderboard.queries.gold_items import gold_items
 from annotator.leaderboard.queries.scoring import FORMATS, NoGoldError, heading, joined_of, scorer_of
+from annotator.leaderboard.scoring.crossing import Cell
 from annotator.leaderboard.scoring.items import Gold, TaskItem
 from annotator.leaderboard.scoring.joining import KINDS, Joined
 from annotator.leaderboard.scoring.label_sets import Undetermined
@@ -314,11 +315,21 @@ def _lines(report: dict[str, Any], task: Task) -> list[str]:
             for name, value in paired["difference"].items()
             if value is not None
         ]
+        if paired.get("crossed"):
+            lines += ["", *_crossed_lines(paired["crossed"])]
     for name, groups in report.get("breakdowns", {}).items():
         lines += ["", f"  {BREAKDOWNS[name]}", *_group_lines(groups, names)]
     if "standing" in report:
         lines += ["", *_standing_lines(report["standing"])]
     return lines
+
+
+def _crossed_lines(table: dict[str, dict[str, int]]) -> list[str]:
+    """Where the two systems err, by gold label."""
+    lines = [f"  {'gold label':<24}" + "".join(f"{cell.replace('_', ' '):>14}" for cell in Cell)]
+    return lines + [
+        f"  {gold:<24}" + "".join(f"{row[cell.value]:>14,}" for cell in Cell) for gold, row in table.items()
+    ]
 
 
 def _group_lines(groups: list[dict[str, Any]], names: list[str]) -> list[str]:
