@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from annotator.core.file_problems import BadRow, RowError, bad_row
 from annotator.core.lines import json_value, read_lines
+from annotator.core.released import storable_json
 from annotator.studies.protocol import ITEM, Protocol, Work
 
 MAX_PARTS = 2000  # of one item
@@ -55,7 +56,7 @@ def read_items(stream: BinaryIO, protocol: Protocol) -> Iterator[ItemRow | BadRo
             yield line
             continue
         try:
-            value = json_value(_without_nul(line.text()))
+            value = storable_json(json_value(line.text()))
             if not isinstance(value, dict):
                 raise RowError(("", "each line should be a JSON object."))
             if "touchstone_study" in value:
@@ -81,11 +82,6 @@ def cut_at_sentence(text: str, words: int) -> str:
         return text
     ends = [each.end() for each in found[:words] if _END.search(each.group())]
     return text[: ends[-1] if ends else found[words - 1].end()]
-
-
-def _without_nul(text: str) -> str:
-    """PostgreSQL stores no NUL, neither in texts nor in JSON."""
-    return text.replace("\\u0000", "").replace("\x00", "")
 
 
 def is_identical(parts: list[PartRow]) -> bool:

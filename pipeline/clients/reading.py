@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import codecs
 import datetime as dt
-import io
+import json
 import logging
 import re
-import time
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from pipeline.clients.answers import clean
 
 # They tell of every oddity of a page; what matters to a person is said in the Absence.
-for _name in ("trafilatura", "htmldate", "pypdf", "justext", "courlan"):
+for _name in ("trafilatura", "htmldate", "justext", "courlan"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 PDF_PAGES = 300
+PDF_START = 5.0  # seconds that the process for a PDF has beyond its time, for starting
+_PDF_PROCESS = Path(__file__).with_name("pdf_process.py")
 HTML_LENGTH = 2_000_000  # characters that trafilatura is given; texts worth reading are far smaller
 _META_CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _ROOT = re.compile(r"<(?:html|head|body|!doctype)\b", re.IGNORECASE)
@@ -105,7 +109,7 @@ def read(content_type: str, body: bytes, url: str, *, longest: int, seconds: flo
     if kind == "html":
         found = _html(clean(decode(body, declared))[:HTML_LENGTH], url)
     elif kind == "pdf":
-        found = _pdf(body, longest, time.monotonic() + seconds)
+        found = _pdf(body, longest, seconds)
     elif kind == "text":
         found = ReadText(decode(body, declared))
     else:
@@ -139,26 +143,29 @@ def _html(page: str, url: str) -> ReadText:
     return ReadText(text or "", found.title or "", found.sitename or "", _date(found.date))
 
 
-def _pdf(body: bytes, longest: int, last_moment: float) -> ReadText:
-    import pypdf
-
-    texts: list[str] = []
-    title = ""
+def _pdf(body: bytes, longest: int, seconds: float) -> ReadText:
+    """The text that a process of its own reads (``pdf_process.py``): a small file can take minutes and gigabytes."""
+    command = [sys.executable, "-I", str(_PDF_PROCESS), str(PDF_PAGES), str(longest), str(seconds)]
     try:
-        reader = pypdf.PdfReader(io.BytesIO(body))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise UnreadableError("its PDF is locked by a password")
-        title = str((reader.metadata.title if reader.metadata else "") or "")
-        for page in reader.pages[:PDF_PAGES]:
-            texts.append(page.extract_text())
-            if sum(map(len, texts)) > longest or time.monotonic() > last_moment:
-                break
-    except UnreadableError:
-        raise
-    except Exception as error:  # it meets every way in which a file can be broken
-        if not any(texts):
-            raise UnreadableError(f"its PDF could not be read ({type(error).__name__})") from None
-    return ReadText("\n\n".join(texts), title)
+        done = subprocess.run(  # noqa: S603 - our own program, told three numbers
+            command, input=body, capture_output=True, timeout=seconds + PDF_START, check=False
+        )
+        printed = done.stdout
+    except subprocess.TimeoutExpired as late:
+        printed = late.stdout or b""
+    said: dict[str, str] = {}
+    texts: list[str] = []
+    for line in printed.splitlines(keepends=True):
+        if line.endswith(b"\n"):  # else it was stopped in the middle of a line
+            found = json.loads(line)
+            said |= found
+            texts += [found["page"]] if "page" in found else []
+    if said.get("refused"):
+        raise UnreadableError(said["refused"])
+    if not any(texts):
+        why = said.get("error") or "it takes more time or memory than a page may"
+        raise UnreadableError(f"its PDF could not be read ({why})")
+    return ReadText("\n\n".join(texts), said.get("title", ""))
 
 
 def _codec(name: str) -> str:

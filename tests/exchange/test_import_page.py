@@ -113,6 +113,40 @@ def test_a_csv_file_shows_its_columns_and_rows_before_anything_comes_in(
     ]
 
 
+def test_a_csv_file_with_far_too_many_columns_is_refused_at_once(
+    client: Client, benchmark: Benchmark, owner: User
+) -> None:
+    names = ",".join(["response", *(f"c{number}" for number in range(30_000))])
+    began = time.process_time()
+    page = soup_of(upload(client, benchmark, "wide.csv", f"{names}\n"))
+    assert time.process_time() - began < 3
+    assert "30,001 columns; the limit is 1,000" in page.select_one("#check").text  # type: ignore[union-attr]
+    assert len(page.encode()) < 50_000
+
+
+def test_a_column_name_that_is_no_utf_8_is_named_by_its_place(
+    client: Client, benchmark: Benchmark, owner: User
+) -> None:
+    page = soup_of(upload(client, benchmark, "latin.csv", "response,Größe\nYes.,3\n".encode("latin-1")))
+    assert "The name of column 2 is not valid UTF-8." in page.select_one("#check").text  # type: ignore[union-attr]
+
+
+def test_half_of_a_surrogate_pair_is_left_out_wherever_it_stands(
+    client: Client, benchmark: Benchmark, owner: User
+) -> None:
+    row = '{"response": "One\\ud800.", "prompt": "\\udc00Why?", "source": "s\\ud800", "model": "m\\udfff", '
+    row += '"k\\ud800": "v\\ud800", "metadata": {"a\\ud800": ["\\ud800"]}}\n'
+    bad = '{"response": "Two.", "id": "\\ud800"}\n{"response": "Three.", "reference_date": "\\ud800"}\n'
+    page = soup_of(upload(client, benchmark, "odd.jsonl", row + bad))
+    assert "One." in page.select_one("table.preview").text  # type: ignore[union-attr]
+    job = done(press_import(client, benchmark, page))
+    assert (job.imported, job.bad) == (1, 2)
+    found = benchmark.documents.get()
+    assert (found.response, found.prompt, found.source, found.model) == ("One.", "Why?", "s", "m")
+    assert found.metadata == {"k": "v", "a": [""]}
+    soup_of(client.get(reverse("import-job", args=[benchmark.slug, job.public_id])))
+
+
 def test_another_choice_of_columns_is_shown_at_once(client: Client, benchmark: Benchmark, owner: User) -> None:
     page = soup_of(upload(client, benchmark, "answers.csv", CSV))
     url, htmx = reverse("import", args=[benchmark.slug]), {"HX-Request": "true"}

@@ -461,3 +461,10 @@ def test_a_systems_page_has_breakdowns(client: Client, owner: User, pilot: Bench
     assert (
         section is not None and "books" in section.text and "too few" in section.text and "Gold label" in section.text
     )
+
+
+def test_half_of_a_surrogate_pair_in_a_prediction_is_left_out(client: Client, pilot: Benchmark, owner: User) -> None:
+    odd = b'{"id": "x\\ud800", "label": "\\ud801"}\n{"id": "y", "label": "true", "task": "\\udfff"}\n'
+    assert send(client, owner, SimpleUploadedFile("done.jsonl", odd)).status_code == 302
+    page = get(client, owner, url("score", Evaluation.objects.get().public_id))
+    assert "id “x” is not in the gold for this task." in page.get_text(" ", strip=True)

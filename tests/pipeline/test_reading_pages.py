@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import resource
+import subprocess
+import time
+import zlib
 from collections.abc import Callable
 
 import pytest
 
-from pipeline.clients.reading import ReadText, UnreadableError, decode, kind_of, read
+from pipeline.clients.reading import PDF_START, ReadText, UnreadableError, decode, kind_of, read
 from tests.fakes.site import SENTENCES, article, pdf
 
 
@@ -108,6 +112,42 @@ def test_a_broken_pdf_is_read_or_refused_and_nothing_worse(spoil: Callable[[byte
 def test_a_pdf_is_given_up_when_its_time_is_over() -> None:
     # After the first page, so that what was read is not lost.
     assert SENTENCES[0] in text("application/pdf", pdf(*SENTENCES), seconds=0).text
+
+
+def packed_pdf(drawn: bytes) -> bytes:
+    """A PDF of one page whose content is packed."""
+    packed = zlib.compress(drawn, 9)
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream" % (len(packed), packed),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    file = b"%PDF-1.4\n" + b"".join(b"%d 0 obj\n%s\nendobj\n" % each for each in enumerate(objects, start=1))
+    return file + b"trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n0\n%%EOF"
+
+
+def test_a_small_pdf_takes_neither_much_time_nor_memory_of_this_process() -> None:
+    hostile = packed_pdf(b"BT /F1 12 Tf " + b"(a) Tj 0 -1 Td " * 600_000 + b"ET")
+    assert len(hostile) < 40_000
+    before, began = resource.getrusage(resource.RUSAGE_SELF), time.monotonic()
+    with pytest.raises(UnreadableError, match="PDF could not be read"):
+        text("application/pdf", hostile, seconds=1)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    assert time.monotonic() - began < 1 + PDF_START + 2
+    assert after.ru_utime - before.ru_utime < 1
+    assert after.ru_maxrss - before.ru_maxrss < 50 * 1024  # KiB
+
+
+def test_the_pages_that_were_read_before_the_time_was_over_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = b'{"title": "A"}\n{"page": "first"}\n{"page": "sec'
+
+    def late(*args: object, **options: object) -> None:
+        raise subprocess.TimeoutExpired("python", 1, output=said)
+
+    monkeypatch.setattr(subprocess, "run", late)
+    assert text("application/pdf", pdf(*SENTENCES)) == ReadText("first", "A")
 
 
 def test_nothing_that_a_database_refuses_comes_out() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
@@ -14,6 +15,7 @@ from annotator.core.fields import fields_of
 from annotator.core.models import Activity, Benchmark, User
 from annotator.core.rules import NotAllowedError
 from annotator.studies.actions.protocols import migrate_study, store_protocol
+from annotator.studies.item_file import ItemRow, read_items
 from annotator.studies.models import ProtocolVersion
 from annotator.studies.protocol import Asked, Condition, Kind, Question, asked, holds
 from annotator.studies.protocol_file import ProtocolError, as_json, fingerprint, protocol_of, read_protocol, schema
@@ -234,3 +236,11 @@ def _claims(count: int) -> list[dict[str, Any]]:
         {"id": f"claim-{n}", "text": f"Claim {n}.", "passages": [{"text": f"Passage {r}."} for r in range(3)]}
         for n in range(count)
     ]  # fmt: skip
+
+
+def test_half_of_a_surrogate_pair_and_nul_in_an_item_are_left_out() -> None:
+    line = rb'{"id": "a\ud800", "text": "A\u0000 claim\udfff.", "data": {"k\ud800": "\ud800"}, '
+    line += rb'"passages": [{"text": "P\ud800."}]}'
+    row = next(read_items(io.BytesIO(line), shipped("veriscore-verification")))
+    assert isinstance(row, ItemRow)
+    assert (row.external_id, row.text, row.data, row.parts[0].text) == ("a", "A claim.", {"k": ""}, "P.")

@@ -166,7 +166,7 @@ _ALL: tuple[ExportFormat, ...] = (
         name="csv",
         label="CSV tables",
         description="Documents, sentences, claims, evidence and edits as five tables with exact cells, for scripts and "
-        "databases.",
+        "databases. A spreadsheet runs cells that begin like a formula; for Excel choose the next format.",
         suffix=".zip",
         media_type=ZIP,
         write=zipped(tables.files),

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar
 
 from annotator.core.file_problems import BadRow, RowError, complain
-from annotator.core.lines import check_encoding, kind_of, read_list, read_objects
+from annotator.core.lines import check_encoding, kind_of, read_list, read_storable
+from annotator.core.released import storable_json
 
 SUPPORTED, NOT_SUPPORTED, NO_FACT = "supported", "not_supported", "no_fact"
 # What the field's labels say about a claim (FastFact, appendix: S, N and I; VeriScore 2.3).
@@ -82,7 +83,7 @@ def read_rows(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) 
     if stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
         yield from _listed(stream, parse)
     else:
-        yield from read_objects(stream, parse)
+        yield from read_storable(stream, parse)
 
 
 def _listed(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) -> Iterator[Row | BadRow]:
@@ -91,7 +92,7 @@ def _listed(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) ->
         try:
             if not isinstance(each, dict):
                 raise RowError(("", f"expected a JSON object, found {kind_of(each)}."))
-            yield parse(each, number)
+            yield parse(storable_json(each), number)
         except RowError as error:
             yield error.at(number)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -23,6 +24,8 @@ Mapped = Mapping[str, str] | None
 Reader = Callable[[BinaryIO, Mapped], Iterator[IncomingDocument | BadRow]]
 
 _HEAD_BYTES = 256 * 1024
+# Each column is offered for every field of the mapping, and what is not mapped becomes a key of each document.
+MAX_COLUMNS = 1_000
 
 
 # --- JSON lines -----------------------------------------------------------------------------------
@@ -165,11 +168,19 @@ def read_csv(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocum
 
 
 def csv_columns(stream: BinaryIO) -> list[str]:
-    """The column names of a CSV file."""
+    """The column names of a CSV file. Raises ``FileError`` for too many, two alike, or names that are no text."""
     lines.check_encoding(stream)
     head = next(csv.reader(_csv_lines(stream, {}), delimiter=_delimiter(stream)), [])
     names = [name.strip() for name in head]
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    if len(names) > MAX_COLUMNS:
+        raise FileError(
+            f"The header has {len(names):,} columns; the limit is {MAX_COLUMNS:,}. Remove columns, "
+            "or write one JSON object per line and put them into its “metadata”."
+        )
+    unreadable = next((number for number, name in enumerate(names, start=1) if not _is_text(name)), 0)
+    if unreadable:
+        raise FileError(f"The name of column {unreadable} is {_not_utf8()}")
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise FileError(f"Two columns are called “{repeated[0]}”: rename one of them.")
     return names

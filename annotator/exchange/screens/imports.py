@@ -22,6 +22,7 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.file_problems import BadRow, FileError
 from annotator.core.models import Benchmark, User
+from annotator.core.released import storable
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.vocabulary import RunState
@@ -226,7 +227,9 @@ def look_at(
         if look.format == "csv":
             look.columns = csv_columns(stream)
         elif look.format in MAPPED:
-            look.columns = list(preview(stream, format=look.format, n=ROWS_SHOWN).columns)
+            # A name with half of a surrogate pair can't be shown, nor sent back; such a column becomes metadata.
+            found_columns = preview(stream, format=look.format, n=ROWS_SHOWN).columns
+            look.columns = [name for name in found_columns if storable(name) == name]
         if look.format in MAPPED and look.columns:
             look.mapping = mapping if mapping is not None else guessed(look.columns)
             if not look.mapping["response"]:
@@ -269,6 +272,13 @@ def guessed(columns: list[str]) -> dict[str, str]:
 
 
 def _shown(row: IncomingDocument | GoldDocument | NativeDocument | BadRow) -> PreviewRow:
+    """The row as the page shows it, without the characters that an import leaves out."""
+    shown = _as_in_file(row)
+    texts = {name: storable(getattr(shown, name)) for name in ("prompt", "response", "about")}
+    return PreviewRow(shown.line, **texts, problems=[storable(each) for each in shown.problems])
+
+
+def _as_in_file(row: IncomingDocument | GoldDocument | NativeDocument | BadRow) -> PreviewRow:
     if isinstance(row, BadRow):
         return PreviewRow(
             row.line, problems=[f"{each.field}: {each.reason}" if each.field else each.reason for each in row.problems]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from annotator.core.file_problems import BadRow, FileError, RowError, bad_row
-from annotator.core.lines import FileLine, check_encoding, json_object, kind_of, read_lines
+from annotator.core.lines import FileLine, check_encoding, json_object, kind_of, read_lines, storable_object
 from annotator.leaderboard.predictions.predictions import PredictionRow
 
 # A whole JSON document, as Loki writes, is read at once: no larger than this many bytes.
@@ -156,7 +156,7 @@ def _each(line: FileLine | BadRow, parse: Callable[[Mapping[str, Any], int], Row
         yield line
         return
     try:
-        yield from parse(json_object(line.text()), line.number)
+        yield from parse(storable_object(line.text()), line.number)
     except RowError as error:
         yield error.at(line.number)
 
