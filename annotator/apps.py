@@ -16,3 +16,8 @@ class AnnotatorConfig(AppConfig):
         # A thread that heard from the database waits for Python's lock while another one computes: by Python's own
         # interval 5 ms each time, which is longer than most queries take.
         sys.setswitchinterval(0.0005)  # seconds
+        from annotator.core.actions import append_only  # after the models
+        from annotator.team.actions import security
+
+        append_only.connect()
+        security.connect()

@@ -6,7 +6,7 @@ from celery import shared_task
 
 from annotator.core.actions import notices, search_entries
 from annotator.exchange.actions import import_jobs, making_releases, releases
-from annotator.team.actions import batch_changes, team
+from annotator.team.actions import batch_changes, retention, team
 
 
 @shared_task(name=import_jobs.RUN_IMPORT)
@@ -86,3 +86,9 @@ def mail_what_was_left() -> None:
     """Order the mails that got lost on the way: called now and then."""
     for person_id in notices.left_behind():
         mail_notices.delay(person_id)
+
+
+@shared_task(name="annotator.forget_what_is_old")
+def forget_what_is_old() -> dict[str, int]:
+    """Delete what is kept for a time only: called once a day. Returns how many of each."""
+    return retention.forget_what_is_old()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.exchange.screens import exports, imports, release_form, releases
-from annotator.home.screens import benchmarks, documents, operation, overview, work
+from annotator.home.screens import audit, benchmarks, documents, operation, overview, work
 from annotator.integrations.screens import tokens, webhooks
 from annotator.leaderboard.screens import answers, crossed, score, scores
 from annotator.measures.screens import agreement, automation, practice, statistics, suggestion_quality
@@ -13,10 +13,11 @@ from annotator.stages.screens import adjudicate, decompose, revise, saved_page, 
 from annotator.studies.screens import protocols, studies
 from annotator.studies.screens import work as study_work
 from annotator.suggestions.screens import costs, prompts, run_form, runs, services, suggesters
-from annotator.team.screens import batches, guidelines, invitation, notices, team
+from annotator.team.screens import accounts, batches, guidelines, invitation, notices, privacy, team
 
 urlpatterns = [
     path("", work.home, name="home"),
+    path("sign-in/", accounts.SignIn.as_view(), name="login"),
     path("metrics", operation.metrics, name="metrics"),
     path("next/", work.next_document, name="next"),
     path("notices/", notices.index, name="notices"),
@@ -24,6 +25,8 @@ urlpatterns = [
     path("notices/read/", notices.read_all, name="notices-read"),
     path("notices/mail/", notices.mail, name="notices-mail"),
     path("notices/<str:notice_id>/open/", notices.open_notice, name="notice"),
+    path("account/privacy/", privacy.show, name="privacy"),
+    path("account/privacy/download/", privacy.download, name="privacy-download"),
     path("account/tokens/", tokens.show, name="tokens"),
     path("account/tokens/new/", tokens.create, name="tokens-new"),
     path("account/tokens/<str:token_id>/revoke/", tokens.revoke, name="token-revoke"),
@@ -44,8 +47,13 @@ urlpatterns = [
     path("b/<slug:slug>/team/invitation/<str:invitation_id>/withdraw/", team.withdraw, name="team-withdraw"),
     path("b/<slug:slug>/team/member/<str:username>/<str:what>/", team.change_member, name="team-member"),
     path("b/<slug:slug>/team/protocol/", team.change_protocol, name="team-protocol"),
+    path("b/<slug:slug>/team/two-step/", team.change_two_step, name="team-two-step"),
     path("b/<slug:slug>/team/group/", team.create_group, name="team-group-new"),
     path("b/<slug:slug>/team/group/<str:group_id>/<str:what>/", team.change_group, name="team-group"),
+    path("audit/", audit.of_installation, name="audit-all"),
+    path("audit/download/", audit.download_installation, name="audit-all-download"),
+    path("b/<slug:slug>/audit/", audit.of_benchmark, name="audit"),
+    path("b/<slug:slug>/audit/download/", audit.download_benchmark, name="audit-download"),
     path("b/<slug:slug>/webhooks/", webhooks.show, name="webhooks"),
     path("b/<slug:slug>/webhooks/new/", webhooks.add, name="webhook-new"),
     path("b/<slug:slug>/webhooks/delivery/<str:delivery_id>/again/", webhooks.redeliver, name="webhook-redeliver"),

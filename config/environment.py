@@ -18,6 +18,20 @@ def text(name: str, default: str = "") -> str:
     return os.environ.get(name, "").strip() or default
 
 
+def secret(name: str) -> str:
+    """A secret: the variable itself, or the content of the file that ``NAME_FILE`` names (as containers hand them
+    over). Raises ValueError where both are set or the file can't be read."""
+    path = text(f"{name}_FILE")
+    if not path:
+        return text(name)
+    if text(name):
+        raise ValueError(f"Set {name} or {name}_FILE, not both.")
+    try:
+        return Path(path).read_text("utf-8").strip()
+    except OSError as error:
+        raise ValueError(f"{name}_FILE: {path} can’t be read ({error.strerror}).") from None
+
+
 def flag(name: str, default: bool = False) -> bool:
     """A yes or no from the environment. Any other word is a ValueError that names the variable."""
     raw = text(name).lower()

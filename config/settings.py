@@ -14,7 +14,7 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django_guid.integrations import CeleryIntegration
 
-from config import bundles, environment
+from config import bundles, environment, single_sign_on
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -46,6 +46,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.humanize",  # templates of allauth
     "whitenoise.runserver_nostatic",  # `manage.py runserver` then serves static files as gunicorn does
     "django.contrib.staticfiles",
     "csp",
@@ -55,6 +56,13 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "django_guid",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    *(["allauth.socialaccount.providers.saml"] if single_sign_on.saml_is_on() else []),
 ]
 
 AUTH_USER_MODEL = "annotator.User"
@@ -77,6 +85,7 @@ MIDDLEWARE = [
     *(["config.logs.RequestLogMiddleware"] if LOG_REQUESTS else []),
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -166,6 +175,61 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
+# --- e-mail ---------------------------------------------------------------------------------------
+
+EMAIL_HOST = environment.text("EMAIL_HOST")
+# Without a mail server nothing is mailed, and the pages say so.
+MAIL_IS_ON = bool(EMAIL_HOST)
+EMAIL_PORT = environment.number("EMAIL_PORT", 25)
+EMAIL_HOST_USER = environment.text("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = environment.text("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = environment.flag("EMAIL_USE_TLS")
+EMAIL_TIMEOUT = 20  # seconds; a task mails, and a dead server does not hold the worker
+DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", "touchstone@localhost")
+# Where people reach Touchstone: tasks mail links without a request that would tell.
+SITE_URL = environment.text("SITE_URL", "http://localhost:8000").rstrip("/")
+
+# --- sign-in (django-allauth) ---------------------------------------------------------------------
+
+# The only one: with a second, each wrong password would be hashed twice.
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+ACCOUNT_ADAPTER = "annotator.team.screens.accounts.AccountAdapter"
+ACCOUNT_FORMS = {
+    "change_password": "annotator.team.screens.accounts.ChangePassword",
+    "reset_password_from_key": "annotator.team.screens.accounts.NewPassword",
+}
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_EMAIL_NOTIFICATIONS = MAIL_IS_ON  # of a changed password, a removed second step
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "Touchstone: "
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if environment.flag("HTTPS") else "http"
+# "mandatory": nobody signs in before their address is verified.
+ACCOUNT_EMAIL_VERIFICATION = environment.text("EMAIL_VERIFICATION", "optional").lower()
+if ACCOUNT_EMAIL_VERIFICATION not in {"optional", "mandatory"}:
+    raise ValueError(f"EMAIL_VERIFICATION is {ACCOUNT_EMAIL_VERIFICATION!r}; write optional or mandatory.")
+# By address ("ip") and by account ("key"), counted before a password is hashed. A lab shares one address.
+ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": "30/m/ip,5/5m/key"}
+# How many proxies stand in front: which entry of X-Forwarded-For is the client's own.
+ALLAUTH_TRUSTED_PROXY_COUNT = environment.number("PROXIES", 1 if environment.flag("HTTPS") else 0)
+MFA_ADAPTER = "annotator.team.screens.accounts.SecondStepAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_ISSUER = "Touchstone"
+MFA_TOTP_TOLERANCE = 1  # time steps of 30 s: clocks of telephones differ
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not environment.flag("HTTPS")  # http://localhost only: browsers refuse others
+
+SOCIALACCOUNT_PROVIDERS = single_sign_on.providers()
+SOCIALACCOUNT_ADAPTER = "annotator.team.screens.accounts.SingleSignOnAdapter"
+SOCIALACCOUNT_LOGIN_ON_GET = False
+SOCIALACCOUNT_QUERY_EMAIL = False
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"  # the organization's directory vouches for the address
+# Whoever the provider says has verified an address is the person who has it here.
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = environment.flag("SSO_MATCHES_EMAIL", default=True)
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+SSO_SIGNUP = environment.flag("SSO_SIGNUP", default=True)  # accounts for people the provider knows and we do not
+
 # --- security headers -----------------------------------------------------------------------------
 
 # Everything comes from this host; nothing inline, nothing framed.
@@ -223,20 +287,6 @@ MEDIA_ROOT = VAR_DIR / "media"
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 
-# --- e-mail ---------------------------------------------------------------------------------------
-
-EMAIL_HOST = environment.text("EMAIL_HOST")
-# Without a mail server nothing is mailed, and the pages say so.
-MAIL_IS_ON = bool(EMAIL_HOST)
-EMAIL_PORT = environment.number("EMAIL_PORT", 25)
-EMAIL_HOST_USER = environment.text("EMAIL_HOST_USER")
-EMAIL_HOST_PASSWORD = environment.text("EMAIL_HOST_PASSWORD")
-EMAIL_USE_TLS = environment.flag("EMAIL_USE_TLS")
-EMAIL_TIMEOUT = 20  # seconds; a task mails, and a dead server does not hold the worker
-DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", "touchstone@localhost")
-# Where people reach Touchstone: tasks mail links without a request that would tell.
-SITE_URL = environment.text("SITE_URL", "http://localhost:8000").rstrip("/")
-
 # --- language and time ----------------------------------------------------------------------------
 
 LANGUAGE_CODE = "en"
@@ -249,7 +299,7 @@ USE_TZ = True
 # What single views need they say themselves (annotator/integrations/api/base.py).
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.UserRateThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["annotator.integrations.api.authentication.PersonThrottle"],
     # A person's programs together; counted by each process.
     "DEFAULT_THROTTLE_RATES": {"user": environment.text("API_RATE", "1200/minute")},
     "NUM_PROXIES": 1,
@@ -337,6 +387,25 @@ CALLS_AT_ONCE = environment.number("CALLS_AT_ONCE", 32)  # to one host, by all t
 # Seconds without a sign of life after which a document counts as lost with its worker and is handed out again.
 RUN_LOST_AFTER = environment.number("RUN_LOST_AFTER", 30)
 
+# --- how long personal data is kept (docs/operating.md) -----------------------------------------
+
+SECURITY_EVENTS_DAYS = environment.number("SECURITY_EVENTS_DAYS", 365)  # 0: for ever
+NOTICES_DAYS = environment.number("NOTICES_DAYS", 365)  # after they were read; 0: for ever
+PRIVACY_CONTACT = environment.text("PRIVACY_CONTACT")  # whom people ask to be erased
+
+# --- cache ----------------------------------------------------------------------------------------
+
+# What all processes must know alike: attempts to sign in, codes that were used.
+CACHES: dict[str, dict[str, Any]] = {
+    "default": (
+        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": environment.text("REDIS_URL")}
+        if environment.text("REDIS_URL")
+        else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
+    ),
+    # The API counts in each process, so that it does not depend on Redis.
+    "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "process"},
+}
+
 # --- Celery ---------------------------------------------------------------------------------------
 
 REDIS_URL = environment.text("REDIS_URL")
@@ -385,6 +454,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "go on with releases that a killed worker left": {"task": "annotator.resume_releases", "schedule": 15 * 60.0},
     "tell webhooks what failed or was left behind": {"task": "pipeline.send_due_webhooks", "schedule": 10.0},
     "forget old deliveries of webhooks": {"task": "pipeline.forget_old_deliveries", "schedule": 60 * 60.0},
+    "delete what is kept for a time only": {"task": "annotator.forget_what_is_old", "schedule": 24 * 60 * 60.0},
     "mail the notices that were left behind": {"task": "annotator.mail_what_was_left", "schedule": 60 * 60.0},
 }
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below is the one place

@@ -26,10 +26,12 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.test import TransactionTestCase
 from playwright.sync_api import BrowserContext, ConsoleMessage, Request, WebError
 from psycopg import sql
 from pytest_django.plugin import DjangoDbBlocker
 
+from annotator.core.actions import append_only
 from tests import database, services
 from tests.background import tasks_run_at_once
 from tests.team_fixtures import ada, at_verify, ben, benchmark, cleo, document, owner  # noqa: F401
@@ -68,6 +70,23 @@ def pytest_configure(config: pytest.Config) -> None:
         session = contextlib.ExitStack()
         session.enter_context(services.session())
         config.add_cleanup(session.close)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def flushes_may_delete_history() -> Iterator[None]:
+    """A test with transactions of its own ends with all tables emptied, the history among them."""
+    emptied = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
+
+    def unlocked(case: TransactionTestCase) -> None:
+        append_only._unlocked.now = True
+        try:
+            emptied(case)
+        finally:
+            append_only._unlocked.now = False
+
+    TransactionTestCase._fixture_teardown = unlocked  # type: ignore[attr-defined]
+    yield
+    TransactionTestCase._fixture_teardown = emptied  # type: ignore[attr-defined]
 
 
 def pytest_unconfigure() -> None:

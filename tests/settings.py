@@ -32,12 +32,15 @@ atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ["TOUCHSTONE_VAR"] = str(_folder)
 
 from config.settings import *  # noqa: E402, F403
-from config.settings import DATABASES, REST_FRAMEWORK, STATIC_ROOT, TEMPLATES  # noqa: E402
+from config.settings import DATABASES, INSTALLED_APPS, REST_FRAMEWORK, STATIC_ROOT, TEMPLATES  # noqa: E402
 from tests.undefined import Undefined  # noqa: E402
 
 os.environ.pop("DATABASE_URL", None)  # a server that a test starts does not meet the suite's database
 
 STATIC_ROOT.mkdir()
+
+# Its pages are part of the product where it is installed; tests/team/test_single_sign_on.py names a provider.
+INSTALLED_APPS = [*INSTALLED_APPS, "allauth.socialaccount.providers.saml"]
 
 # Unhashed names, straight from the source folders: no collectstatic before the suite.
 STORAGES = {

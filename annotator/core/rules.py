@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Subquery
+from allauth.mfa.models import Authenticator
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from annotator.core.models import (
     Annotation,
@@ -18,11 +19,17 @@ from annotator.core.models import (
     Membership,
     User,
 )
-from annotator.core.vocabulary import AnnotationKind, Role, Seat
+from annotator.core.vocabulary import AnnotationKind, Role, Seat, TwoStep
 
 ADMIN_ROLES = (Role.OWNER, Role.ADMIN)
 LABEL_ROLES = (Role.OWNER, Role.ADMIN, Role.ANNOTATOR)
 READ_GOLD_ROLES = (Role.OWNER, Role.ADMIN, Role.RESEARCHER)
+
+# Of memberships: the benchmark asks this role for a second step at sign-in.
+_ASKED_FOR_TWO_STEPS = Q(benchmark__two_step=TwoStep.EVERYONE) | Q(
+    benchmark__two_step=TwoStep.MANAGERS, role__in=ADMIN_ROLES
+)
+_SECOND_STEPS = Authenticator.objects.filter(type__in=(Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN))
 
 
 class NotAllowedError(Exception):
@@ -42,8 +49,25 @@ def role_of(user: User, benchmark: Benchmark) -> Role | None:
     """The person's role in the benchmark; None without an active membership. Superusers count as owners."""
     if user.is_superuser:
         return Role.OWNER
-    membership = Membership.objects.filter(benchmark=benchmark, user=user, active=True).first()
+    membership = _memberships(user, benchmark.pk).first()
     return Role(membership.role) if membership else None
+
+
+def _memberships(user: User, benchmark_pk: int) -> QuerySet[Membership]:
+    """The person's active membership; none while the benchmark asks them for a second step that they do not have."""
+    found = Membership.objects.filter(benchmark=benchmark_pk, user=user, active=True)
+    return found.exclude(_ASKED_FOR_TWO_STEPS & ~Exists(_SECOND_STEPS.filter(user=OuterRef("user"))))
+
+
+def lacks_second_step(user: User, benchmark: Benchmark) -> bool:
+    """Is the person a member who would see the benchmark if they had a second step at sign-in?"""
+    member = Membership.objects.filter(_ASKED_FOR_TWO_STEPS, benchmark=benchmark, user=user, active=True)
+    return member.exists() and not has_second_step(user)
+
+
+def has_second_step(user: User) -> bool:
+    """Has the person an authenticator app or a passkey? Recovery codes alone are none."""
+    return bool(_SECOND_STEPS.filter(user=user).exists())
 
 
 def check_create_benchmark(user: User) -> None:
@@ -59,7 +83,7 @@ def can_create_benchmark(user: User) -> bool:
 def role_column(user: User, benchmark_pk: int) -> Subquery:
     """Like ``role_of``, but as part of another query, which saves one. It doesn't cover superusers: see
     ``role_read``."""
-    return Subquery(Membership.objects.filter(benchmark=benchmark_pk, user=user, active=True).values("role")[:1])
+    return Subquery(_memberships(user, benchmark_pk).values("role")[:1])
 
 
 def role_read(user: User, found: str | None) -> Role | None:

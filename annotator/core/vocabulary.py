@@ -301,4 +301,27 @@ class Task(Labelled):
     END_TO_END = "end_to_end", "Responses, end to end"
 
 
+class SecurityEventKind(Labelled):
+    """What happens at the door."""
+
+    SIGN_IN = "sign-in", "Signed in"
+    SIGN_OUT = "sign-out", "Signed out"
+    FAILED = "failed", "Failed sign-in"
+    THROTTLED = "throttled", "Too many failed sign-ins"
+    PASSWORD = "password", "Password changed"
+    RESET = "reset", "Password reset by email"
+    EMAIL = "email", "Email address changed"
+    STEP_ADDED = "step-added", "Second step added"
+    STEP_REMOVED = "step-removed", "Second step removed"
+    STEP_FAILED = "step-failed", "Second step failed"
+
+
+class TwoStep(Labelled):
+    """Whom a benchmark asks for a second step at sign-in."""
+
+    NOBODY = "nobody", "Nobody"
+    MANAGERS = "managers", "Owners and admins"
+    EVERYONE = "everyone", "Everyone"
+
+
 OPEN_STATES = (RunState.QUEUED, RunState.RUNNING)

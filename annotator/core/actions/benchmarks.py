@@ -12,7 +12,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.locking import lock_benchmark
 from annotator.core.actions.recorder import Action
 from annotator.core.models import Benchmark, Corpus, Guidelines, Membership, User
-from annotator.core.vocabulary import Role
+from annotator.core.vocabulary import Role, TwoStep
 
 DEFAULT_GUIDELINES = Path("fixtures") / "guidelines" / "default.md"
 MAX_PEOPLE = 9  # per document
@@ -76,4 +76,23 @@ def change_protocol(
                 action.changes.append({"record": record, "field": name, "before": before, "after": value})
                 setattr(benchmark, name, value)
         benchmark.save(update_fields=list(new))
+        action.write()
+
+
+def change_two_step(benchmark: Benchmark, *, two_step: TwoStep, by: User) -> None:
+    """Whom the benchmark asks for a second step at sign-in. Raises NotAllowedError for anyone but owners, and
+    BadValueError for an owner who would lock themselves out."""
+    with transaction.atomic():
+        rules.check_change_protocol(by, benchmark)
+        benchmark = lock_benchmark(benchmark.pk)
+        before = benchmark.two_step
+        if before == two_step:
+            return
+        if two_step != TwoStep.NOBODY and not rules.has_second_step(by):
+            raise BadValueError("Set up two-step sign-in for your own account first.")
+        benchmark.two_step = two_step
+        benchmark.save(update_fields=["two_step"])
+        action = Action(name="change-two-step", by=by, benchmark=benchmark, reason=two_step.label)
+        record = f"benchmark:{benchmark.public_id}"
+        action.changes.append({"record": record, "field": "two_step", "before": before, "after": str(two_step)})
         action.write()

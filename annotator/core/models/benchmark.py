@@ -8,7 +8,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from annotator.core.models.base import new_public_id
+from annotator.core.models.base import choice_constraint, choices, new_public_id
+from annotator.core.vocabulary import TwoStep
 
 
 class Benchmark(models.Model):
@@ -48,12 +49,19 @@ class Benchmark(models.Model):
     learns = models.BooleanField(
         default=True, help_text="Suggest stances and types learned from this benchmark's gold, once there is enough."
     )
+    two_step = models.CharField(
+        max_length=12,
+        choices=choices(TwoStep),
+        default=TwoStep.NOBODY,
+        help_text="Who must sign in with a second step (an authenticator app or a passkey) to see this benchmark.",
+    )
     corpus = models.ForeignKey("annotator.Corpus", models.SET_NULL, null=True, blank=True, related_name="benchmarks")
 
     class Meta:
         ordering: ClassVar = ["name"]
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(overlap__gte=1), name="annotator_benchmark_overlap_positive"),
+            choice_constraint("two_step", TwoStep),
         ]
 
     def __str__(self) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, cast
 
+from allauth.core.exceptions import ImmediateHttpResponse
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
@@ -47,6 +49,7 @@ def document_for(request: HttpRequest, public_id: str) -> Document:
     try:
         check_see_document(person(request), document)
     except rules.NotAllowedError as refusal:
+        _ask_for_second_step(request, document.benchmark)
         raise Http404(str(refusal)) from None
     return document
 
@@ -55,7 +58,16 @@ def _members_only(request: HttpRequest, benchmark: Benchmark) -> None:
     try:
         rules.check_see_benchmark(person(request), benchmark)
     except rules.NotAllowedError as refusal:
+        _ask_for_second_step(request, benchmark)
         raise Http404(str(refusal)) from None
+
+
+def _ask_for_second_step(request: HttpRequest, benchmark: Benchmark) -> None:
+    """Lead a member who lacks nothing but the second step to where it is set up."""
+    if rules.lacks_second_step(person(request), benchmark):
+        asked = f"{benchmark} asks you to sign in with a second step. Add an authenticator app or a passkey."
+        messages.warning(request, asked)
+        raise ImmediateHttpResponse(redirect("mfa_index"))
 
 
 def own_annotation(request: HttpRequest, document: Document, stage: Stage) -> Annotation:

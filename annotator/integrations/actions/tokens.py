@@ -113,6 +113,16 @@ def revoke_token(token: ApiToken, *, by: User) -> None:
             Action(name="revoke-token", by=by, benchmark=token.benchmark, reason=_on_record(token)).write()
 
 
+def revoke_tokens_of(user: User) -> int:
+    """All of a person's tokens, as when their password may be known to others. Returns how many were in use."""
+    in_use = ApiToken.objects.filter(user=user, revoked_at__isnull=True).select_related("benchmark")
+    with transaction.atomic():
+        tokens = list(in_use.order_by("pk"))
+        for token in tokens:
+            revoke_token(token, by=user)
+    return len(tokens)
+
+
 def _on_record(token: ApiToken) -> str:
     return f"{token.name} ({MARK}_{token.prefix}…): {', '.join(token.scopes)}"
 

@@ -7,10 +7,12 @@ DEFAULT_AUTHENTICATION_CLASSES: the first class sets WWW-Authenticate.
 
 from __future__ import annotations
 
+from django.core.cache import caches
 from django.views.decorators.debug import sensitive_variables
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
+from rest_framework.throttling import UserRateThrottle
 
 from annotator.core.models import User
 from annotator.integrations.actions.tokens import TokenRefusedError, token_for
@@ -41,3 +43,9 @@ class TokenAuthentication(BaseAuthentication):
         """WWW-Authenticate for a 401. If a token was sent, it says that the token is the problem."""
         sent = request.headers.get("Authorization", "").strip().lower().startswith(SCHEME.lower())
         return f'{REALM}, error="invalid_token"' if sent else REALM
+
+
+class PersonThrottle(UserRateThrottle):
+    """Requests of a person's programs together, counted in this process: the API does not depend on Redis."""
+
+    cache = caches["process"]

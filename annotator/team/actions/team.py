@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.mail import EmailMessage
@@ -201,9 +202,17 @@ def register(invitation: Invitation, *, username: str, display_name: str, email:
     with transaction.atomic():
         team_rules.check_invitation(invitation)
         person = User.objects.create(username=username, display_name=display_name, email=email, password=hashed)
+        if email:
+            _keep_address(person, email, is_verified=email.casefold() == invitation.email.casefold())
         Action(name="register", by=person, benchmark=invitation.benchmark, reason=username).write()
         accept(invitation, by=person)
     return person
+
+
+def _keep_address(person: User, email: str, *, is_verified: bool) -> None:
+    """The address for mails about the account. The one that the invitation went to needs no other proof."""
+    is_free = not EmailAddress.objects.filter(email__iexact=email, verified=True).exists()
+    EmailAddress.objects.create(user=person, email=email.lower(), primary=True, verified=is_verified and is_free)
 
 
 def mail_invitation(invitation_id: int, site: str) -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account.utils import perform_login
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import UserCreationForm
 from django.db import IntegrityError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -26,7 +27,6 @@ from annotator.team.screens.team import ROLES_IN_WORDS
 
 TEMPLATE = "team/invitation.html"
 WRONG = "Invitation not found. Check that you copied the whole link."
-BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 class AccountForm(UserCreationForm):
@@ -106,11 +106,14 @@ def _register(request: HttpRequest, invitation: Invitation, form: AccountForm) -
     except IntegrityError:
         form.add_error("username", "Someone just took this username. Choose another one.")
         return _page(request, {"invitation": invitation, "form": form}, status=422)
-    login(request, user, backend=BACKEND)
-    return _welcome(request, invitation)
+    next_page = _welcome(request, invitation).url
+    response: HttpResponse = perform_login(
+        request, user, email_verification=settings.ACCOUNT_EMAIL_VERIFICATION, redirect_url=next_page, signup=True
+    )
+    return response
 
 
-def _welcome(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+def _welcome(request: HttpRequest, invitation: Invitation) -> HttpResponseRedirect:
     messages.success(request, f"You joined: {invitation.benchmark}, {Role(invitation.role).label.lower()}.")
     if invitation.role in (Role.ANNOTATOR, Role.THIRD_RATER):  # who is asked for work, or told that none waits
         return redirect("home")

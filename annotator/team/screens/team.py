@@ -22,7 +22,7 @@ from annotator.core.models import Benchmark, Group, Invitation, Membership
 from annotator.core.models.base import choices
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, render_domain_errors
-from annotator.core.vocabulary import Role, Seat
+from annotator.core.vocabulary import Role, Seat, TwoStep
 from annotator.team import rules as team_rules
 from annotator.team.actions import groups as group_actions
 from annotator.team.actions import team as actions
@@ -109,6 +109,7 @@ def _page(
         "former": [{"membership": row, "may_return": row.role in roles} for row in team.former],
         "roles": [(role, ROLES_IN_WORDS[role]) for role in Role],
         "can_change_protocol": rules.can_change_protocol(user, benchmark),
+        "two_step_choices": choices(TwoStep),
         "problem": problem,
         "mail_is_on": settings.MAIL_IS_ON,
     }
@@ -307,6 +308,22 @@ def change_protocol(request: HttpRequest, slug: str) -> HttpResponse:
 
     def action() -> str:
         protocol.change_protocol(benchmark, by=user, **form.cleaned_data)
+        return "Settings saved."
+
+    return _done(request, benchmark, action)
+
+
+@require_POST
+@render_domain_errors
+def change_two_step(request: HttpRequest, slug: str) -> HttpResponse:
+    """Who must sign in with a second step."""
+    benchmark, user = benchmark_for(request, slug), person(request)
+    wanted = request.POST.get("two_step", "")
+    if wanted not in list(TwoStep):
+        raise BadValueError("Choose who must sign in with a second step.")
+
+    def action() -> str:
+        protocol.change_two_step(benchmark, two_step=TwoStep(wanted), by=user)
         return "Settings saved."
 
     return _done(request, benchmark, action)

@@ -1,0 +1,102 @@
+"""The audit log: sign-ins and failures, data that left, and who may do what. From the history and the events at the
+door, newest first."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
+
+from django.db.models import QuerySet
+
+from annotator.core.models import Activity, Benchmark, Membership, SecurityEvent
+
+SIGN_INS, DATA, PERMISSIONS = "sign-ins", "data", "permissions"
+KINDS = {SIGN_INS: "Sign-ins and accounts", DATA: "Data in and out", PERMISSIONS: "Permissions and settings"}
+SHOWN = 200
+
+# What the history calls them, and what the log says.
+_DATA = {
+    "export": "Exported",
+    "take-release": "Downloaded a release",
+    "start-release": "Created a release",
+    "import": "Imported",
+    "start-import": "Started an import",
+    "import-study": "Imported a study",
+    "import-corpus": "Imported a corpus",
+}
+_PERMISSIONS = {
+    "create-benchmark": "Created the benchmark",
+    "invite": "Invited",
+    "withdraw-invitation": "Withdrew an invitation",
+    "register": "Created an account",
+    "join": "Joined",
+    "change-role": "Changed a role",
+    "deactivate-member": "Deactivated a member",
+    "reactivate-member": "Reactivated a member",
+    "add-to-group": "Added to a group",
+    "remove-from-group": "Removed from a group",
+    "create-token": "Created an API token",
+    "revoke-token": "Revoked an API token",
+    "change-protocol": "Changed the protocol",
+    "change-two-step": "Changed two-step sign-in",
+    "change-service": "Changed a service",
+    "remove-service": "Removed a service",
+    "erase-person": "Erased a person",
+}
+_OF_KIND = {DATA: _DATA, PERMISSIONS: _PERMISSIONS}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line. ``who`` is a person's name, or in quotation marks what was typed; ``address`` only at sign-ins."""
+
+    at: dt.datetime
+    who: str
+    what: str
+    detail: str
+    benchmark: str
+    address: str
+
+
+def entries(benchmark: Benchmark | None, *, kind: str = "", name: str = "") -> Iterator[Entry]:
+    """The log of a benchmark with the sign-ins of its members, or of the whole installation, as a stream.
+
+    ``kind`` is one of ``KINDS`` or "" for all; ``name`` a user name, or "" for everybody.
+    """
+    streams: list[Iterator[Entry]] = []
+    if kind in ("", DATA, PERMISSIONS):
+        streams.append(_history(benchmark, kind, name))
+    if kind in ("", SIGN_INS):
+        streams.append(_door(benchmark, name))
+    return merge(*streams, key=lambda entry: entry.at, reverse=True)
+
+
+def newest(benchmark: Benchmark | None, *, kind: str = "", name: str = "") -> list[Entry]:
+    """The first ``SHOWN`` of them. Two queries."""
+    return list(islice(entries(benchmark, kind=kind, name=name), SHOWN))
+
+
+def _history(benchmark: Benchmark | None, kind: str, name: str) -> Iterator[Entry]:
+    words = _OF_KIND.get(kind) or {**_DATA, **_PERMISSIONS}
+    rows: QuerySet[Activity] = Activity.objects.filter(action__in=words)
+    if benchmark is not None:
+        rows = rows.filter(benchmark=benchmark)
+    if name:
+        rows = rows.filter(by__username=name)
+    for row in rows.select_related("by", "benchmark").order_by("-id").iterator(chunk_size=SHOWN):
+        who = str(row.by) if row.by else "Touchstone"
+        yield Entry(row.at, who, words[row.action], row.reason, str(row.benchmark or ""), "")
+
+
+def _door(benchmark: Benchmark | None, name: str) -> Iterator[Entry]:
+    rows: QuerySet[SecurityEvent] = SecurityEvent.objects.all()
+    if benchmark is not None:
+        rows = rows.filter(user__in=Membership.objects.filter(benchmark=benchmark).values("user"))
+    if name:
+        rows = rows.filter(user__username=name)
+    for row in rows.select_related("user").order_by("-id").iterator(chunk_size=SHOWN):
+        who = str(row.user) if row.user else f"“{row.name}”"
+        yield Entry(row.at, who, row.get_kind_display(), row.detail, "", row.address or "")

@@ -1,0 +1,96 @@
+"""Erasing a person: what says who they are goes, what they labeled stays under a pseudonym.
+
+Gold, agreement and history need to know that two labels are one person's, not whose. Exports therefore name people by
+a keyed hash of the account's number, which stays the same (``core/queries/pseudonyms.py``).
+"""
+
+from __future__ import annotations
+
+import re
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from allauth.usersessions.models import UserSession
+from django.db.models import Q
+
+from annotator.core.actions.append_only import history_unlocked
+from annotator.core.actions.recorder import Action
+from annotator.core.models import Activity, Annotation, Flag, Invitation, Membership, Notice, SecurityEvent, User
+from annotator.core.models.base import new_public_id
+from annotator.core.queries.pseudonyms import IMPORTED_AS, PSEUDONYM
+from annotator.core.rules import NotAllowedError
+from annotator.integrations.models import ApiToken
+from annotator.team import rules
+from annotator.team.actions.team import deactivate
+
+ERASED = "erased-"
+
+
+def erase(person: User, *, by: User) -> str:
+    """Erase the person in one transaction. Returns the name by which the account goes from now on.
+
+    Raises NotAllowedError for anyone but a superuser, and where the person is the only owner of a benchmark.
+    """
+    if not by.is_superuser:
+        raise NotAllowedError("Only a superuser can erase a person.")
+    if person.pk == by.pk:
+        raise NotAllowedError("Another superuser has to erase you.")
+    names = {each for each in (person.username, str(person), person.email, person.get_full_name()) if each}
+    with history_unlocked():
+        for membership in Membership.objects.filter(user=person, active=True).select_related("benchmark", "user"):
+            rules.check_an_owner_remains(membership)
+            deactivate(membership, by=by)
+        for session in UserSession.objects.filter(user=person):
+            session.end()
+        for model in (EmailAddress, Authenticator, SocialAccount, ApiToken, SecurityEvent):
+            model.objects.filter(user=person).delete()
+        Notice.objects.filter(to=person).delete()
+        SecurityEvent.objects.filter(name__in=names).delete()
+        Annotation.objects.filter(person=person).exclude(note="").update(note="")
+        Flag.objects.filter(by=person).exclude(note="").update(note="")
+        if person.email:
+            Invitation.objects.filter(email__iexact=person.email).update(email="")
+        new = ERASED + new_public_id()
+        _rename_in_history(names, new)
+        _rename_in_notices(names, new)
+        imported = str(person.preferences.get(IMPORTED_AS, ""))
+        person.username, person.display_name = new, "Erased person"
+        person.email = person.first_name = person.last_name = ""
+        # The pseudonym under which an import brought them says nothing of who they are, and keeps exports equal.
+        person.preferences = {IMPORTED_AS: imported} if PSEUDONYM.fullmatch(imported) else {}
+        person.is_active = person.is_staff = person.is_superuser = False
+        person.last_login = None
+        person.set_unusable_password()
+        person.save()
+        Action(name="erase-person", by=by, reason=new).write()
+    return new
+
+
+def _whole(names: set[str]) -> re.Pattern[str]:
+    longest_first = sorted(map(re.escape, names), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)")
+
+
+def _rename_in_history(names: set[str], new: str) -> None:
+    """Touchstone's own sentences about people; what people wrote about documents is left alone."""
+    pattern = _whole(names)
+    mentions = Q()
+    for name in names:
+        mentions |= Q(reason__contains=name)
+    about_people = Activity.objects.filter(mentions, document__isnull=True).only("pk", "reason")
+    for row in about_people.iterator(chunk_size=500):
+        reason = pattern.sub(new, row.reason)
+        if reason != row.reason:
+            Activity.objects.filter(pk=row.pk).update(reason=reason)
+
+
+def _rename_in_notices(names: set[str], new: str) -> None:
+    """Lines in the lists of others."""
+    pattern = _whole(names)
+    mentions = Q()
+    for name in names:
+        mentions |= Q(text__contains=name)
+    for notice in Notice.objects.filter(mentions).iterator(chunk_size=500):
+        notice.text = pattern.sub(new, notice.text)
+        notice.save(update_fields=["text"])

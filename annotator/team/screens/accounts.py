@@ -1,0 +1,135 @@
+"""Sign-in and accounts: what Touchstone adds to django-allauth, which has the pages."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import qrcode
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.forms import ChangePasswordForm, ResetPasswordKeyForm
+from allauth.account.views import LoginView
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from django import forms
+from django.conf import settings
+from django.core.cache import cache
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from qrcode.image.svg import SvgPathImage
+
+from annotator.core.models import User
+from annotator.core.vocabulary import SecurityEventKind
+from annotator.integrations.actions.tokens import revoke_tokens_of
+from annotator.team.actions.security import note
+
+HASHING = 2  # passwords that one process hashes at the same time: each takes a processor for a third of a second
+WAITING = 2  # sign-ins that may wait for that; the other threads serve those who work
+
+_admitted = threading.BoundedSemaphore(HASHING + WAITING)
+_hashing = threading.BoundedSemaphore(HASHING)
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """A turn to hash a password. Raises ValidationError at once where too many are at it."""
+    if not _admitted.acquire(blocking=False):
+        raise ValidationError("Many people are signing in right now. Try again in a few seconds.", code="busy")
+    try:
+        with _hashing:
+            yield
+    finally:
+        _admitted.release()
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Accounts are made by invitation, and sign-ins never take all threads of a process."""
+
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "username_password_mismatch": "The user name or the password is wrong.",
+        "email_password_mismatch": "The email address or the password is wrong.",
+        "too_many_login_attempts": "Too many failed attempts to sign in. Try again in five minutes.",
+    }
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Nobody makes an account without an invitation (or single sign-on, see below)."""
+        return False
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Counts attempts by account and by address, before any password is hashed."""
+        try:
+            super().pre_authenticate(request, **credentials)
+        except ValidationError:
+            typed = str(credentials.get("username") or credentials.get("email") or "")
+            user = User.objects.filter(username=typed).first()
+            if cache.add(f"throttled:{self.get_client_ip(request)}:{user.pk if user else ''}", 1, timeout=60):
+                note(SecurityEventKind.THROTTLED, request=request, user=user, name="" if user else typed)
+            raise
+
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
+        """Hashes only a few passwords at once, so that a flood of sign-ins leaves the other pages quick."""
+        with _turn():
+            return super().authenticate(request, **credentials)
+
+
+class SecondStepAdapter(DefaultMFAAdapter):
+    """The QR code as a part of the page."""
+
+    def build_totp_svg(self, url: str) -> str:
+        """Without an XML declaration, which has no place inside HTML."""
+        drawing: str = qrcode.make(url, image_factory=SvgPathImage).to_string(encoding="unicode")
+        return drawing
+
+
+class SingleSignOnAdapter(DefaultSocialAccountAdapter):
+    """People whom the organization's directory knows get an account; benchmarks they see by invitation alone."""
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
+        """The operator decides (``SSO_SIGNUP``)."""
+        return bool(settings.SSO_SIGNUP)
+
+    def populate_user(self, request: HttpRequest, sociallogin: Any, data: dict[str, Any]) -> User:
+        """As allauth does, and the name that the team sees."""
+        user: User = super().populate_user(request, sociallogin, data)
+        name = data.get("name") or f"{data.get('first_name') or ''} {data.get('last_name') or ''}"
+        user.display_name = str(name).strip()[:120]
+        return user
+
+
+class SignIn(LoginView):
+    """The one place to sign in, for the pages and the admin."""
+
+    def get_context_data(self, **options: Any) -> dict[str, Any]:
+        """Whether a forgotten password can be mailed."""
+        context: dict[str, Any] = super().get_context_data(**options)
+        return context | {"mail_is_on": settings.MAIL_IS_ON}
+
+
+class _EndsTokens(forms.Form):
+    """Asks whether the API tokens end with the old password."""
+
+    end_tokens = forms.BooleanField(
+        required=False,
+        label="Revoke my API tokens, too",
+        help_text="If someone else may know your password, programs that use your tokens should stop as well.",
+    )
+
+    def save(self) -> None:
+        """Set the password, then revoke the tokens where that is wanted."""
+        super().save()  # type: ignore[misc]
+        if self.cleaned_data["end_tokens"]:
+            revoke_tokens_of(self.user)  # type: ignore[attr-defined]
+
+
+class ChangePassword(_EndsTokens, ChangePasswordForm):
+    """The current password, the new one twice."""
+
+    field_order = ("oldpassword", "password1", "password2", "end_tokens")
+
+
+class NewPassword(_EndsTokens, ResetPasswordKeyForm):
+    """The new password twice, by a mailed link."""
+
+    field_order = ("password1", "password2", "end_tokens")
