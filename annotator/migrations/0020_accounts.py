@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0016_studies'),
+        ("annotator", "0019_rationale"),
     ]
 
     operations = [
