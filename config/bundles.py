@@ -11,7 +11,7 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "js/outbox.js", "js/requests.js", "js/save-state.js", "js/keys.js", "js/rows.js", "js/notes.js",
         "js/notices.js",
     ),
-    "bundles/work.js": ("js/guide.js", "vendor/jsdiff-9.0.0/diff-arrays.min.js", "js/diff.js"),
+    "bundles/work.js": ("js/guide.js", "js/in-view.js", "vendor/jsdiff-9.0.0/diff-arrays.min.js", "js/diff.js"),
     "bundles/verify.js": ("js/select-edit.js", "js/rationale.js", "js/drafts.js", "js/verify.js"),
     "bundles/adjudicate.js": ("js/drafts.js", "js/consolidate.js"),
 }

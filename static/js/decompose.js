@@ -4,7 +4,9 @@
    an answer that was overtaken by a later one changes nothing. */
 (() => {
   "use strict";
+  const ts = window.touchstone;
   const newest = new Map(); // sentence -> at
+  let unseen = ""; // the record that has to be looked at next
   const links = (which = "") => document.querySelectorAll(`#map a${which}`);
 
   function show({ id, complete, folded, at }) {
@@ -49,6 +51,24 @@
     if (event.target.closest?.("[data-first-left]")) links(".todo")[0]?.click();
     const move = event.target.closest?.("[data-move]");
     if (move) fillMoves(move.dataset.move);
+  });
+
+  /* --- A accepts what has been in view, and shows what has not ([data-accept]) --- */
+
+  const waiting = () => [...document.querySelectorAll("#panel [data-record]")].filter((each) => each.querySelector("[data-look]")?.checkVisibility());
+
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (!event.target.matches("[data-accept]")) return;
+    const seen = ts.inView.among(waiting());
+    event.detail.parameters.seen = seen.map((each) => each.dataset.record).join(" ");
+    unseen = waiting().find((each) => !seen.includes(each))?.dataset.record ?? "";
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (!unseen || !event.detail.requestConfig?.elt?.matches?.("[data-accept]")) return;
+    const record = document.querySelector(`#panel [data-record="${CSS.escape(unseen)}"]`);
+    unseen = "";
+    const row = record && (record.matches("[data-row]") ? record : record.querySelector("[data-row]"));
+    if (row) ts.rows.makeCurrent(row, { focus: true });
   });
 
   /* --- one picker for moving a claim to another sentence ([data-move] is the address that moves it) --- */

@@ -197,6 +197,9 @@
     for (const form of document.forms) setBusy(form, false);
   });
 
+  // Submitted with "and start the next": the server has nothing more of this page.
+  document.addEventListener("touchstone:submitted", () => document.getElementById("start-next").requestSubmit());
+
   // Links wait for the outbox for a few seconds. Unsaved text stays in the browser's storage.
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href]");

@@ -3,8 +3,9 @@
    A save triggers touchstone:claim-complete (this was the claim's last answer: the next open claim is opened through
    [data-next-open]), touchstone:claim-false (the edit comes next: the corrected claim gets the focus) or
    touchstone:claim-undecided (the next question is whether the evidence is sufficient).
-   [data-rest] (key 0) sends the open passages that have been in view, and goes on to the first that has not.
-   Every request that changes something says which passages have been in view since the last one.
+   [data-several] (keys 0 and A, a verdict with Shift) sends the open passages that match it and have been in view, and
+   goes on to the first that has not. Every request that changes something says which passages have been in view since
+   the last one (in-view.js).
    [data-whole] shows a whole passage instead of its excerpt. [data-correct] is the form of the corrected claim.
    [data-fold] closes a form under a button and discards its draft (drafts.js). */
 (() => {
@@ -18,67 +19,44 @@
 
   /* --- what has been in view --- */
 
-  const inView = new Set(); // public ids of stances
-  const reported = new Set(); // of these, the ones that the server knows of
+  const reported = new Set(); // the stances in view that the server knows of
   const idOf = (card) => card.dataset.record.split(":")[1];
-
-  /** In view means: most of the text that is shown, or as much of it as fits, between the claim and the lower edge. */
-  function look() {
-    const head = document.querySelector(".claim-head");
-    const bar = document.querySelector(".bar")?.getBoundingClientRect().bottom ?? 0;
-    const pinned = head && getComputedStyle(head).position === "sticky" ? head.getBoundingClientRect().bottom : bar;
-    const top = Math.max(bar, pinned);
-    for (const card of cards()) {
-      const passage = card.querySelector("[data-passage]");
-      if (inView.has(idOf(card)) || !passage) continue;
-      const bottom = ts.rows.floor(card);
-      const box = passage.getBoundingClientRect();
-      const visible = Math.min(box.bottom, bottom) - Math.max(box.top, top);
-      if (visible >= 0.8 * Math.min(box.height, bottom - top)) inView.add(idOf(card));
-    }
-  }
-
-  let asked = false;
-  function lookSoon() {
-    if (asked) return;
-    asked = true;
-    requestAnimationFrame(() => {
-      asked = false;
-      look();
-    });
-  }
-  for (const cause of ["scroll", "resize", "DOMContentLoaded", "focusin"]) window.addEventListener(cause, lookSoon, { passive: true });
-  document.addEventListener("htmx:afterSettle", lookSoon);
+  const ids = (some) => some.map(idOf).join(" ");
 
   document.addEventListener("htmx:configRequest", (event) => {
     const { verb, parameters } = event.detail;
     if (verb === "get" || !cards().length) return;
-    look();
-    const news = [...inView].filter((id) => !reported.has(id));
-    if (news.length) parameters.in_view = news.join(" ");
-    if (event.target.matches("[data-rest]")) parameters.stances = openCards().filter((card) => inView.has(idOf(card))).map(idOf).join(" ");
+    const news = ts.inView.among(cards()).filter((card) => !reported.has(idOf(card)));
+    if (news.length) parameters.in_view = ids(news);
+    const several = event.target.dataset.several;
+    if (several === undefined) return;
+    parameters.stances = ids(ts.inView.among(openCards(several)));
+    parameters.version = ts.fields.metaVersion(document.querySelector(".judgement").dataset.record);
   });
   document.addEventListener("htmx:afterRequest", ({ detail }) => {
     const sent = detail.requestConfig?.parameters?.in_view;
     if (sent && detail.successful) for (const id of sent.split(" ")) reported.add(id);
   });
 
-  /* --- 0: the rest is irrelevant --- */
+  /* --- several at once: 0, A, and a verdict with Shift --- */
 
-  const openCards = () => cards().filter((card) => !("follows" in card.dataset) && card.querySelector("[data-undecided][data-advance]"));
+  /** The cards that wait for a stance and match, where one is asked of them. */
+  const openCards = (which = "") =>
+    cards().filter((card) => !("follows" in card.dataset) && card.querySelector("[data-undecided][data-advance]") && (!which || card.matches(which)));
 
   // Nothing to send: go on to a passage that has not been in view.
   document.addEventListener("htmx:confirm", (event) => {
-    if (!event.target.matches?.("[data-rest]")) return;
-    look();
-    const open = openCards();
-    if (open.some((card) => inView.has(idOf(card)))) return;
+    const several = event.target.dataset?.several;
+    if (several === undefined) return;
+    const open = openCards(several);
+    if (ts.inView.among(open).length) return;
     event.preventDefault();
     if (open.length) ts.rows.makeCurrent(open[0], { focus: true });
   });
   document.addEventListener("htmx:afterSettle", (event) => {
-    if (!event.detail.requestConfig?.elt?.matches?.("[data-rest]")) return;
-    const [first] = openCards();
+    const several = event.detail.requestConfig?.elt?.dataset?.several;
+    if (several === undefined) return;
+    const [first] = [...openCards(several), ...openCards()];
     if (first) ts.rows.makeCurrent(first, { focus: true });
     else document.querySelector("[data-when-done]")?.focus({ preventScroll: true });
   });
@@ -167,6 +145,12 @@
     target.value = target.value.replace(found[0], "").trim();
     target.dataset.length = target.value.length;
     address.dispatchEvent(new Event("input", { bubbles: true })); // for drafts.js
+  });
+
+  // A long passage pushes the buttons below the window otherwise.
+  document.addEventListener("input", ({ target }) => {
+    const form = target.closest?.("#add-evidence form");
+    if (form && form.getBoundingClientRect().bottom > ts.rows.floor(form)) ts.rows.reveal(form);
   });
 
   /* --- the corrected claim: its edits are shown while it is typed; Enter saves --- */

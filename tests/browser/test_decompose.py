@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotator.core.models import Document, Sentence, User
+from annotator.core.models import Claim, ClaimSuggestion, Document, Sentence, User
 from annotator.core.vocabulary import Stage
 from annotator.stages.actions.annotate import open_annotation
 from tests.browser.conftest import wait_until_saved
@@ -143,3 +144,56 @@ def test_a_save_keeps_the_map_and_the_counts(opened: Callable[[str], tuple[Page,
     expect(page.locator("#map a.ok.soft:not(.todo)")).to_have_count(1)
     page.locator("[data-first-left]").click()
     expect(page.locator("#map a").nth(1)).to_have_attribute("aria-current", "true")
+
+
+def test_a_accepts_what_has_been_in_view_and_goes_to_the_rest(opened: Callable[[str], tuple[Page, Document]]) -> None:
+    page, document = opened(
+        "Ada Lovelace wrote notes and met Babbage and knew Latin and played chess and loved horses."
+    )
+    page.set_viewport_size({"width": 1280, "height": 420})
+    sentence = Sentence.objects.get(annotation__document=document)
+    sentence.claims.all().delete()
+    for order in range(1, 6):
+        made = ClaimSuggestion.objects.create(
+            sentence=sentence.suggestion, order=order, text=f"Claim {order}.", type="factual", importance="most"
+        )
+        Claim.objects.create(sentence=sentence, order=order, text=made.text, suggestion=made)
+    page.reload()
+    page.locator("article.claim").first.wait_for()
+    page.keyboard.press("a")
+    wait_until_saved(page)
+    last = page.locator("article.claim").last
+    accepted = set(sentence.claims.exclude(text_origin="").values_list("order", flat=True))
+    assert 0 < len(accepted) < 5, "the last claims are below the window"
+    for _ in range(4):
+        page.keyboard.press("a")
+        wait_until_saved(page)
+        page.wait_for_timeout(200)
+    assert not sentence.claims.filter(text_origin="").exists()
+    expect(last).to_be_in_viewport()
+
+
+def test_the_list_of_keys_keeps_a_where_nothing_is_left_to_accept(
+    opened: Callable[[str], tuple[Page, Document]],
+) -> None:
+    page, _ = opened("Ada Lovelace was a mathematician.")
+    keys = page.locator("#key-help .keylist")
+    page.keyboard.press("a")
+    wait_until_saved(page)
+    expect(page.locator("button[data-key='a']")).to_have_count(0)
+    page.keyboard.press("?")
+    expect(keys.locator("kbd", has_text=re.compile("^A$"))).to_have_count(1)
+    expect(keys.get_by_text("Accept the suggestions for this sentence that have been in view")).to_be_visible()
+
+
+def test_what_is_current_differs_in_forced_colors(opened: Callable[[str], tuple[Page, Document]]) -> None:
+    page, _ = opened(RESPONSE)
+    page.emulate_media(forced_colors="active")
+    page.reload()
+    look = """el => { const s = getComputedStyle(el);
+        return [s.outlineStyle, s.outlineWidth, s.borderBlockEndWidth, s.fontWeight, s.textDecorationStyle,
+            s.textDecorationThickness, s.backgroundColor].join() }"""
+    one = page.locator("#map a[aria-current]").evaluate(look)
+    others = page.locator("#map a:not([aria-current])").evaluate_all(f"all => all.map({look})")
+    assert others
+    assert one not in others

@@ -151,3 +151,37 @@ def test_words_of_an_excerpt_keep_their_place_in_the_passage_without_a_connectio
     assert word in works(annotation)[0].claim.text
     page.reload()
     expect(second.locator(".quotes q")).to_have_text([word])
+
+
+def test_a_verdict_with_shift_says_that_the_rest_is_irrelevant_and_goes_on(page: Page, annotation: Annotation) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.keyboard.press("1")
+    second = works(annotation)[1]
+    expect(page.locator(".with-rest")).to_be_visible()
+    page.keyboard.press("Shift+T")
+    expect(page.locator("#claim-title")).to_have_text(f"Claim {second.number}")
+    wait_until_saved(page)
+    work = works(annotation)[0]
+    assert work.verdict.factuality == "true"
+    assert [card.stance.label for card in work.cards] == [
+        "completely_support",
+        *["irrelevant"] * 2,
+        "completely_support",
+    ]
+
+
+def test_what_is_current_differs_in_forced_colors(page: Page, annotation: Annotation) -> None:
+    page.emulate_media(forced_colors="active")
+    page.reload()
+    look = """el => { const s = getComputedStyle(el);
+        return [s.outlineStyle, s.outlineWidth, s.borderInlineStartWidth, s.fontWeight, s.textDecorationLine,
+            s.backgroundColor, s.color].join() }"""
+    for group, current in (
+        ("#claims a", "#claims a[aria-current]"),
+        ("article.ev", "article.ev[data-current]"),
+        (".steps a", ".steps a[aria-current]"),
+    ):
+        one = page.locator(current).first.evaluate(look)
+        others = page.locator(f"{group}:not([aria-current])").evaluate_all(f"all => all.map({look})")
+        assert others, group
+        assert one not in others, group

@@ -124,7 +124,7 @@ def test_workspace_after_a_structural_change_equals_a_fresh_load(
     sentence = sentences_of(annotation)[0]
     page = soup_of(signed_in.get(f"{screen(document)}?sentence={sentence.public_id}").content)
     address = reverse("decompose-sentence", args=[document.public_id, sentence.public_id, what])
-    answer = signed_in.post(address, headers={"hx-request": "true"})
+    answer = signed_in.post(address, {"seen": all_of(sentence)}, headers={"hx-request": "true"})
     target = answer.headers.get("HX-Retarget", "#workspace").removeprefix("#")
     assert target == ("panel" if what == "take-over" else "workspace")
     swapped = with_swapped(page, answer.content, target)
@@ -137,6 +137,11 @@ def test_workspace_after_a_structural_change_equals_a_fresh_load(
         for name in ("data-current", "data-focus", "aria-current"):  # what the answer is about gets the focus
             del marked[name]
     assert comparable(swapped, "workspace") == comparable(fresh, "workspace")
+
+
+def all_of(sentence: Sentence) -> str:
+    """A sentence and its claims, as the page names what has been in view."""
+    return " ".join(key_of(each) for each in [sentence, *sentence.claims.all()])
 
 
 def test_moving_on_sends_the_panel_alone(signed_in: Client, annotation: Annotation, document: Document) -> None:
@@ -157,7 +162,8 @@ def test_a_response_of_400_sentences_stays_light(signed_in: Client, person: User
     page = signed_in.get(screen(document), headers={"accept-encoding": "gzip"})
     assert len(page.content) <= 150 * 1024
     address = reverse("decompose-sentence", args=[document.public_id, sentences[7].public_id, "take-over"])
-    assert len(signed_in.post(address, headers={"hx-request": "true"}).content) <= 25 * 1024
+    answer = signed_in.post(address, {"seen": all_of(sentences[7])}, headers={"hx-request": "true"})
+    assert len(answer.content) <= 25 * 1024
     assert len(post_save(signed_in, sentences[8], "importance", "less").content) <= 3 * 1024
 
 
@@ -166,7 +172,7 @@ def test_taking_over_moves_on_to_the_next_incomplete_sentence(
 ) -> None:
     first, second, *_ = sentences_of(annotation)
     address = reverse("decompose-sentence", args=[document.public_id, first.public_id, "take-over"])
-    page = soup_of(signed_in.post(address, headers={"hx-request": "true"}).content)
+    page = soup_of(signed_in.post(address, {"seen": all_of(first)}, headers={"hx-request": "true"}).content)
     assert page.select_one(f"[data-record='sentence:{second.public_id}']")
 
 
@@ -337,9 +343,24 @@ def test_the_answer_marks_what_a_change_was_about(
 def test_taking_over_says_so(signed_in: Client, annotation: Annotation, document: Document) -> None:
     sentence = sentences_of(annotation)[0]
     address = reverse("decompose-sentence", args=[document.public_id, sentence.public_id, "take-over"])
-    told = json.loads(signed_in.post(address, headers={"hx-request": "true"})["HX-Trigger"])
+    told = json.loads(signed_in.post(address, {"seen": all_of(sentence)}, headers={"hx-request": "true"})["HX-Trigger"])
     assert told["touchstone:told"] == {"text": "Accepted. Press Z to undo"}
     assert told["touchstone:sentence"]["complete"] is True
+
+
+def test_what_has_not_been_in_view_is_not_accepted(
+    signed_in: Client, annotation: Annotation, document: Document
+) -> None:
+    sentence = next(each for each in sentences_of(annotation) if len(present_claims(each)) > 1)
+    *seen, unseen = present_claims(sentence)
+    address = reverse("decompose-sentence", args=[document.public_id, sentence.public_id, "take-over"])
+    keys = " ".join(key_of(each) for each in [sentence, *seen])
+    answer = signed_in.post(address, {"seen": keys}, headers={"hx-request": "true"})
+    assert json.loads(answer["HX-Trigger"])["touchstone:told"]["text"].startswith("Accepted what has been in view")
+    assert soup_of(answer.content).select_one(f"[data-record='{key_of(unseen)}']")
+    unseen.refresh_from_db()
+    seen[0].refresh_from_db()
+    assert (unseen.text_origin, seen[0].text_origin) == ("", Origin.ACCEPTED)
 
 
 def test_the_history_restores_the_original(signed_in: Client, annotation: Annotation) -> None:

@@ -88,7 +88,7 @@ def test_other_words_in_the_passage_drop_the_selection_and_undo_brings_both_back
 
 
 def test_the_adjudicated_version_has_what_those_selected_whose_stance_stands(
-    client: Client, stance: Stance, at_verify: Document, ada: User, ben: User
+    client: Client, stance: Stance, at_verify: Document, ada: User, ben: User, owner: User
 ) -> None:
     theirs = Stance.objects.get(annotation=open_annotation(at_verify, Stage.VERIFY, by=ben), evidence=stance.evidence)
     save(stance, "rationale", "0-3", ada)
@@ -100,7 +100,7 @@ def test_the_adjudicated_version_has_what_those_selected_whose_stance_stands(
     passage = Evidence.objects.get(pk=stance.evidence_id).passage
     assert f"“{passage[0:3]}”" in page
     assert f"“{passage[9:11]}”" in page
-    signed_by(at_verify, ada, ben)
+    signed_by(at_verify, ada, ben, owner)
     agreed = Stance.objects.get(annotation__kind=AnnotationKind.CONSOLIDATED, evidence=stance.evidence)
     assert agreed.label == StanceLabel.COMPLETELY_SUPPORT
     assert agreed.rationale == [[0, 7], [9, 11]]

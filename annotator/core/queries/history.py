@@ -117,6 +117,7 @@ DONE: dict[str, str] = {
     "merge-sentences": "merged two sentences",
     "add-evidence": "added evidence",
     "remove-evidence": "removed evidence",
+    "accept-stances": "accepted suggested stances",
     "rest-irrelevant": "marked the rest of the passages irrelevant",
     "add-edit": "added an edit",
     "remove-edit": "removed an edit",

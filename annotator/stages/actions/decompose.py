@@ -5,6 +5,7 @@ Each is a list of field changes like any save, so undo and history need no speci
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
@@ -14,7 +15,7 @@ from annotator.core.actions.locking import lock_document
 from annotator.core.actions.recorder import Action, for_annotation
 from annotator.core.fields import Kind, columns, fields_of, reason_for
 from annotator.core.models import Claim, Sentence, User
-from annotator.core.record_keys import KINDS
+from annotator.core.record_keys import KINDS, key_of
 from annotator.core.vocabulary import REMOVAL_REASONS, Origin, Removal
 from annotator.stages import rules
 from annotator.stages.actions.blind_first import reveal
@@ -61,9 +62,14 @@ def _take_over(action: Action, record: Sentence | Claim) -> None:
     action.set(record, **values)
 
 
-def take_over_sentence(sentence: Sentence, *, by: User, active_seconds: int = 0) -> bool:
+def take_over_sentence(
+    sentence: Sentence, *, by: User, seen: Collection[str] | None = None, active_seconds: int = 0
+) -> bool:
     """Take over all open suggestions of a sentence and its claims (key A). Where nothing was suggested, the sentence is
-    kept as it stands. Returns whether anything was suggested."""
+    kept as it stands. Returns whether anything was suggested.
+
+    ``seen``: keys of the records that the person has had in view, where it is known; the others stay open.
+    """
     with transaction.atomic():
         action = _begin("take-over", sentence, by, active_seconds)
         sentence = Sentence.objects.select_related("suggestion").get(pk=sentence.pk)
@@ -71,11 +77,13 @@ def take_over_sentence(sentence: Sentence, *, by: User, active_seconds: int = 0)
         suggested = sentence.suggestion_id is not None or any(row.suggestion_id is not None for row in claims)
         if not suggested:
             action.name = "keep-text"
-        _take_over(action, sentence)
-        if action.annotation is not None:
-            reveal(sentence, action.annotation.document)
+        if seen is None or key_of(sentence) in seen:
+            _take_over(action, sentence)
+            if action.annotation is not None:
+                reveal(sentence, action.annotation.document)
         for claim in claims:
-            _take_over(action, claim)
+            if seen is None or key_of(claim) in seen:
+                _take_over(action, claim)
         action.write()
         return suggested
 

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotator.core import rules
@@ -13,12 +14,13 @@ from annotator.core.actions.fields import BadValueError, clean_text, field_of, r
 from annotator.core.actions.locking import lock_document
 from annotator.core.actions.recorder import Action, for_annotation, operations_as_json, read_field
 from annotator.core.models import Annotation, Claim, Evidence, Stance, User, Verdict, VerdictSuggestion
+from annotator.core.record_keys import key_of
 from annotator.core.texts import edits
 from annotator.core.vocabulary import EditKind, Factuality, Removal, StanceLabel
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions.blind_first import reveal
 from annotator.stages.actions.pages import order_page
-from annotator.stages.actions.saving import set_repeated, values_with_effects
+from annotator.stages.actions.saving import change_since, set_repeated, values_with_effects
 from annotator.stages.queries.machine_opinions import may_see_verdicts
 
 
@@ -30,7 +32,7 @@ def _begin(name: str, annotation: Annotation, by: User, active_seconds: int) -> 
 
 
 def _locked(verdict: Verdict) -> Verdict:
-    return Verdict.objects.select_related("claim", "annotation").get(pk=verdict.pk)
+    return Verdict.objects.select_related("claim", "annotation__document__benchmark").get(pk=verdict.pk)
 
 
 def _is_false(verdict: Verdict) -> dict[str, Any]:
@@ -97,30 +99,68 @@ def note_in_view(annotation: Annotation, stances: Collection[str]) -> None:
         rows.update(in_view_at=timezone.now())
 
 
-def mark_irrelevant(verdict: Verdict, stances: Collection[str], *, by: User, active_seconds: int = 0) -> list[Stance]:
+def mark_irrelevant(
+    verdict: Verdict,
+    stances: Collection[str],
+    *,
+    by: User,
+    factuality: str = "",
+    version: int = 0,
+    active_seconds: int = 0,
+) -> list[Stance]:
     """Mark passages of a claim irrelevant in one step: those of ``stances`` (public ids) that have no stance yet, and
-    passages with the same words. Returns what was marked, which is nothing where all have a stance already."""
+    passages with the same words. Returns what was marked, which is nothing where all have a stance already.
+
+    ``factuality``: the verdict that is given with it, where no passage stays open. ``version``: the one of the verdict
+    that the sender saw. Raises BadValueError where another verdict was given since, and writes nothing.
+    """
+    spec = field_of("verdict", "factuality")
+    wanted = read(spec, factuality)
     with transaction.atomic():
         action = _begin("rest-irrelevant", verdict.annotation, by, active_seconds)
-        spec = field_of("stance", "label")
-        rows = Stance.objects.filter(
-            annotation=verdict.annotation_id,
-            evidence__claim=verdict.claim_id,
-            evidence__removed="",
-            public_id__in=stances,
-            label="",
-        )
-        marked = list(
-            rows.select_related("annotation__document__benchmark", "suggestion", "evidence").order_by(
-                "evidence__order", "evidence_id"
-            )
-        )
-        for stance in marked:
-            action.set(stance, **values_with_effects(stance, "label", StanceLabel.IRRELEVANT.value, spec))
-            set_repeated(action, stance, before="")
-            reveal(stance, stance.annotation.document)
+        verdict = _locked(verdict)
+        changed = wanted and verdict.version != version and verdict.factuality not in ("", wanted)
+        if changed and change_since(verdict.annotation, key_of(verdict), "factuality", version):
+            now = verdict.get_factuality_display().lower()
+            raise BadValueError(f"The claim has been labeled “{now}” in another tab. Reload the page to see it.")
+        marked = _open_stances(verdict).filter(public_id__in=stances)
+        found = _label_each(action, [(stance, StanceLabel.IRRELEVANT.value) for stance in marked])
+        action.flush()
+        if wanted and not _open_stances(verdict).exists():
+            action.set(verdict, **values_with_effects(verdict, "factuality", wanted, spec))
+            reveal(verdict, verdict.annotation.document)
         action.write()
-        return marked
+        return found
+
+
+def accept_stances(verdict: Verdict, stances: Collection[str], *, by: User, active_seconds: int = 0) -> list[Stance]:
+    """Accept the suggested stances on passages of a claim in one step: those of ``stances`` (public ids) that have no
+    stance yet and have been in view. Returns what was accepted."""
+    with transaction.atomic():
+        action = _begin("accept-stances", verdict.annotation, by, active_seconds)
+        rows = _open_stances(verdict).filter(public_id__in=stances, in_view_at__isnull=False)
+        found = _label_each(action, [(each, each.suggestion.label) for each in rows if each.suggestion is not None])
+        action.write()
+        return found
+
+
+def _open_stances(verdict: Verdict) -> QuerySet[Stance]:
+    """The stances of a claim that are not decided, in the order of their evidence."""
+    rows = Stance.objects.filter(
+        annotation=verdict.annotation_id, evidence__claim=verdict.claim_id, evidence__removed="", label=""
+    )
+    related = rows.select_related("annotation__document__benchmark", "suggestion", "evidence")
+    return related.order_by("evidence__order", "evidence_id")
+
+
+def _label_each(action: Action, labels: Collection[tuple[Stance, str]]) -> list[Stance]:
+    """Give each stance its label, and passages with the same words the same. Returns the stances."""
+    spec = field_of("stance", "label")
+    for stance, label in labels:
+        action.set(stance, **values_with_effects(stance, "label", label, spec))
+        set_repeated(action, stance, before="")
+        reveal(stance, stance.annotation.document)
+    return [stance for stance, _ in labels]
 
 
 def remove_evidence(evidence: Evidence, *, by: User, active_seconds: int = 0) -> None:

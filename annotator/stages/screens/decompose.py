@@ -335,7 +335,8 @@ def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what
     by, active = person(request), seconds(request)
     current = sentence.public_id
     if what == "take-over":
-        suggested = actions.take_over_sentence(sentence, by=by, active_seconds=active)
+        seen = request.POST.get("seen", "").split()
+        suggested = actions.take_over_sentence(sentence, by=by, seen=seen, active_seconds=active)
         _, following = next_incomplete(sentence.annotation, sentence)
         told = f"{'Accepted' if suggested else 'Kept as is'}. Press Z to undo"
         return _taken_over(request, sentence, following, told)
@@ -355,6 +356,8 @@ def _taken_over(request: HttpRequest, sentence: Sentence, current: str, told: st
     annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=sentence.annotation_id)
     context = context_of(annotation, person(request), current) | {"focus": True}
     accepted = next(row for row in context["rows"] if row.sentence.pk == sentence.pk)
+    if accepted.open_suggestions:
+        told = "Accepted what has been in view. Read the rest, then press A again"
     events = {"touchstone:sentence": state_of(accepted), "touchstone:told": {"text": told}}
     return panel(request, context, **events)
 

@@ -207,7 +207,12 @@ def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpRespon
         if review and review.concerns and not missing_in(annotation):
             unexplained = bool(review.contradictions) and not reason
             if unexplained or "confirmed" not in request.POST:
-                context = {"review": review, "document": document, "asked": "confirmed" in request.POST}
+                context = {
+                    "review": review,
+                    "document": document,
+                    "asked": "confirmed" in request.POST,
+                    "continues": "continue" in request.POST,
+                }
                 return render(request, "stages/review.html", context, status=422)
             reason = "; ".join([*(each.text for each in review.contradictions), reason]) if reason else ""
         submit.submit(annotation, by=person(request), active_seconds=seconds(request), confirmed=reason)
@@ -227,6 +232,8 @@ def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpRespon
             f"You spent {took} s on this; reading it takes about {needs} s. If you skipped something, ask the owner to "
             "reopen it.",
         )
+    if "continue" in request.POST and not document.practice_for_id and is_htmx(request):
+        return HttpResponse(status=204, headers={"HX-Trigger": "touchstone:submitted"})  # the page starts the next
     response = HttpResponse(status=204 if is_htmx(request) else 303)
     document.refresh_from_db()
     # A newcomer sees at once how they did; who was the last to submit goes on to settle it with the others.

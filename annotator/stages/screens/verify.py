@@ -67,7 +67,7 @@ FACTUALITY = [
         "tone": "neutral",
     },
 ]
-EDITING = ("rewrite-claim", "add-edit")
+ANSWERING = ("save", "rest-irrelevant", "accept-stances", "rewrite-claim", "add-edit")
 # Where the refusal of a form is shown: at the form.
 PLACES = {
     "add-evidence": "#add-evidence-problem",
@@ -135,6 +135,7 @@ def _context_here(annotation: Annotation, here: ClaimRow) -> dict[str, Any]:
         "folded": sum(1 for row in cards if row.card.folded),
         "first_open": next((row.card.number for row in cards if not row.card.stance.label), 0),
         "just_added": 0,
+        "suggested_open": sum(1 for row in cards if row.card.suggested and not row.card.stance.label),
         "hint": hint_of(here.work),
         "web_search": settings.WEB_SEARCH_URL + quote(here.work.claim.text),
         "edits": edit_rows(verdict),
@@ -259,7 +260,7 @@ def _with_event(
 def _event_of(annotation: Annotation, here: ClaimRow) -> str:
     """Did the newest change answer what was missing last, or make the claim false without an edit yet?"""
     newest = Activity.objects.filter(annotation=annotation).order_by("-id").first()
-    changes = newest.changes if newest and newest.action in ("save", "rest-irrelevant", *EDITING) else []
+    changes = newest.changes if newest and newest.action in ANSWERING else []
     verdict = here.work.verdict
     edited = bool(verdict.operations.all())
     if not here.missing:
@@ -347,11 +348,37 @@ def _add_evidence(request: HttpRequest, verdict: Verdict) -> HttpResponse:
 
 
 def _rest_irrelevant(request: HttpRequest, verdict: Verdict) -> HttpResponse:
-    """The open passages that have been in view become irrelevant; the page goes on to the first that has not."""
+    """The open passages that have been in view become irrelevant; the page goes on to the first that has not. A verdict
+    can be given with it, where none is left open."""
+    actions.mark_irrelevant(
+        verdict,
+        request.POST.get("stances", "").split(),
+        factuality=request.POST.get("factuality", ""),
+        version=whole_number(request, "version") if "version" in request.POST else 0,
+        by=person(request),
+        active_seconds=seconds(request),
+    )
+    return _several(request, verdict)
+
+
+def _accept_stances(request: HttpRequest, verdict: Verdict) -> HttpResponse:
+    """The suggested stances on passages that have been in view."""
     seen = request.POST.get("stances", "").split()
-    actions.mark_irrelevant(verdict, seen, by=person(request), active_seconds=seconds(request))
+    actions.accept_stances(verdict, seen, by=person(request), active_seconds=seconds(request))
+    return _several(request, verdict)
+
+
+def _several(request: HttpRequest, verdict: Verdict) -> HttpResponse:
+    """All that may have changed when several passages were answered at once, and where the focus goes."""
     context = context_of(verdict.annotation, person(request), verdict.claim.public_id)
-    context |= {"oob": True, "changed_cards": context["cards"]}
+    with_verdict = bool(request.POST.get("factuality"))
+    context |= {
+        "oob": True,
+        "changed_cards": context["cards"],
+        "verdict_changed": with_verdict,
+        "edit_changed": with_verdict,
+        "machine_changed": verdict.annotation.document.blind_first,
+    }
     return _with_event(request, verdict.annotation, context)
 
 
@@ -424,6 +451,7 @@ def _send_back(request: HttpRequest, verdict: Verdict) -> HttpResponse:
 CHANGES: dict[str, Callable[[HttpRequest, Verdict], HttpResponse | None]] = {
     "add-evidence": _add_evidence,
     "rest-irrelevant": _rest_irrelevant,
+    "accept-stances": _accept_stances,
     "remove-evidence": _remove_evidence,
     "add-edit": _add_edit,
     "delete-claim": _delete_claim,
