@@ -2,12 +2,16 @@
 
 A robot produces the gold labels of the dev documents through the real screens, in a real browser: suggestions are
 the gold sentences, claims and passages, so decomposition is accepted; stances, verdicts and edits are given by hand.
-All questions of the default protocol are switched on; the two that are never required stay unanswered.
-Counted: every click and every key press that is not typed text: starting a stage, going to it, scrolling to a control
-that is out of view, focusing a text. Typed characters are counted apart. The original tool needs at least 136 actions
+All questions of the default protocol are switched on; the two that are never required stay unanswered. The window has
+1440 x 900 px. The robot starts once; each submission starts the next task, whichever that is.
+Counted: every click and every key press that is not typed text: starting, submitting, scrolling to a control that is
+out of view, focusing a text. Typed characters are counted apart. The original tool needs at least 136 actions
 (43 on screen 1, 77 on screen 2, 16 on screen 3; counted from its controls, no typing, no mistakes).
 
-    .venv/bin/python benchmarks/effort.py [--documents 47] [--file GOLD.jsonl] [--json]
+With --suggestions offline, sentences and claims are suggested by the product's own offline strategy, and the robot
+corrects them (benchmarks/effort_offline.py).
+
+    .venv/bin/python benchmarks/effort.py [--documents 47] [--suggestions offline] [--file GOLD.jsonl] [--json]
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import argparse
 import difflib
 import json
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -33,7 +38,12 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import effort_offline  # noqa: E402
+
 ORIGINAL = {"decompose": 43, "verify": 77, "revise": 16}
+HIT = 24  # px of a control that have to be in view to click it
 PACE = 80  # ms between two keys: a fast hand
 PASSWORD = secrets.token_urlsafe(12)
 
@@ -80,7 +90,8 @@ class Robot:
         control = self.page.locator(selector).first
         box = control.bounding_box()
         height = self.page.viewport_size["height"]
-        if box is None or box["y"] < 0 or box["y"] + box["height"] > height:
+        enough = min(box["height"], HIT) if box else 0
+        if box is None or min(box["y"] + box["height"], height) - max(box["y"], 0) < enough:
             self.kinds["scroll"] += 1
         self.kinds[f"click: {what}"] += 1
         control.click()
@@ -89,7 +100,9 @@ class Robot:
         """Enter what one screen has cost."""
         setattr(count, screen, self.count)
         count.kinds[screen] = dict(self.kinds)
+        count.typed_characters += self.typed
         self.kinds.clear()
+        self.typed = 0
 
     def write(self, selector: str, text: str, *, focus: bool = True) -> None:
         """Replace the text of a field: a click into it, unless it has the focus already, and what is typed."""
@@ -143,8 +156,9 @@ TYPES = {"yes": "checkworthy"}
 IMPORTANCE = {"yes": "most", "intermediate": "intermediate", "no": "less"}
 
 
-def seed(gold: list[dict[str, Any]]) -> list[Any]:
-    """Documents whose suggestions are the gold sentences and claims. No strategy: nothing else is suggested."""
+def seed(gold: list[dict[str, Any]], suggestions: str) -> list[Any]:
+    """Documents whose suggestions are the gold sentences and claims, or the offline strategy's. No strategy: nothing
+    else is suggested."""
     from annotator.core.models import Benchmark, Document, Guidelines, Membership, User
     from annotator.core.vocabulary import Role
     from annotator.suggestions.actions.proposals import propose_sentences
@@ -167,7 +181,10 @@ def seed(gold: list[dict[str, Any]]) -> list[Any]:
             response=line["response"],
         )
         documents.append(document)
-        propose_sentences(document, gold_sentences(line))
+        if suggestions == "gold":
+            propose_sentences(document, gold_sentences(line))
+    if suggestions == "offline":
+        effort_offline.suggest_offline(documents)
     return documents
 
 
@@ -249,41 +266,44 @@ def put_evidence(document: Any, wanted: list[dict[str, Any]]) -> None:
     )
 
 
-def decompose(robot: Robot, address: str, line: dict[str, Any]) -> None:
-    """Screen 1: accept each sentence, submit."""
+def decompose(robot: Robot, line: dict[str, Any]) -> None:
+    """Screen 1: accept each sentence, as often as there is something that was not in view yet."""
     page = robot.page
-    begin(robot, address)
-    for _ in line["sentences"]:
-        if page.locator("[data-key='a']:visible").count() == 0:
-            break
+    while page.locator("button[data-key='a']:visible").count():
         robot.press("a")
         robot.rest()
-    robot.press("Control+Enter")
-    page.wait_for_url("**/d/*/", timeout=20_000)
 
 
-def begin(robot: Robot, address: str) -> None:
-    """Start a stage as a person does: by the key of the document's page, else of the start page."""
-    page = robot.page
-    if page.url.startswith(address.rsplit("/", 2)[0]):
-        page.reload()  # the evidence came meanwhile
-    if not page.locator("[data-key='n']").count():
-        robot.click(".mark", "start page")  # the start page
-        page.wait_for_load_state()
-    robot.press("n")
-    page.wait_for_url(address, timeout=20_000)
+def begin(robot: Robot) -> None:
+    """A screen that has just opened: the notes for newcomers are dismissed, once on each screen."""
     robot.rest()
-    while page.locator("[data-dismiss]:visible").count():  # the notes for newcomers, once on each screen
+    while robot.page.locator("[data-dismiss]:visible").count():
         robot.click("[data-dismiss]:visible", "dismiss a note")
+
+
+def submit_and_go_on(robot: Robot) -> None:
+    """Submit and start the next in one press. Where the gold contradicts itself, a reason is asked for before."""
+    page, here = robot.page, robot.page.url
+    robot.press("Control+Shift+Enter")
+    asked = "document.querySelector('.review')"
+    page.wait_for_function(f"here => location.href !== here || {asked}", arg=here, timeout=20_000)
+    if page.url == here and page.locator(".review").count():
+        if page.locator("#submit-reason").count():
+            robot.write("#submit-reason", "As in the gold.", focus=False)
+        robot.press("Enter")
+    page.wait_for_function("here => location.href !== here", arg=here, timeout=20_000)
+    page.wait_for_load_state()
 
 
 STANCE_KEYS = {"completely-support": "1", "partially-support": "2", "refute": "3", "irrelevant": "4"}
 
 
-def verify(robot: Robot, address: str, claims: list[dict[str, Any]]) -> None:
+VERDICT_KEYS = {"yes": "f", "no": "t"}  # by "needs an edit"
+
+
+def verify(robot: Robot, line: dict[str, Any]) -> None:
     """Screen 2: a stance for each passage, the verdict, the edit of a false claim; claims open by themselves."""
-    page = robot.page
-    begin(robot, address)
+    claims = gold_claims(line)
     for position, gold in enumerate(claims):
         judge(robot, gold["stances"])
         own = gold["human"].strip() not in ("", "NA")
@@ -295,20 +315,13 @@ def verify(robot: Robot, address: str, claims: list[dict[str, Any]]) -> None:
         if gold["enough"] != follows:
             robot.press({"yes": "y", "no": "x"}[gold["enough"]])
             robot.rest()
-        robot.press({"yes": "f", "no": "t"}.get(gold["needs_edit"], "u"))
+        close_claim(robot, gold)
         if gold["needs_edit"] == "yes":
             robot.rest()
             correct(robot, gold)
         robot.rest()
         if position + 1 < len(claims):
             go_to(robot, position + 1)
-    robot.press("Control+Enter")
-    robot.page.wait_for_selector(".review, #standing", timeout=20_000)
-    if page.locator(".review").count():  # the gold contradicts itself there: a reason, and on
-        if page.locator("#submit-reason").count():
-            robot.write("#submit-reason", "As in the gold.", focus=False)
-        robot.press("Enter")
-    page.wait_for_url("**/d/*/", timeout=20_000)
 
 
 def judge(robot: Robot, stances: list[str]) -> None:
@@ -328,13 +341,34 @@ def judge(robot: Robot, stances: list[str]) -> None:
             robot.click(f"#{identity} .card-choices label >> nth={int(label) - 1}", "stance")
         page.wait_for_timeout(PACE)
     robot.rest()
-    for _ in places:
-        if not page.locator("article.ev:not([data-follows]) [data-advance][data-undecided]").count():
-            break
-        robot.press("0")
+
+
+OPEN = "article.ev:not([data-follows]) [data-advance][data-undecided]"
+
+
+def close_claim(robot: Robot, gold: dict[str, Any]) -> None:
+    """The verdict, and with it that the passages which are left are irrelevant: one key, for those in view. Where the
+    gold judges passages with the same words apart, they are taken apart before."""
+    page = robot.page
+    key = VERDICT_KEYS.get(gold["needs_edit"], "u")
+    claim = page.locator(".judgement").get_attribute("data-claim")
+    here = f".verify:has([data-claim='{claim}'])"
+    apart = len(set(zip(gold["passages"], gold["stances"], strict=True))) > len(set(gold["passages"]))
+    while page.locator(f"{here} {OPEN}").count():
+        robot.press("0" if apart else f"Shift+{key.upper()}")
         robot.rest()
-    for number, place in enumerate(places):  # repeated passages that the gold judges apart
-        if not is_answered(cards.nth(number), stances[place]):
+    if apart:
+        take_apart(robot, gold["stances"])
+    if page.locator(here).count() and not page.locator(".judgement input[data-field='factuality']:checked").count():
+        robot.press(key)
+        robot.rest()
+
+
+def take_apart(robot: Robot, stances: list[str]) -> None:
+    """Give passages with the same words the stances of their own."""
+    cards = robot.page.locator("article.ev[data-record]")
+    for number, place in enumerate(passages_in_sight(robot.page)):
+        if place < len(stances) and not is_answered(cards.nth(number), stances[place]):
             identity = cards.nth(number).get_attribute("id")
             robot.click(f"#{identity} details.repeated summary", "repeated passage")
             label = int(STANCE_KEYS[stances[place]])
@@ -396,10 +430,9 @@ def correct(robot: Robot, gold: dict[str, Any]) -> None:
     robot.rest()
 
 
-def revise(robot: Robot, address: str, line: dict[str, Any]) -> None:
-    """Screen 3: correct the statements that differ from gold, then the response, submit."""
+def revise(robot: Robot, line: dict[str, Any]) -> None:
+    """Screen 3: correct the statements that differ from gold, then the response."""
     page = robot.page
-    begin(robot, address)
     rows = page.locator("[data-record^='sentence-revision:']")
     for place, sentence in enumerate(line["sentences"].values()):
         wanted = sentence["revised_decontext"]
@@ -422,9 +455,6 @@ def revise(robot: Robot, address: str, line: dict[str, Any]) -> None:
         robot.write("[data-record^='response-revision:'] textarea", line["revised_response"])
         page.wait_for_timeout(700)
         robot.rest()
-    page.keyboard.press("Escape")
-    robot.press("Control+Enter")
-    page.wait_for_url("**/d/*/", timeout=20_000)
 
 
 def main() -> int:
@@ -432,6 +462,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=47)
     parser.add_argument("--file", type=Path, help="another file of gold; the dev documents by default")
+    parser.add_argument(
+        "--suggestions",
+        choices=("gold", "offline"),
+        default="gold",
+        help="of sentences and claims; passages are gold's",
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     data = Path(os.environ.get("TOUCHSTONE_DATA") or ROOT.parent / "shared" / "data")
@@ -444,13 +480,12 @@ def main() -> int:
     os.environ["TOUCHSTONE_VAR"] = var
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    sys.path.insert(0, str(ROOT))
     import django
 
     server, address = start_server(var)
     try:
         django.setup()
-        counts = play(address, gold)
+        counts = play(address, gold, options.suggestions)
     finally:
         server.terminate()
         server.wait(timeout=10)
@@ -459,9 +494,9 @@ def main() -> int:
     return 0 if all(not each.differences for each in counts) else 1
 
 
-def play(address: str, gold: list[dict[str, Any]]) -> list[Count]:
+def play(address: str, gold: list[dict[str, Any]], suggestions: str) -> list[Count]:
     """All documents through all three screens."""
-    documents = seed(gold)
+    documents = seed(gold, suggestions)
     counts: list[Count] = []
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
@@ -469,15 +504,20 @@ def play(address: str, gold: list[dict[str, Any]]) -> list[Count]:
             executable_path=chromium,
             args=["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking"],
         )
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{address}/sign-in/")
         page.fill("[name=username]", "robot")
         page.fill("[name=password]", PASSWORD)
         page.press("[name=password]", "Enter")
         page.wait_for_load_state()
-        for document, line in zip(documents, gold, strict=True):
-            counts.append(one_document(Robot(page), address, document, line))
-            print(f"document {counts[-1].document}: {counts[-1].total}", file=sys.stderr)
+        robot = Robot(page)
+        counts = [count_of(document, line) for document, line in zip(documents, gold, strict=True)]
+        places = {document.public_id: number for number, document in enumerate(documents)}
+        robot.press("n")
+        page.wait_for_url("**/d/*/decompose/", timeout=20_000)
+        while (found := ADDRESS.search(page.url)) is not None:
+            number = places[found["document"]]
+            work(robot, documents[number], gold[number], counts[number], found["stage"], suggestions)
         browser.close()
     from annotator.exchange.formats.factcheck_bench import render
     from annotator.exchange.queries.export import gold_documents
@@ -488,20 +528,30 @@ def play(address: str, gold: list[dict[str, Any]]) -> list[Count]:
     return counts
 
 
-def one_document(robot: Robot, address: str, document: Any, line: dict[str, Any]) -> Count:
-    """One document from suggestions to gold."""
-    base = f"{address}/d/{document.public_id}"
+ADDRESS = re.compile("/d/(?P<document>[^/]+)/(?P<stage>decompose|verify|revise)/")
+
+
+def count_of(document: Any, line: dict[str, Any]) -> Count:
+    """A document of which nothing is done yet."""
     claims = gold_claims(line)
-    count = Count(document.order, claims=len(claims), passages=sum(len(each["stances"]) for each in claims))
-    decompose(robot, f"{base}/decompose/", line)
-    robot.finish(count, "decompose")
-    put_evidence(document, claims)
-    verify(robot, f"{base}/verify/", claims)
-    robot.finish(count, "verify")
-    revise(robot, f"{base}/revise/", line)
-    robot.finish(count, "revise")
-    count.typed_characters = robot.typed
-    return count
+    return Count(document.order, claims=len(claims), passages=sum(len(each["stances"]) for each in claims))
+
+
+def work(
+    robot: Robot, document: Any, line: dict[str, Any], count: Count, stage: str, suggestions: str = "gold"
+) -> None:
+    """One stage of a document from what is suggested to gold; then the next task is on the screen."""
+    if stage == "verify":
+        put_evidence(document, gold_claims(line))
+        robot.page.reload()  # the evidence came meanwhile
+    begin(robot)
+    if stage == "decompose" and suggestions == "offline":
+        effort_offline.decompose_by_hand(robot, document, gold_sentences(line))
+    else:
+        {"decompose": decompose, "verify": verify, "revise": revise}[stage](robot, line)
+    submit_and_go_on(robot)
+    robot.finish(count, stage)
+    print(f"document {count.document}, {stage}: {count.kinds[stage]}", file=sys.stderr, flush=True)
 
 
 def differences(given: dict[str, Any], line: dict[str, Any]) -> list[str]:
