@@ -164,3 +164,22 @@ def test_half_of_a_surrogate_pair_in_a_file_is_left_out(client: Client, pilot: B
     for file in (row, b"[" + row + b"]"):
         answer = rank(client, researcher, file)
         assert answer.status_code == 200 and ">m</th>" in answer.content.decode()
+
+
+def test_scores_are_broken_down_on_the_page_and_by_the_api_alike(
+    client: Client, pilot: Benchmark, researcher: User
+) -> None:
+    lines = [
+        json.dumps({"domain": "web", "language": language, "claims": [{"label": "supported"}, {"label": label}]})
+        for language, label, times in (("de", "refuted", 11), ("en", "supported", 4))
+        for _ in range(times)
+    ]
+    answer = rank(client, researcher, "\n".join(lines).encode())
+    page = BeautifulSoup(answer.content, "html.parser").select_one("[aria-labelledby=breakdowns]")
+    assert page is not None
+    german, english = (row.get_text(" ", strip=True) for row in page.select("table")[0].select("tbody tr"))
+    assert german == "de 0.500 0.500 to 0.500 11 11" and english == "en too few 4 4"
+    file = SimpleUploadedFile("answers.jsonl", "\n".join(lines).encode())
+    told = client.post(f"/api/v1/benchmarks/{pilot.slug}/answers/", data={"metric": "factscore", "file": file}).json()
+    [german, english] = told["scores"]["breakdowns"]["language"]
+    assert german["figures"] == {"score": 0.5} and english["figures"] is None

@@ -24,6 +24,7 @@ from annotator.core.models.people import (
     User,
 )
 from annotator.core.models.revision import ClaimRevision, ResponseRevision, SentenceRevision
+from annotator.core.models.search_entry import SearchEntry
 from annotator.core.models.security_event import SecurityEvent
 from annotator.core.models.suggestion import (
     CachedAnswer,
@@ -77,6 +78,7 @@ __all__ = [
     "RestsOn",
     "RevisionSuggestion",
     "RunItem",
+    "SearchEntry",
     "SecurityEvent",
     "SentBack",
     "Sentence",
