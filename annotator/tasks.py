@@ -6,6 +6,7 @@ from celery import shared_task
 
 from annotator.core.actions import notices, search_entries
 from annotator.exchange.actions import import_jobs, making_releases, releases
+from annotator.home.actions import document_changes
 from annotator.team.actions import batch_changes, retention, team
 
 
@@ -59,6 +60,21 @@ def resume_batch_changes() -> int:
     ids = batch_changes.unfinished()
     for change_id in ids:
         change_batch.delay(change_id)
+    return len(ids)
+
+
+@shared_task(name=document_changes.CHANGE_DOCUMENTS)
+def change_documents(change_id: int) -> None:
+    """Work off a change of many documents."""
+    document_changes.work_off(change_id)
+
+
+@shared_task(name="annotator.resume_document_changes")
+def resume_document_changes() -> int:
+    """Go on with changes of many documents that no worker is at: called now and then. Returns how many."""
+    ids = document_changes.unfinished()
+    for change_id in ids:
+        change_documents.delay(change_id)
     return len(ids)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.exchange.screens import exports, imports, release_form, releases
-from annotator.home.screens import audit, benchmarks, documents, operation, overview, work
+from annotator.home.screens import audit, benchmarks, document_list, documents, operation, overview, work
 from annotator.integrations.screens import tokens, webhooks
 from annotator.leaderboard.screens import answers, crossed, score, scores
 from annotator.measures.screens import agreement, automation, practice, statistics, suggestion_quality
@@ -37,7 +37,9 @@ urlpatterns = [
     path("benchmarks/new/", benchmarks.create, name="benchmark-new"),
     path("b/<slug:slug>/", overview.show, name="benchmark"),
     path("b/<slug:slug>/burn-up.csv", overview.burn_up, name="burn-up"),
-    path("b/<slug:slug>/documents/", documents.index, name="documents"),
+    path("b/<slug:slug>/documents/", document_list.index, name="documents"),
+    path("b/<slug:slug>/documents/views/", document_list.view, name="documents-view"),
+    path("b/<slug:slug>/documents/do/<str:what>/", document_list.change, name="documents-change"),
     path("b/<slug:slug>/guidelines/", guidelines.show, name="guidelines"),
     path("b/<slug:slug>/guidelines/versions/", guidelines.versions, name="guidelines-versions"),
     path("b/<slug:slug>/guidelines/read/", guidelines.read, name="guidelines-read"),

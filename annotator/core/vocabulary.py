@@ -254,6 +254,15 @@ class BatchStep(Labelled):
     TAKE_BACK = "take-back", "Unassigning open work"
 
 
+class DocumentStep(Labelled):
+    """What is done to many documents that someone has selected."""
+
+    MOVE = "move", "Moving documents"
+    DISCARD = "discard", "Discarding documents"
+    RESTORE = "restore", "Restoring documents"
+    REOPEN = "reopen", "Reopening documents"
+
+
 class SuggesterKind(Labelled):
     """What a suggester learns from a benchmark's gold."""
 

@@ -27,6 +27,7 @@ from annotator.core.models import (
     Batch,
     Benchmark,
     Document,
+    DocumentChange,
     Evidence,
     PageSnapshot,
     SecurityEvent,
@@ -95,6 +96,8 @@ POST_ONLY = {
     "suggesters-change",
     "services-change",
     "document-change",
+    "documents-change",
+    "documents-view",
     "decompose-sentence",
     "decompose-claim",
     "verify-claim",
@@ -340,6 +343,8 @@ def scene() -> Scene:
         values[name] = {"public_id": assignment.public_id, "field": "item.reason", "what": "undo"}
     for name in ("protocol", "protocol-file", "protocol-edit", "protocol-copy"):
         values[name] = {"name": "aggrefact"}
+    DocumentChange.objects.create(benchmark=benchmark, by=ada, what="move", finished_at=timezone.now())
+    values["documents-change"] = {"what": "dismiss"}
     values["agree"] = {"public_id": shared.public_id, "stage": "decompose"}
     values["agree-change"] = values["agree"] | {"what": "sign"}
     return Scene(document, ada, values)
@@ -432,6 +437,7 @@ def test_the_same_addresses_are_there_for_whoever_owns_them(client: Client, scen
     saved = Activity.objects.filter(action="save", annotation__stage=Stage.REVISE).first()
     assert saved is not None
     data = {"activity": saved.public_id, "person": scene.ada.username}  # what is restored, who is excused
+    data["change"] = DocumentChange.objects.get().public_id
     # Those that change something in an order in which none closes the way for another.
     for name in sorted(POST_ONLY - {"logout"}, key=lambda each: (each in ("submit", "document-change"), each)):
         address = next(each for each in ours() if each.name == name)
@@ -461,6 +467,8 @@ def test_nobody_changes_the_open_work_of_another_member(client: Client, scene: S
             "run-change",
             "suggesters-change",
             "document-change",
+            "documents-change",
+            "documents-view",
             "guidelines-read",
             "practice-mix-in",
             "score-change",

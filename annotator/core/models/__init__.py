@@ -14,6 +14,7 @@ from annotator.core.models.consolidation import (
 from annotator.core.models.corpus import Corpus, CorpusPage
 from annotator.core.models.decomposition import Claim, Sentence
 from annotator.core.models.document import Annotation, Document, Flag, SentBack
+from annotator.core.models.document_list import DocumentChange, DocumentChangeRows, DocumentView
 from annotator.core.models.evidence import Evidence, PageArchive, PageSnapshot, Stance
 from annotator.core.models.notice import Notice
 from annotator.core.models.people import (
@@ -59,6 +60,9 @@ __all__ = [
     "CorpusPage",
     "Decision",
     "Document",
+    "DocumentChange",
+    "DocumentChangeRows",
+    "DocumentView",
     "EditOperation",
     "Evidence",
     "Flag",

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from annotator.core import rules
@@ -23,8 +24,10 @@ logger = logging.getLogger(__name__)
 TOLD_EVERY = 1.0  # seconds between heartbeats
 
 
-def start_download(*, benchmark: Benchmark, format: ExportFormat, include: str, named: bool, by: User) -> Download:
-    """Record that someone exports labels.
+def start_download(
+    *, benchmark: Benchmark, format: ExportFormat, include: str, named: bool, by: User, among: Q | None = None
+) -> Download:
+    """Put on record that someone takes an export away; ``among`` narrows the documents.
 
     Raises NotAllowedError by the rules, BadValueError if the format can't be written.
     """
@@ -36,7 +39,7 @@ def start_download(*, benchmark: Benchmark, format: ExportFormat, include: str, 
         rules.check_export(by, benchmark)
         if format.tells_people and (named or include != INCLUDE[0]):
             rules.check_export_people(by, benchmark)
-        count = Reading(benchmark, include).count()
+        count = Reading(benchmark, include, among=among).count()
         download = Download.objects.create(
             benchmark=benchmark,
             by=by,
@@ -48,16 +51,23 @@ def start_download(*, benchmark: Benchmark, format: ExportFormat, include: str, 
         )
         documents = "1 document" if count == 1 else f"{count:,} documents"
         people = ", with names" if download.named else ""
+        people += ", selected" if among is not None else ""
         Action(
             name="export", by=by, benchmark=benchmark, reason=f"{format.name}, {include}, {documents}{people}"
         ).write()
     return download
 
 
-def streamed(download: Download, format: ExportFormat) -> Iterator[bytes]:
-    """The file in pieces. About once a second the row records the progress, and at the end the outcome."""
+def streamed(download: Download, format: ExportFormat, among: Q | None = None) -> Iterator[bytes]:
+    """The file, piece by piece; about once a second the row says how far it is, and at the end how it ended."""
     progress = _DownloadProgress(download)
-    reading = Reading(download.benchmark, include=download.include, named=download.named, on_document=progress.one_more)
+    reading = Reading(
+        download.benchmark,
+        include=download.include,
+        named=download.named,
+        on_document=progress.one_more,
+        among=among,
+    )
     state = RunState.FAILED
     try:
         yield from format.write(reading)

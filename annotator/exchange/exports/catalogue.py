@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from django.db.models import Q
+
 from annotator.core.models import Benchmark
 from annotator.exchange.exports import croissant, huggingface, prov
 from annotator.exchange.formats import averitec, factcheck_bench, fastfact, original_tool, subtasks, veriscore
@@ -34,23 +36,24 @@ ZIP = "application/zip"
 class Reading:
     """The input of one export. ``named``: people's names instead of pseudonyms, in formats that mention people.
 
-    ``on_document`` is called for each document read, once per pass.
+    ``among`` narrows the documents; ``on_document`` is called with each document that has been read, once a pass.
     """
 
     benchmark: Benchmark
     include: str = INCLUDE[0]
     named: bool = False
     on_document: Callable[[], None] | None = None
+    among: Q | None = None
 
     def documents(self) -> Iterator[GoldDocument]:
         """One pass over the gold documents. Raises ValueError for an unknown ``include``."""
-        for document in gold_documents(self.benchmark, include=self.include):
+        for document in gold_documents(self.benchmark, include=self.include, among=self.among):
             yield document
             self.tick()
 
     def count(self) -> int:
         """How many documents one pass has."""
-        return count_documents(self.benchmark, include=self.include)
+        return count_documents(self.benchmark, include=self.include, among=self.among)
 
     def tick(self) -> None:
         """Reports that one more document has been written."""
@@ -106,8 +109,8 @@ def _of_people(lines: Callable[..., Pieces]) -> Callable[[Reading], Pieces]:
     """A writer of a format that says who did what and therefore reads more than gold documents."""
 
     def write(reading: Reading) -> Pieces:
-        asked = {"include": reading.include, "named": reading.named, "on_document": reading.tick}
-        yield from lines(reading.benchmark, **asked)
+        asked = {"include": reading.include, "named": reading.named, "among": reading.among}
+        yield from lines(reading.benchmark, **asked, on_document=reading.tick)
 
     return write
 

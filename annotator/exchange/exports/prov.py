@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
+from django.db.models import Q
 
 from annotator.core.models import Benchmark
 from annotator.exchange.native import touchstone
@@ -32,11 +33,17 @@ _SOFTWARE = "software:touchstone"
 
 
 def lines(
-    benchmark: Benchmark, *, include: str = "gold", named: bool = False, on_document: Callable[[], None] = lambda: None
+    benchmark: Benchmark,
+    *,
+    include: str = "gold",
+    named: bool = False,
+    among: Q | None = None,
+    on_document: Callable[[], None] = lambda: None,
 ) -> Iterator[bytes]:
-    """A line for each document, with its line break. ``include`` is as in ``annotator.exchange.queries.export``;
-    ``named``: user names instead of pseudonyms; ``on_document`` is called after each line."""
-    for each in provenance_of(benchmark, include=include, named=named):
+    """A line for each document, with its line break. ``include`` and ``among`` as in
+    ``annotator.exchange.queries.export``; ``named``: people by user name instead of pseudonym; ``on_document`` is
+    called after each line."""
+    for each in provenance_of(benchmark, include=include, named=named, among=among):
         yield touchstone.line(prov_document(each, benchmark.public_id))
         on_document()
 

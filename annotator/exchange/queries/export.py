@@ -42,9 +42,9 @@ INCLUDE = ("gold", "all")
 _SOURCE = ("public_id", "title", "site", "published", "query", "retrieved_at", "content_hash")
 
 
-def count_documents(benchmark: Benchmark, *, include: str = "gold") -> int:
+def count_documents(benchmark: Benchmark, *, include: str = "gold", among: Q | None = None) -> int:
     """How many lines an export will have."""
-    return documents_to_export(benchmark, include).count()
+    return documents_to_export(benchmark, include, among).count()
 
 
 def gold_documents(benchmark: Benchmark, *, include: str = "gold", among: Q | None = None) -> Iterator[GoldDocument]:
@@ -53,7 +53,7 @@ def gold_documents(benchmark: Benchmark, *, include: str = "gold", among: Q | No
     ``gold`` takes documents that are adjudicated at all three stages; ``all`` takes every document that isn't
     discarded, with what is adjudicated so far. ``among`` narrows them further.
     """
-    chosen = documents_to_export(benchmark, include).filter(among or Q())
+    chosen = documents_to_export(benchmark, include, among)
     keys = array("q", chosen.order_by("order", "id").values_list("pk", flat=True).iterator())
     for start in range(0, len(keys), CHUNK):
         chunk = (
@@ -62,9 +62,12 @@ def gold_documents(benchmark: Benchmark, *, include: str = "gold", among: Q | No
         yield from _GoldChunk(list(chunk)).documents()
 
 
-def documents_to_export(benchmark: Benchmark, include: str) -> QuerySet[Document]:
-    """The documents of an export, unsorted. Raises ValueError for an unknown ``include``."""
-    documents = Document.objects.filter(benchmark=benchmark, twin_of__isnull=True).exclude(phase=Phase.DISCARDED)
+def documents_to_export(benchmark: Benchmark, include: str, among: Q | None = None) -> QuerySet[Document]:
+    """The documents that an export has, in no order; ``among`` narrows them. Raises ValueError for an unknown
+    ``include``."""
+    documents = Document.objects.filter(among or Q(), benchmark=benchmark, twin_of__isnull=True).exclude(
+        phase=Phase.DISCARDED
+    )
     if include == "gold":
         return documents.filter(stage=Stage.REVISE, phase=Phase.AGREED)
     if include == "all":

@@ -68,19 +68,24 @@ ONLY_HERE = ("corpus", "claims")
 
 
 def lines(
-    benchmark: Benchmark, *, include: str = "gold", named: bool = False, on_document: Callable[[], None] = lambda: None
+    benchmark: Benchmark,
+    *,
+    include: str = "gold",
+    named: bool = False,
+    among: Q | None = None,
+    on_document: Callable[[], None] = lambda: None,
 ) -> Iterator[bytes]:
     """The lines of the file. ``include`` is as in ``annotator.exchange.queries.export``; ``named``: user names instead
     of pseudonyms."""
     people = Keys(benchmark, named=named)
-    yield touchstone.line(_header(benchmark, include, people))
-    for each in _documents(benchmark, include, people):
+    yield touchstone.line(_header(benchmark, include, people, among))
+    for each in _documents(benchmark, include, people, among):
         yield touchstone.line(each)
         on_document()
 
 
-def _documents(benchmark: Benchmark, include: str, people: Keys) -> Iterator[Row]:
-    chosen = documents_to_export(benchmark, include)
+def _documents(benchmark: Benchmark, include: str, people: Keys, among: Q | None) -> Iterator[Row]:
+    chosen = documents_to_export(benchmark, include, among)
     keys = array("q", chosen.order_by("order", "pk").values_list("pk", flat=True).iterator())
     tables = filled(benchmark)
     for start in range(0, len(keys), CHUNK):
@@ -92,7 +97,7 @@ def _documents(benchmark: Benchmark, include: str, people: Keys) -> Iterator[Row
 # --- the header -----------------------------------------------------------------------------------
 
 
-def _header(benchmark: Benchmark, include: str, people: Keys) -> Row:
+def _header(benchmark: Benchmark, include: str, people: Keys, among: Q | None) -> Row:
     members = [
         {"person": people.key(member.user_id), "role": member.role, "active": member.active}
         | ({"name": member.user.display_name} if people.named and member.user.display_name else {})
@@ -116,13 +121,13 @@ def _header(benchmark: Benchmark, include: str, people: Keys) -> Row:
         "protocol": {name: in_order(getattr(benchmark, name)) for name in touchstone.PROTOCOL},
         "members": sorted(members, key=lambda member: member["person"]),
         **{table.name: [row_of(table, each, people, links) for each in found] for table, found in rows},
-        "configurations": _configurations(benchmark, include),
+        "configurations": _configurations(benchmark, include, among),
     }
 
 
-def _configurations(benchmark: Benchmark, include: str) -> dict[str, Row]:
-    """What the plans of runs over these documents have in common, by hash: one entry per change of settings."""
-    items = RunItem.objects.filter(document__in=documents_to_export(benchmark, include))
+def _configurations(benchmark: Benchmark, include: str, among: Q | None) -> dict[str, Row]:
+    """What the plans of runs over these documents have in common, by hash: as many as settings were changed."""
+    items = RunItem.objects.filter(document__in=documents_to_export(benchmark, include, among))
     found: dict[str, Row] = {}
     for plan in PipelineRun.objects.filter(pk__in=items.values("run")).values_list("plan", flat=True).iterator():
         if not _is_search(plan):

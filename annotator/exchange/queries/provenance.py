@@ -15,7 +15,7 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from annotator.core.models import (
     Annotation,
@@ -91,11 +91,13 @@ class Provenance:
     runs: list[Run] = field(default_factory=list)
 
 
-def provenance_of(benchmark: Benchmark, *, include: str = "gold", named: bool = False) -> Iterator[Provenance]:
-    """The documents in order. ``include`` is as in ``annotator.exchange.queries.export``; ``named``: user names instead
-    of pseudonyms. About thirty queries per chunk, half as many for an imported benchmark."""
+def provenance_of(
+    benchmark: Benchmark, *, include: str = "gold", named: bool = False, among: Q | None = None
+) -> Iterator[Provenance]:
+    """The documents in their order. ``include`` and ``among`` as in ``annotator.exchange.queries.export``; ``named``:
+    user names instead of pseudonyms. Some thirty queries a chunk, half as many where a benchmark was imported."""
     people = Keys(benchmark, named=named)
-    chosen = documents_to_export(benchmark, include)
+    chosen = documents_to_export(benchmark, include, among)
     keys = array("q", chosen.order_by("order", "pk").values_list("pk", flat=True).iterator())
     filled = _filled(benchmark)
     for start in range(0, len(keys), CHUNK):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods
@@ -12,8 +13,10 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
+from annotator.core.queries.documents import matching
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, person, render_domain_errors
+from annotator.core.screens.document_filters import filter_of, query_of
 from annotator.exchange.actions.downloads import start_download, streamed
 from annotator.exchange.exports.catalogue import FORMATS, UnknownFormatError, format_named
 from annotator.exchange.exports.downloads import latest_downloads
@@ -25,23 +28,33 @@ TEMPLATE = "exchange/export.html"
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
-    """The available formats and past downloads. While a download is running, htmx polls once a second for the
-    latter."""
+    """What can be exported, and what was; once a second while something is on its way (htmx) the latter alone. A filter
+    in the address, as the document list writes it, narrows the documents."""
     benchmark = benchmark_for(request, slug)
     rules.check_export(person(request), benchmark)
     context = _downloads(benchmark)
     if is_htmx(request):
         return render(request, f"{TEMPLATE}#downloads", context)
-    gold = count_documents(benchmark, include="gold")
-    everything = count_documents(benchmark, include="all")
+    query, among = _narrowed(request, benchmark, request.GET)
+    gold = count_documents(benchmark, include="gold", among=among)
+    everything = count_documents(benchmark, include="all", among=among)
     context |= page_of_benchmark(request, benchmark, "Export") | {
         "formats": [(each, each.missing()) for each in FORMATS.values()],
         "gold": gold,
         "everything": everything,
         "in_work": everything - gold,
+        "filter": query,
         "can_name": rules.can_export_people(person(request), benchmark),
     }
     return render(request, TEMPLATE, context)
+
+
+def _narrowed(request: HttpRequest, benchmark: Benchmark, params: QueryDict) -> tuple[str, Q | None]:
+    """The filter in an address, and the documents that it leaves; "" and None without one."""
+    narrowed = filter_of(params, manages=rules.can_manage(person(request), benchmark))
+    if not narrowed.is_on:
+        return "", None
+    return query_of(narrowed), Q(pk__in=matching(benchmark, narrowed).values("pk"))
 
 
 def _downloads(benchmark: Benchmark) -> dict[str, Any]:
@@ -67,17 +80,19 @@ def download(request: HttpRequest, slug: str) -> HttpResponse:
     people = asked.get("people", "pseudonyms")
     if people not in ("pseudonyms", "named"):
         raise BadValueError(f"“{people}” isn’t valid; choose pseudonyms or named.")
+    _, among = _narrowed(request, benchmark, QueryDict(asked.get("filter", "")))
     taken = start_download(
         benchmark=benchmark,
         format=format,
         include=asked.get("include", INCLUDE[0]),
         named=people == "named",
         by=person(request),
+        among=among,
     )
     part = "" if taken.include == INCLUDE[0] else f"-{taken.include}"
     name = f"{benchmark.slug}-{format.name}{part}-{timezone.localdate():%Y-%m-%d}{format.suffix}"
     response = StreamingHttpResponse(
-        streamed(taken, format),
+        streamed(taken, format, among),
         content_type=format.media_type,
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

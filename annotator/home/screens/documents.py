@@ -1,26 +1,25 @@
-"""Documents: the list of a benchmark, and one document with its stages, its adjudicated version and its history."""
+"""One document with its stages, its adjudicated version and its history."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.gold_copies import check_may_begin
 from annotator.core.models import Annotation, Document, Flag, SentBack, User
-from annotator.core.queries.documents import DocumentFilter, agreed_of, counts_of, page_of, prefilling_of, shelf_for
+from annotator.core.queries.documents import agreed_of, prefilling_of
 from annotator.core.queries.history import lines_of, visible_activities, visible_flags
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, document_for, person, render_domain_errors
+from annotator.core.screens.common import document_for, person, render_domain_errors
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Factuality, FlagReason, Phase, Stage
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions import documents as actions
@@ -30,71 +29,6 @@ from annotator.team.actions.batches import move_documents
 
 HISTORY_PAGE = 50
 REASON_LENGTH = 500
-
-# --- the list -------------------------------------------------------------------------------------
-
-
-@require_GET
-@render_domain_errors
-def index(request: HttpRequest, slug: str) -> HttpResponse:
-    """The documents of a benchmark, fifty a page, narrowed by stage, phase, flag and words."""
-    benchmark = benchmark_for(request, slug)
-    narrowed = _filter(request)
-    context = page_of_benchmark(request, benchmark, "Documents")
-    if not context["can_manage"]:
-        narrowed = replace(narrowed, twins=False, confirmed=False)
-    shelf = shelf_for(person(request), benchmark, twins=narrowed.twins)
-    page = page_of(benchmark, narrowed, shelf, after=_key(request, "after"), before=_key(request, "before"))
-    counts = counts_of(benchmark, shelf)
-    chosen = {"stage": narrowed.stage, "phase": narrowed.phase, "q": narrowed.search}
-    chosen |= {"flagged": "yes" if narrowed.flagged else "", "twins": "yes" if narrowed.twins else ""}
-    chosen |= {"confirmed": "yes" if narrowed.confirmed else ""}
-    context |= {
-        "page": page,
-        "rows": [(document, _chips(document)) for document in page.rows],
-        "counts": counts,
-        "narrowed": narrowed,
-        "query": urlencode({name: value for name, value in chosen.items() if value}),
-        "stage_options": [(stage, counts.at_stage(stage)) for stage in STAGES],
-        "phase_options": [(phase, counts.in_phase(phase)) for phase in Phase],
-    }
-    return render(request, "home/documents.html", context)
-
-
-def _filter(request: HttpRequest) -> DocumentFilter:
-    """The filter in the address; words that are no stage or phase are left aside."""
-    stage, phase = request.GET.get("stage", ""), request.GET.get("phase", "")
-    return DocumentFilter(
-        stage=stage if stage in set(Stage) else "",
-        phase=phase if phase in set(Phase) else "",
-        flagged=request.GET.get("flagged") == "yes",
-        twins=request.GET.get("twins") == "yes",
-        confirmed=request.GET.get("confirmed") == "yes",
-        search=request.GET.get("q", "").replace("\x00", "").strip()[:200],
-    )
-
-
-def _key(request: HttpRequest, name: str) -> int:
-    raw = request.GET.get(name, "")
-    return int(raw) if raw.isdecimal() and len(raw) < 19 else 0
-
-
-@dataclass(frozen=True, slots=True)
-class StageChip:
-    """One stage of a document in the list: "agreed", "here" or "ahead"."""
-
-    label: str
-    state: str
-
-
-def _chips(document: Document) -> list[StageChip]:
-    reached = STAGES.index(Stage(document.stage))
-    chips = []
-    for position, stage in enumerate(STAGES):
-        agreed = position < reached or (position == reached and document.phase == Phase.AGREED)
-        chips.append(StageChip(stage.label, "agreed" if agreed else "here" if position == reached else "ahead"))
-    return chips
-
 
 # --- one document ---------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
 from annotator.core import rules
@@ -31,11 +31,17 @@ def _parts(ids: Sequence[int]) -> Iterator[list[int]]:
 
 
 def get_suggestions(
-    *, benchmark: Benchmark, stage: Stage, by: User | None, wish: RunRequest | None = None
+    *,
+    benchmark: Benchmark,
+    stage: Stage,
+    by: User | None,
+    wish: RunRequest | None = None,
+    among: Collection[int] | None = None,
 ) -> list[PipelineRun]:
     """Ask for whatever is missing: at decompose suggestions for documents that nobody has begun, at verify evidence for
     claims that have none, at revise mended answers where a claim is false. ``by=None`` is the command line; ``wish``
-    names another strategy, parameters or budget than the benchmark's own.
+    names another strategy, parameters or budget than the benchmark's own; ``among`` narrows the
+    documents (primary keys).
 
     Raises NotAllowedError by the rules, BadValueError where the strategy lacks a service or a parameter is wrong.
     """
@@ -61,6 +67,6 @@ def get_suggestions(
             plan={"claims": [claim for document in part for claim in scope.claims[document]]} if scope.claims else None,
             wish=wish,
         )
-        for part in _parts(scope.documents)
+        for part in _parts([pk for pk in scope.documents if among is None or pk in among])
     )
     return [run for run in runs if run is not None]

@@ -207,32 +207,37 @@ def move_documents(documents: Iterable[Document], batch: Batch | None, *, by: Us
     old batch decided stays with each document. Raises NotAllowedError by the rules, BadValueError for documents of
     several benchmarks.
     """
-    wanted = sorted({document.pk: document for document in documents}.values(), key=lambda each: each.pk)
+    wanted = {document.pk: document for document in documents}
     if not wanted:
         return 0
-    benchmark = wanted[0].benchmark
-    if any(each.benchmark_id != benchmark.pk for each in wanted) or (batch and batch.benchmark_id != benchmark.pk):
+    benchmark = next(iter(wanted.values())).benchmark
+    if any(each.benchmark_id != benchmark.pk for each in wanted.values()):
         raise BadValueError("Documents can only be moved within one benchmark.")
     with transaction.atomic():
-        rules.check_manage(by, benchmark)
         lock_benchmark(benchmark.pk)
-        where = f"to {batch}" if batch else "out of its batch"
-        moved: list[int] = []
-        for some in _chunks([each.pk for each in wanted]):
-            rows = Document.objects.filter(pk__in=some)
-            rows = rows.exclude(batch=batch) if batch else rows.filter(batch__isnull=False)
-            keys = list(rows.select_for_update().order_by("pk").values_list("pk", flat=True))
-            Document.objects.filter(pk__in=keys).update(batch=batch, version=F("version") + 1)
-            Activity.objects.bulk_create(
-                Activity(by=by, action="move-document", benchmark=benchmark, document_id=pk, reason=where)
-                for pk in keys
-            )
-            reason = f"The document was moved {where}."
-            take_back_each(_misplaced(Q(document__in=keys), batch.group if batch else None), by=by, reason=reason)
-            moved += keys
+        moved = sum(len(move_some(benchmark, some, batch, by=by)) for some in _chunks(sorted(wanted)))
         if batch and moved:
-            batch_changes.tell_group(batch, len(moved), by=by)
-        return len(moved)
+            batch_changes.tell_group(batch, moved, by=by)
+        return moved
+
+
+def move_some(benchmark: Benchmark, keys: Sequence[int], batch: Batch | None, *, by: User) -> list[int]:
+    """Move up to some hundred documents of a benchmark (primary keys) in the caller's transaction, and tell nobody.
+    Returns those that were moved. Raises as ``move_documents``."""
+    rules.check_manage(by, benchmark)
+    if batch and batch.benchmark_id != benchmark.pk:
+        raise BadValueError("Documents can only be moved within one benchmark.")
+    where = f"to {batch}" if batch else "out of its batch"
+    rows = Document.objects.filter(pk__in=keys, benchmark=benchmark)
+    rows = rows.exclude(batch=batch) if batch else rows.filter(batch__isnull=False)
+    moved = list(rows.select_for_update().order_by("pk").values_list("pk", flat=True))
+    Document.objects.filter(pk__in=moved).update(batch=batch, version=F("version") + 1)
+    Activity.objects.bulk_create(
+        Activity(by=by, action="move-document", benchmark=benchmark, document_id=pk, reason=where) for pk in moved
+    )
+    reason = f"The document was moved {where}."
+    take_back_each(_misplaced(Q(document__in=moved), batch.group if batch else None), by=by, reason=reason)
+    return moved
 
 
 def _misplaced(where: Q, group: Group | None) -> QuerySet[Annotation]:

@@ -1,0 +1,58 @@
+"""The filter of a document list as it stands in an address."""
+
+from __future__ import annotations
+
+from django.http import QueryDict
+from django.utils.http import urlencode
+
+from annotator.core.queries.documents import DocumentFilter
+from annotator.core.vocabulary import FlagReason, Phase, Stage
+
+MAX_WORDS = 200  # characters of a search
+MAX_IDS = 500
+
+# Names in the address by names of the filter.
+_TEXTS = {"search": "q", "source": "source", "model": "model", "language": "language"}
+_FOR_MANAGERS = {"batch": "batch", "person": "person", "discarded": "discarded"}
+
+
+def filter_of(params: QueryDict, *, manages: bool) -> DocumentFilter:
+    """The filter in an address or a form; values that don't exist are ignored. People, batches, reasons and practice
+    are for those who manage the benchmark."""
+
+    def text(name: str) -> str:
+        return params.get(name, "").replace("\x00", "").strip()[:MAX_WORDS]
+
+    number = text("false")
+    return DocumentFilter(
+        stage=text("stage") if text("stage") in set(Stage) else "",
+        phase=text("phase") if text("phase") in set(Phase) else "",
+        flagged=text("flagged") == "yes",
+        false_claims=min(int(number), 9999) if number.isdecimal() else 0,
+        flag=text("flag") if manages and text("flag") in set(FlagReason) else "",
+        twins=manages and text("twins") == "yes",
+        confirmed=manages and text("confirmed") == "yes",
+        ids=tuple(filter(None, text_list(params, "ids"))),
+        **{name: text(key) for name, key in _TEXTS.items()},
+        **{name: text(key) for name, key in _FOR_MANAGERS.items() if manages},
+    )
+
+
+def text_list(params: QueryDict, name: str) -> list[str]:
+    """Values that stand in one parameter with commas between them."""
+    return params.get(name, "").replace("\x00", "").split(",")[:MAX_IDS]
+
+
+def params_of(narrowed: DocumentFilter) -> dict[str, str]:
+    """The filter as parameters of an address; what is blank is left out."""
+    chosen = {key: getattr(narrowed, name) for name, key in (_TEXTS | _FOR_MANAGERS).items()}
+    chosen |= {"stage": narrowed.stage, "phase": narrowed.phase, "flag": narrowed.flag}
+    chosen |= {"flagged": "yes" if narrowed.flagged else "", "twins": "yes" if narrowed.twins else ""}
+    chosen |= {"confirmed": "yes" if narrowed.confirmed else ""}
+    chosen |= {"false": str(narrowed.false_claims or ""), "ids": ",".join(narrowed.ids)}
+    return {key: value for key, value in chosen.items() if value}
+
+
+def query_of(narrowed: DocumentFilter) -> str:
+    """The filter as the end of an address, without its question mark."""
+    return urlencode(params_of(narrowed))
