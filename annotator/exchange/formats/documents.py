@@ -24,6 +24,8 @@ Mapped = Mapping[str, str] | None
 Reader = Callable[[BinaryIO, Mapped], Iterator[IncomingDocument | BadRow]]
 
 _HEAD_BYTES = 256 * 1024
+# A key may first appear late in a file of JSON lines: so many rows, and bytes, are looked at for the columns.
+_COLUMN_ROWS, _COLUMN_BYTES = 2_000, 8 * 1024 * 1024
 # Each column is offered for every field of the mapping, and what is not mapped becomes a key of each document.
 MAX_COLUMNS = 1_000
 
@@ -194,7 +196,7 @@ def _csv_document(cells: list[str], header: list[str], columns: Mapping[str, str
                 f"{len(cells)} cells, but the header has {len(header)}. Check for text that is not in quotation marks.",
             )
         )
-    bad = [(name, _not_utf8()) for name, cell in zip(header, cells, strict=True) if not _is_text(cell)]
+    bad = [(name, _not_utf8(cell)) for name, cell in zip(header, cells, strict=True) if not _is_text(cell)]
     complain(bad)
     row: dict[str, Any] = dict(zip(header, cells, strict=True))
     values = picked({name: value for name, value in row.items() if name in columns.values()}, columns)
@@ -225,8 +227,15 @@ def _is_text(cell: str) -> bool:
     return not any("\udc80" <= character <= "\udcff" for character in cell)
 
 
-def _not_utf8() -> str:
-    return "not valid UTF-8. Save the file as UTF-8 (in Excel: “CSV UTF-8”) and import it again."
+def _not_utf8(cell: str) -> str:
+    """Where the first byte stands that is not UTF-8; it has come in as a lone surrogate."""
+    place = next(place for place, character in enumerate(cell) if not _is_text(character))
+    byte = ord(cell[place]) - 0xDC00
+    before = f" after “{cell[max(place - 20, 0) : place]}”" if place else ""
+    return (
+        f"character {place + 1:,} of the cell{before} (0x{byte:02X}) is not UTF-8. "
+        "Save the file as UTF-8 (in Excel: “CSV UTF-8”) and import it again."
+    )
 
 
 def _delimiter(stream: BinaryIO) -> str:
@@ -289,6 +298,23 @@ def _detect_json(head: bytes) -> str:
     return "original-tool" if b'"atomic claims"' in head else "jsonl"
 
 
+def _json_columns(stream: BinaryIO) -> list[str]:
+    """The keys of the first rows of a file of JSON lines, in the order in which they appear."""
+    found: dict[str, None] = {}
+    read = 0
+    for line in islice(lines.read_lines(stream), _COLUMN_ROWS):
+        if isinstance(line, BadRow):
+            continue
+        try:
+            found |= dict.fromkeys(lines.json_object(line.text()))
+        except RowError:
+            continue
+        read += len(line.raw)
+        if read > _COLUMN_BYTES:
+            break
+    return list(found)
+
+
 @dataclass(frozen=True, slots=True)
 class ImportPreview:
     """A preview of a file: its format, its columns (CSV and JSON lines), good and bad rows."""
@@ -307,10 +333,5 @@ def preview(
     if name == "csv":
         columns = csv_columns(stream)
     elif name in ("jsonl", "fastfact"):
-        for line in islice(lines.read_lines(stream), n):
-            if not isinstance(line, BadRow):
-                try:
-                    columns += [key for key in lines.json_object(line.text()) if key not in columns]
-                except RowError:
-                    continue
+        columns = _json_columns(stream)
     return ImportPreview(name, tuple(columns), tuple(islice(READERS[name](stream, mapping), n)))

@@ -25,6 +25,7 @@ from annotator.core.models import Benchmark, User
 from annotator.core.released import storable
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, render_domain_errors
+from annotator.core.screens.spreadsheet import csv_of
 from annotator.core.vocabulary import RunState
 from annotator.exchange.actions import import_jobs
 from annotator.exchange.formats.documents import csv_columns, detect, preview
@@ -308,7 +309,7 @@ def _counted(number: int, thing: str) -> str:
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def progress(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
-    """An import's progress, polled once a second by htmx while it runs; POST cancels it."""
+    """How far an import is, once a second while it runs (htmx); POST cancels it. ``?format=csv``: its problems."""
     benchmark = benchmark_for(request, slug)
     rules.check_manage(person(request), benchmark)
     job = get_object_or_404(ImportJob.objects.select_related("by"), benchmark=benchmark, public_id=job_id)
@@ -317,6 +318,9 @@ def progress(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
             raise Http404
         import_jobs.cancel_import(job, by=person(request))
         return redirect("import-job", slug, job_id)
+    if request.GET.get("format") == "csv":
+        rows = [(each["line"] or "", each["field"], each["reason"]) for each in job.problems]
+        return csv_of([("line", "field", "problem"), *rows], f"{benchmark.slug}-import-problems")
     context = {"benchmark": benchmark, "job": job, "pace": pace_of(job), "state": RunState(job.state).label}
     context["is_open"] = job.state in (RunState.QUEUED, RunState.RUNNING)
     if getattr(request, "htmx", False):
