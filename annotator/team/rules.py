@@ -109,5 +109,7 @@ def check_invitation(invitation: Invitation) -> None:
         raise InvitationOverError("This invitation was withdrawn. Ask the sender for a new one.")
     if invitation.accepted_by_id is not None:
         raise InvitationOverError("This invitation was for one person and has been used. Ask for one of your own.")
+    if invitation.max_uses is not None and invitation.uses >= invitation.max_uses:
+        raise InvitationOverError("This invitation has been used as often as it may be. Ask the sender for a new one.")
     if invitation.expires_at <= timezone.now():
         raise InvitationOverError("This invitation has expired. Ask the sender for a new one.")

@@ -100,7 +100,8 @@ def new_token() -> str:
 
 class Invitation(models.Model):
     """A link by which people join a benchmark. With an e-mail address it is for one person and works once; without,
-    it works for anyone with the link until it expires or is withdrawn."""
+    it works for anyone with the link, at most ``max_uses`` times (null: as often as one likes), until it expires or is
+    withdrawn. ``note`` is for whoever is invited, and stands in the mail."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
@@ -108,6 +109,9 @@ class Invitation(models.Model):
     role = models.CharField(max_length=16, choices=choices(Role), default=Role.ANNOTATOR)
     group = models.ForeignKey(Group, models.SET_NULL, null=True, blank=True, related_name="invitations")
     email = models.EmailField(blank=True)
+    note = models.TextField(blank=True)
+    max_uses = models.PositiveIntegerField(null=True, blank=True)
+    uses = models.PositiveIntegerField(default=0)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="invitations")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()

@@ -6,6 +6,7 @@ Groups are in ``annotator.team.actions.groups``.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import Any
 
 from allauth.account.models import EmailAddress
@@ -31,6 +32,9 @@ from annotator.team.actions.groups import leave_seat, take_seat
 
 DAYS = 14  # for which an invitation holds
 MAX_DAYS = 365
+MAX_USES = 10_000
+MAX_NOTE = 1000
+MAX_ADDRESSES = 100  # of one form
 MAIL_INVITATION = "annotator.mail_invitation"
 DEACTIVATE = "deactivate-member"
 
@@ -55,13 +59,17 @@ def invite(
     email: str = "",
     days: int = DAYS,
     site: str = "",
+    note: str = "",
+    max_uses: int | None = None,
 ) -> Invitation:
     """A link that lets people into the benchmark, with a seat in a group where one is named.
 
-    With an e-mail address it is for one person, and it is mailed where Touchstone can mail and ``site``
-    ("https://host", where the link begins) is known. Raises NotAllowedError by the rules, BadValueError for a group
-    that does not fit or a number of days out of range.
+    With an e-mail address it is for one person, and it is mailed with the ``note`` where Touchstone can mail and
+    ``site`` ("https://host", where the link begins) is known. Without, ``max_uses`` people can join by it. Raises
+    NotAllowedError by the rules, BadValueError for a group that does not fit or a number out of range.
     """
+    if max_uses is not None and not 1 <= max_uses <= MAX_USES:
+        raise BadValueError(f"An invitation can be used between 1 and {MAX_USES:,} times.")
     if not 1 <= days <= MAX_DAYS:
         raise BadValueError(f"An invitation is valid for between 1 and {MAX_DAYS} days.")
     with transaction.atomic():
@@ -73,6 +81,8 @@ def invite(
             role=role,
             group=group,
             email=email,
+            note=note.replace("\x00", "").strip()[:MAX_NOTE],
+            max_uses=None if email else max_uses,
             created_by=by,
             expires_at=timezone.now() + dt.timedelta(days=days),
         )
@@ -82,6 +92,36 @@ def invite(
         if email and site and settings.MAIL_IS_ON:
             after_commit(MAIL_INVITATION, invitation.pk, site)
     return invitation
+
+
+def invite_each(
+    benchmark: Benchmark,
+    emails: Sequence[str],
+    *,
+    by: User,
+    role: Role | None,
+    group: Group | None = None,
+    days: int = DAYS,
+    site: str = "",
+    note: str = "",
+) -> list[Invitation]:
+    """An invitation for each address, all or none. ``role`` None: the people of a group, who are as many annotators as
+    the protocol asks and then an adjudicator, in the order of the addresses.
+
+    Raises as ``invite``, and BadValueError for too many addresses, or another number than a group has.
+    """
+    if len(emails) > MAX_ADDRESSES:
+        raise BadValueError(f"Invite at most {MAX_ADDRESSES} people at once; these are {len(emails)}.")
+    roles = [role] * len(emails) if role else [*[Role.ANNOTATOR] * benchmark.overlap, Role.THIRD_RATER]
+    if len(roles) != len(emails):
+        annotators = "one annotator" if benchmark.overlap == 1 else f"{benchmark.overlap} annotators"
+        raise BadValueError(
+            f"A whole group is {annotators} and an adjudicator: {len(roles)} addresses, the "
+            f"adjudicator’s last. These are {len(emails)}."
+        )
+    shared: dict[str, Any] = {"by": by, "group": group, "days": days, "site": site, "note": note}
+    with transaction.atomic():
+        return [invite(benchmark, role=each, email=email, **shared) for each, email in zip(roles, emails, strict=True)]
 
 
 def _check_group(benchmark: Benchmark, group: Group, role: Role) -> None:
@@ -149,9 +189,10 @@ def accept(invitation: Invitation, *, by: User) -> Membership:
         action.write()
         if invitation.group is not None:
             _seat_if_free(invitation, by)
+        invitation.uses += 1
         if invitation.email:
             invitation.accepted_by, invitation.accepted_at = by, timezone.now()
-            invitation.save(update_fields=["accepted_by", "accepted_at"])
+        invitation.save(update_fields=["uses", "accepted_by", "accepted_at"])
     return membership
 
 

@@ -348,6 +348,7 @@ def pending_invitations(benchmark: Benchmark, now: dt.datetime) -> list[Invitati
     """The valid invitations, newest first (one query)."""
     return list(
         benchmark.invitations.filter(withdrawn_at__isnull=True, accepted_by__isnull=True, expires_at__gt=now)
+        .exclude(max_uses__lte=F("uses"))
         .select_related("group", "created_by")
         .order_by("-pk")
     )

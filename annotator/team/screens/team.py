@@ -3,12 +3,14 @@ admins manage it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, cast
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.core.validators import validate_email
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -37,25 +39,56 @@ ROLES_IN_WORDS = {
 }
 
 
+WHOLE_GROUP = "group"  # instead of a role
+
+
 class InviteForm(forms.Form):
-    """Role, group, e-mail address, and for how many days the link holds."""
+    """Role, group, e-mail addresses, and for how many days and people the link holds."""
 
     role = forms.ChoiceField(label="Role")
     group = forms.ModelChoiceField(Group.objects.none(), required=False, empty_label="None yet", label="Group")
-    email = forms.EmailField(
+    email = forms.CharField(
         required=False,
-        label="Email address",
-        help_text="With an address, the link is for one person and works once. "
-        "Without one, anyone with the link can join.",
-        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+        label="Email addresses",
+        help_text="One or many, as you paste them. Each person gets a link that works once. "
+        "Without an address, anyone with the link can join.",
+        widget=forms.Textarea(attrs={"rows": 2, "autocomplete": "off"}),
     )
+    note = forms.CharField(
+        required=False, max_length=actions.MAX_NOTE, label="Note", widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="For the people you invite; it is in the email and on the page where they join.",
+    )  # fmt: skip
+    max_uses = forms.IntegerField(
+        required=False, min_value=1, max_value=actions.MAX_USES, label="Limit of uses",
+        help_text="For a link without an address: how many people can join by it.",
+    )  # fmt: skip
     days = forms.IntegerField(min_value=1, max_value=actions.MAX_DAYS, initial=actions.DAYS, label="Valid for (days)")
 
     def __init__(self, benchmark: Benchmark, roles: list[Role], data: Any = None) -> None:
         super().__init__(data, auto_id="invite_%s")
-        cast(forms.ChoiceField, self.fields["role"]).choices = choices(roles)
+        offered = [*choices(roles), (WHOLE_GROUP, _whole_group(benchmark))]
+        cast(forms.ChoiceField, self.fields["role"]).choices = offered
         self.fields["role"].initial = Role.ANNOTATOR
         cast("forms.ModelChoiceField[Group]", self.fields["group"]).queryset = benchmark.groups.all()
+
+    def clean_email(self) -> list[str]:
+        """The addresses, each once; separated by spaces, commas, semicolons or lines, with or without names."""
+        pasted = re.split(r"[,;\n]+", self.cleaned_data["email"])
+        found = [word.strip("<>") for part in pasted for word in part.split() if "@" in word]
+        left = [part.strip() for part in pasted if part.strip() and "@" not in part]
+        if left:
+            raise forms.ValidationError(f"“{left[0][:60]}” isn’t an email address.")
+        for address in found:
+            try:
+                validate_email(address)
+            except forms.ValidationError:
+                raise forms.ValidationError(f"“{address[:60]}” isn’t an email address.") from None
+        return list({address.lower(): address for address in found}.values())
+
+
+def _whole_group(benchmark: Benchmark) -> str:
+    number = "one annotator" if benchmark.overlap == 1 else f"{benchmark.overlap} annotators"
+    return f"A whole group: {number} and an adjudicator, whose address is last"
 
 
 class ProtocolForm(forms.Form):
@@ -175,16 +208,14 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, benchmark, invite_form=form, status=422)
     data = form.cleaned_data
+    role = None if data["role"] == WHOLE_GROUP else Role(data["role"])
+    shared = {name: data[name] for name in ("group", "days", "note")} | {"by": user, "role": role}
     try:
-        made = actions.invite(
-            benchmark,
-            by=user,
-            role=Role(data["role"]),
-            group=data["group"],
-            email=data["email"],
-            days=data["days"],
-            site=request.build_absolute_uri("/").rstrip("/"),
-        )
+        if data["email"] or role is None:
+            site = request.build_absolute_uri("/").rstrip("/")
+            made = actions.invite_each(benchmark, data["email"], site=site, **shared)[-1]
+        else:
+            made = actions.invite(benchmark, max_uses=data["max_uses"], **shared)
     except rules.NotAllowedError as refusal:
         return _page(request, benchmark, problem=str(refusal), status=403)
     except BadValueError as refusal:
