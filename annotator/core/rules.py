@@ -95,17 +95,18 @@ def role_read(user: User, found: str | None) -> Role | None:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What a role allows in a benchmark, for pages that need all of it: whether the person may manage it
-    (``check_manage``) and read its gold (``check_export``, ``check_see_agreement`` and similar rules)."""
+    """What a person's role gives them in a benchmark, for pages that ask for all of it: whether they manage it
+    (``check_manage``), read its gold (``check_export``, ``check_see_agreement`` and their like), and own it."""
 
     manages: bool
     reads_gold: bool
+    owns: bool
 
 
 def rights_in(user: User, benchmark: Benchmark) -> Rights:
     """Looks up the role once."""
     role = role_of(user, benchmark)
-    return Rights(role in ADMIN_ROLES, role in READ_GOLD_ROLES)
+    return Rights(role in ADMIN_ROLES, role in READ_GOLD_ROLES, role == Role.OWNER)
 
 
 def check_see_benchmark(user: User, benchmark: Benchmark) -> None:

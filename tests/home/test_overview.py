@@ -189,17 +189,26 @@ def test_people_see_the_buttons_that_work_for_them(client: Client, benchmark: Be
     DocumentFactory(benchmark=benchmark)
 
     def tabs(role: Role) -> list[str]:
-        return [words(tab) for tab in get(client, member(benchmark, role), "/b/pilot/").select(".steps a")]
+        return [words(tab) for tab in get(client, member(benchmark, role), "/b/pilot/").select(".bar .steps a")]
 
-    assert tabs(Role.ADMIN) == [
-        "Overview", "Documents", "Import", "Export", "Releases", "Studies", "Team", "Batches", "IAA", "Statistics",
-        "Scores", "Guidelines",
-    ]  # fmt: skip
-    assert tabs(Role.ANNOTATOR) == ["Overview", "Documents", "Studies", "Team", "Guidelines"]
-    assert tabs(Role.RESEARCHER) == [
-        "Overview", "Documents", "Export", "Releases", "Studies", "Team", "IAA", "Statistics", "Scores",
-        "Guidelines",
-    ]  # fmt: skip
+    groups = ["Overview", "Documents", "Team", "Suggestions", "Quality", "Gold"]
+    assert tabs(Role.ADMIN) == groups
+    assert tabs(Role.ANNOTATOR) == ["Overview", "Documents", "Team"]
+    assert tabs(Role.RESEARCHER) == groups
+
+
+def test_the_pages_of_a_group_stand_below_the_bar(client: Client, benchmark: Benchmark) -> None:
+    def pages(role: Role, url: str) -> list[str]:
+        return [words(tab) for tab in get(client, member(benchmark, role), url).select(".subbar a")]
+
+    assert pages(Role.ADMIN, "/b/pilot/batches/") == ["Team", "Batches", "Practice", "Guidelines"]
+    assert pages(Role.ANNOTATOR, "/b/pilot/team/") == ["Team", "Guidelines"]
+    assert pages(Role.ANNOTATOR, "/b/pilot/documents/") == ["Documents", "Studies"]
+    assert pages(Role.RESEARCHER, "/b/pilot/automation/") == ["Their quality", "Impact"]
+    assert "Services" in pages(Role.OWNER, "/b/pilot/runs/") and "Services" not in pages(Role.ADMIN, "/b/pilot/runs/")
+    assert pages(Role.RESEARCHER, "/b/pilot/export/") == ["Export", "Releases", "Scores"]
+    current = get(client, member(benchmark, Role.ADMIN), "/b/pilot/batches/").select("[aria-current=page]")
+    assert [words(tab) for tab in current] == ["Team", "Batches"]
 
 
 def test_an_empty_benchmark_says_what_to_do(client: Client, benchmark: Benchmark, owner: User) -> None:

@@ -70,7 +70,7 @@ def test_owners_admins_and_researchers_see_the_figures_and_nobody_else(
         assert answer.status_code == (200 if may else 403)
         assert ("sentence" in answer.content.decode()) == may
     tabs = get(client, person, "/b/pilot/documents/").select_one(".steps")
-    assert ("IAA" in words(tabs)) == may
+    assert ("Quality" in words(tabs)) == may
 
 
 @pytest.mark.parametrize("url", [PAGE, OWN, DOWNLOAD])

@@ -85,7 +85,7 @@ def test_who_reads_gold_reads_its_statistics(client: Client, pilot: Benchmark, r
         assert answer.status_code == (200 if may else 403)
         assert ("sent" in answer.content.decode()) == may
     tabs = get(client, person, "/b/pilot/documents/").select_one(".steps")
-    assert ("Statistics" in words(tabs)) == may
+    assert ("Quality" in words(tabs)) == may
 
 
 @pytest.mark.parametrize("url", [PAGE, DOWNLOAD])

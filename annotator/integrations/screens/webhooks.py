@@ -126,7 +126,7 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     """The page. ``fresh``: the webhook whose new secret is shown."""
-    context = page_of_benchmark(request, benchmark, "")
+    context = page_of_benchmark(request, benchmark, "Webhooks")
     context |= {
         "webhooks": webhooks_of(benchmark),
         "form": form or WebhookForm(),

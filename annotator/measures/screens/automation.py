@@ -82,7 +82,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         "sufficed": _sufficed(found),
         "paper_enough": f"{PAPER_ENOUGH[0]} of {PAPER_ENOUGH[1]} ({percent(PAPER_ENOUGH[0] / PAPER_ENOUGH[1])})",
     }
-    return render(request, "measures/automation.html", page_of_benchmark(request, benchmark, "") | context)
+    return render(request, "measures/automation.html", page_of_benchmark(request, benchmark, "Impact") | context)
 
 
 def name_of(maker: Maker) -> str:

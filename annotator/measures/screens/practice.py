@@ -105,7 +105,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _own_page(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
     """What an annotator practices on here, and the results so far."""
-    context = page_of_benchmark(request, benchmark, "") | {
+    context = page_of_benchmark(request, benchmark, "Practice") | {
         "documents": own_practice(benchmark, person(request)),
         "is_required": bool(benchmark.practice_documents),
     }

@@ -104,7 +104,9 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     }
     if rules.can_manage(user, benchmark):
         context["people"], context["of_people"] = _people(every, names), [THINGS[thing] for thing in OF_PEOPLE]
-    return render(request, "measures/suggestion_quality.html", page_of_benchmark(request, benchmark, "") | context)
+    return render(
+        request, "measures/suggestion_quality.html", page_of_benchmark(request, benchmark, "Their quality") | context
+    )
 
 
 def _names(columns: Sequence[StrategyColumn], runs: Sequence[PipelineRun]) -> dict[int, str]:

@@ -56,7 +56,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
             )
         )
     context: dict[str, Any] = {"rows": rows, "has_money": any(row.entry.use.money for row in rows)}
-    return render(request, "suggestions/runs/costs.html", page_of_benchmark(request, benchmark, "") | context)
+    return render(request, "suggestions/runs/costs.html", page_of_benchmark(request, benchmark, "Costs") | context)
 
 
 def _requests(entry: Compared) -> list[float]:

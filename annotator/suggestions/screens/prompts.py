@@ -23,7 +23,7 @@ from annotator.suggestions.queries.prompts import PromptRow, history_of, prompt_
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     """Every prompt with its purpose, the wording that counts and where it is used."""
     benchmark = managed_benchmark(request, slug)
-    context = page_of_benchmark(request, benchmark, "") | {"rows": prompt_rows(benchmark)}
+    context = page_of_benchmark(request, benchmark, "Prompts") | {"rows": prompt_rows(benchmark)}
     return render(request, "suggestions/prompts/index.html", context)
 
 
@@ -45,7 +45,7 @@ def _context(request: HttpRequest, benchmark: Benchmark, row: PromptRow, text: s
     history = history_of(benchmark, row.name)
     raw = request.GET.get("wording", "")
     looked_at = next((each for each in history if raw == str(each.number)), None)
-    return page_of_benchmark(request, benchmark, "") | {
+    return page_of_benchmark(request, benchmark, "Prompts") | {
         "row": row,
         "history": history,
         "looked_at": looked_at,

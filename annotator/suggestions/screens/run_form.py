@@ -149,7 +149,7 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
     if is_htmx(request):
         part = "forecast" if request.GET.get("part") == "forecast" else "choices"
         return render(request, f"{FORM}#{part}", context)
-    return render(request, FORM, page_of_benchmark(request, benchmark, "") | context)
+    return render(request, FORM, page_of_benchmark(request, benchmark, "Runs") | context)
 
 
 def _context(
@@ -249,7 +249,7 @@ def begin(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
         )
     except BadValueError as refusal:
         context["problem"] = str(refusal)
-        return render(request, FORM, page_of_benchmark(request, benchmark, "") | context, status=422)
+        return render(request, FORM, page_of_benchmark(request, benchmark, "Runs") | context, status=422)
     if run is None:
         raise Http404
     return redirect("run", benchmark.slug, run.public_id)
@@ -279,6 +279,6 @@ def keep(request: HttpRequest, slug: str) -> HttpResponse:
         )
     except BadValueError as refusal:
         context["problem"] = str(refusal)
-        return render(request, FORM, page_of_benchmark(request, benchmark, "") | context, status=422)
+        return render(request, FORM, page_of_benchmark(request, benchmark, "Runs") | context, status=422)
     messages.success(request, f"Automatic suggestions now come from {context['choice'].label}.")
     return redirect("runs", slug)

@@ -69,7 +69,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         response = render(request, f"{INDEX}#everything", context)
         response["HX-Retarget"] = "#everything"
         return response
-    return render(request, INDEX, page_of_benchmark(request, benchmark, "") | context)
+    return render(request, INDEX, page_of_benchmark(request, benchmark, "Runs") | context)
 
 
 def _obstacles(benchmark: Benchmark) -> dict[str, str]:
@@ -119,7 +119,7 @@ def show(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
             # Over: the whole panel is shown anew, with what can be done now, and the asking stops.
             response["HX-Retarget"] = "#run"
         return response
-    return render(request, RUN, page_of_benchmark(request, benchmark, "") | context)
+    return render(request, RUN, page_of_benchmark(request, benchmark, "Runs") | context)
 
 
 def _plan(run: PipelineRun) -> dict[str, Any]:

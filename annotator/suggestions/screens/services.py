@@ -95,7 +95,7 @@ def _context(request: HttpRequest, benchmark: Benchmark, kind: str = "", problem
         }
         for name, label in KINDS
     ]
-    return page_of_benchmark(request, benchmark, "") | {
+    return page_of_benchmark(request, benchmark, "Services") | {
         "rows": rows,
         "is_waiting": any(row.test.get("waiting") for row in added.values()),
     }

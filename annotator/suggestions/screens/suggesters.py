@@ -153,7 +153,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         "install": actions.INSTALL,
         "is_ready": any(panel.readiness.is_ready for panel in panels),
     }
-    return render(request, "suggestions/suggesters.html", page_of_benchmark(request, benchmark, "") | context)
+    return render(request, "suggestions/suggesters.html", page_of_benchmark(request, benchmark, "Suggesters") | context)
 
 
 @require_POST
