@@ -6,7 +6,7 @@ from celery import shared_task
 
 from annotator.core.actions import notices, search_entries
 from annotator.exchange.actions import import_jobs, making_releases, releases
-from annotator.home.actions import document_changes
+from annotator.home.actions import benchmark_settings, document_changes
 from annotator.team.actions import batch_changes, retention, team
 
 
@@ -75,6 +75,21 @@ def resume_document_changes() -> int:
     ids = document_changes.unfinished()
     for change_id in ids:
         change_documents.delay(change_id)
+    return len(ids)
+
+
+@shared_task(name=benchmark_settings.DELETE_BENCHMARK)
+def delete_benchmark(benchmark_id: int) -> None:
+    """Delete the rows of a benchmark that its owner has deleted."""
+    benchmark_settings.delete_rows(benchmark_id)
+
+
+@shared_task(name="annotator.resume_deletions")
+def resume_deletions() -> int:
+    """Go on with deletions that were cut off: called now and then. Returns how many."""
+    ids = benchmark_settings.being_deleted()
+    for benchmark_id in ids:
+        delete_benchmark.delay(benchmark_id)
     return len(ids)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.exchange.screens import exports, imports, release_form, releases
+from annotator.home.screens import benchmark_settings, benchmarks, document_list, documents, operation, overview, work
 from annotator.home.screens import audit, benchmarks, document_list, documents, operation, overview, work
 from annotator.integrations.screens import tokens, webhooks
 from annotator.leaderboard.screens import answers, crossed, score, scores
@@ -52,6 +53,8 @@ urlpatterns = [
     path("b/<slug:slug>/team/two-step/", team.change_two_step, name="team-two-step"),
     path("b/<slug:slug>/team/group/", team.create_group, name="team-group-new"),
     path("b/<slug:slug>/team/group/<str:group_id>/<str:what>/", team.change_group, name="team-group"),
+    path("b/<slug:slug>/settings/", benchmark_settings.show, name="settings"),
+    path("b/<slug:slug>/settings/do/<str:what>/", benchmark_settings.change, name="settings-change"),
     path("audit/", audit.of_installation, name="audit-all"),
     path("audit/download/", audit.download_installation, name="audit-all-download"),
     path("b/<slug:slug>/audit/", audit.of_benchmark, name="audit"),

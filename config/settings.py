@@ -454,6 +454,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "annotator.resume_document_changes",
         "schedule": 30.0,
     },
+    "go on with deletions that were cut off": {"task": "annotator.resume_deletions", "schedule": 15 * 60.0},
     "bring the search index of documents up to date": {"task": "annotator.index_documents", "schedule": 20.0},
     "go on with releases that a killed worker left": {"task": "annotator.resume_releases", "schedule": 15 * 60.0},
     "tell webhooks what failed or was left behind": {"task": "pipeline.send_due_webhooks", "schedule": 10.0},

@@ -208,6 +208,16 @@ def can_change_protocol(user: User, benchmark: Benchmark) -> bool:
     return allowed(check_change_protocol, user, benchmark)
 
 
+def check_own(user: User, benchmark: Benchmark) -> None:
+    """Archiving and deleting a benchmark is its owner's decision."""
+    if role_of(user, benchmark) != Role.OWNER:
+        raise NotAllowedError("Only an owner can archive or delete this benchmark.")
+
+
+def can_own(user: User, benchmark: Benchmark) -> bool:
+    return allowed(check_own, user, benchmark)
+
+
 def check_change_overlap(benchmark: Benchmark) -> None:
     """The number of annotators per document determines what submitting means, so it can't change once a document has
     been started."""

@@ -65,6 +65,8 @@ def check_take_place(user: User, document: Document, stage: Stage, *, seats: Col
     people from outside the group; without a group all seats are for everybody.
     """
     check_start(user, document, stage)
+    if document.benchmark.archived_at is not None:
+        raise NotAllowedError("This benchmark is archived, so no new work is started. Its owner can open it again.")
     if document.practice_for_id not in (None, user.pk):
         raise NotAllowedError("This is someone else's practice document.")
     group_id = document.batch.group_id if document.batch else None

@@ -98,6 +98,7 @@ POST_ONLY = {
     "document-change",
     "documents-change",
     "documents-view",
+    "settings-change",
     "decompose-sentence",
     "decompose-claim",
     "verify-claim",
@@ -345,6 +346,7 @@ def scene() -> Scene:
         values[name] = {"name": "aggrefact"}
     DocumentChange.objects.create(benchmark=benchmark, by=ada, what="move", finished_at=timezone.now())
     values["documents-change"] = {"what": "dismiss"}
+    values["settings-change"] = {"what": "archive"}
     values["agree"] = {"public_id": shared.public_id, "stage": "decompose"}
     values["agree-change"] = values["agree"] | {"what": "sign"}
     return Scene(document, ada, values)

@@ -56,6 +56,12 @@ class Benchmark(models.Model):
         help_text="Who must sign in with a second step (an authenticator app or a passkey) to see this benchmark.",
     )
     corpus = models.ForeignKey("annotator.Corpus", models.SET_NULL, null=True, blank=True, related_name="benchmarks")
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when nobody is given work here. Reading and exporting go on."
+    )
+    deleting_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Since when a worker deletes it; nobody finds it any more."
+    )
 
     class Meta:
         ordering: ClassVar = ["name"]

@@ -15,7 +15,7 @@ from annotator.core.vocabulary import Role
 def benchmarks_of(user: User, roles: Collection[str] | None = None) -> QuerySet[Benchmark]:
     """The benchmarks of a person, optionally only with these roles. Superusers see all."""
     if user.is_superuser:
-        return Benchmark.objects.all()
+        return Benchmark.objects.filter(deleting_at__isnull=True)
     memberships = Membership.objects.filter(user=user, active=True)
     if roles is not None:
         memberships = memberships.filter(role__in=roles)
@@ -30,8 +30,9 @@ def managers_of(benchmark: Benchmark) -> list[User]:
 
 @dataclass(frozen=True, slots=True)
 class Memberships:
-    """A person's memberships, as primary keys: the role in each benchmark, the seat in each group, the benchmarks they
-    see and those they may label (all, for a superuser), and whether a benchmark they annotate requires practice."""
+    """Where a person is, in primary keys: the role in each benchmark of which they are a member and the seat in each
+    group, the benchmarks that they see and those in which they may label (a superuser all; none that are archived), and
+    whether one of those in which they are annotator wants newcomers to practice."""
 
     roles: dict[int, str]
     seats: dict[int, str]
@@ -45,18 +46,20 @@ def memberships_of(user: User) -> Memberships:
     rows = list(
         Membership.objects.filter(user=user, active=True)
         .order_by("benchmark")
-        .values_list("benchmark", "role", "benchmark__practice_documents")
+        .values_list("benchmark", "role", "benchmark__practice_documents", "benchmark__archived_at")
     )
     seats = GroupMember.objects.filter(user=user, active=True).order_by("pk").values_list("group", "seat")
     if user.is_superuser:
-        sees = labels_in = list(Benchmark.objects.order_by("pk").values_list("pk", flat=True))
+        every = list(benchmarks_of(user).order_by("pk").values_list("pk", "archived_at"))
+        sees = [benchmark for benchmark, _ in every]
+        labels_in = [benchmark for benchmark, archived in every if archived is None]
     else:
-        sees = [benchmark for benchmark, _, _ in rows]
-        labels_in = [benchmark for benchmark, role, _ in rows if role in LABEL_ROLES]
+        sees = [benchmark for benchmark, *_ in rows]
+        labels_in = [benchmark for benchmark, role, _, archived in rows if role in LABEL_ROLES and archived is None]
     return Memberships(
-        roles={benchmark: role for benchmark, role, _ in rows},
+        roles={benchmark: role for benchmark, role, *_ in rows},
         seats=dict(seats),
         sees=sees,
         labels_in=labels_in,
-        may_have_to_practise=any(role == Role.ANNOTATOR and wanted for _, role, wanted in rows),
+        may_have_to_practise=any(role == Role.ANNOTATOR and wanted for _, role, wanted, _ in rows),
     )

@@ -29,6 +29,7 @@ class Page:
 GROUPS: dict[str, tuple[Page, ...]] = {
     "Overview": (
         Page("Overview", "benchmark", key="g o"),
+        Page("Settings", "settings", MANAGES),
         Page("Webhooks", "webhooks", MANAGES),
     ),
     "Documents": (

@@ -31,7 +31,7 @@ def person(request: HttpRequest) -> User:
 
 def benchmark_for(request: HttpRequest, slug: str) -> Benchmark:
     """The benchmark, for its members. Everyone else gets a 404."""
-    benchmark = get_object_or_404(Benchmark.objects.select_related("corpus"), slug=slug)
+    benchmark = get_object_or_404(Benchmark.objects.select_related("corpus"), slug=slug, deleting_at__isnull=True)
     _members_only(request, benchmark)
     return benchmark
 

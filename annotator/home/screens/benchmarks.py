@@ -11,13 +11,14 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotator.core import rules
 from annotator.core.actions.benchmarks import MAX_PEOPLE, create_benchmark
-from annotator.core.models import Benchmark, Corpus
-from annotator.core.queries.membership import benchmarks_of
+from annotator.core.models import Benchmark, Corpus, User
+from annotator.core.queries.membership import benchmarks_of, memberships_of
+from annotator.core.screens.benchmark_page import MANAGES, READS_GOLD
 from annotator.core.screens.common import person, render_domain_errors
-from annotator.home.queries import overview as figures
+from annotator.home.queries.benchmark_rows import benchmark_rows
 
 
-def _strategies() -> list[tuple[str, str]]:
+def strategies() -> list[tuple[str, str]]:
     """What can be chosen, each with its first sentence; what it lacks here is said on the page of its runs."""
     from pipeline.catalogue import choices  # loads what strategies need: late
 
@@ -28,14 +29,24 @@ def _strategies() -> list[tuple[str, str]]:
 @require_GET
 @render_domain_errors
 def index(request: HttpRequest) -> HttpResponse:
-    """The benchmarks that the person belongs to."""
+    """The benchmarks that the person belongs to, a row each: the home of managers and researchers."""
     user = person(request)
+    roles = memberships_of(user).roles
+    rows = [(row, _right(user, roles.get(row.benchmark.pk))) for row in benchmark_rows(benchmarks_of(user))]
     context = {
-        "benchmarks": figures.listed(benchmarks_of(user)),
+        "rows": rows,
+        "manages_any": any(right == MANAGES for _, right in rows),
         "can_create": rules.can_create_benchmark(user),
         "username": user.username,
     }
     return render(request, "home/index.html", context)
+
+
+def _right(user: User, role: str | None) -> str:
+    """What a person does in a benchmark, for the links in its row."""
+    if user.is_superuser or role in rules.ADMIN_ROLES:
+        return MANAGES
+    return READS_GOLD if role in rules.READ_GOLD_ROLES else ""
 
 
 class BenchmarkForm(forms.Form):
@@ -51,7 +62,7 @@ class BenchmarkForm(forms.Form):
         "With 1, submitting a stage completes it. You can change this until someone starts.",
     )
     strategy = forms.ChoiceField(
-        choices=_strategies,
+        choices=strategies,
         initial="offline",
         required=False,
         label="Suggestions",
@@ -72,11 +83,11 @@ class BenchmarkForm(forms.Form):
         return name
 
 
-def _free_slug(name: str) -> str:
-    """The name as an address; a number is added while it is taken."""
+def free_slug(name: str) -> str:
+    """The name as an address, "" if it has no letter for one; a number is added while it is taken."""
     base = slugify(name)[:70]
     slug, number = base, 2
-    while Benchmark.objects.filter(slug=slug).exists():
+    while slug and Benchmark.objects.filter(slug=slug).exists():
         slug, number = f"{base}-{number}", number + 1
     return slug
 
@@ -92,7 +103,7 @@ def create(request: HttpRequest) -> HttpResponse:
         try:
             data = form.cleaned_data
             benchmark = create_benchmark(
-                slug=_free_slug(data["name"]),
+                slug=free_slug(data["name"]),
                 name=data["name"],
                 by=user,
                 strategy=data["strategy"],

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, render_domain_errors
 from annotator.home.queries import dashboard, overview
+from annotator.home.queries.setup import setup_steps
 from annotator.measures.queries.pace import LONGEST, NEWEST, PAPER_MINUTES, STEP
 
 
@@ -53,6 +54,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "home/overview.html#figures", page | shown)
     around = {
         "missing": overview.whats_missing(benchmark),
+        "setup": setup_steps(benchmark) if page["can_manage"] else [],
         "runs": overview.latest_runs(benchmark),
         "people": overview.people_of(benchmark),
     }
