@@ -8,8 +8,8 @@ from annotator.exchange.screens import exports, imports, release_form, releases
 from annotator.home.screens import benchmark_settings, benchmarks, document_list, documents, operation, overview, work
 from annotator.home.screens import audit, benchmarks, document_list, documents, operation, overview, work
 from annotator.integrations.screens import tokens, webhooks
+from annotator.measures.screens import agreement, automation, people_report, practice, statistics, suggestion_quality
 from annotator.leaderboard.screens import answers, crossed, score, scores
-from annotator.measures.screens import agreement, automation, practice, statistics, suggestion_quality
 from annotator.stages.screens import adjudicate, decompose, revise, saved_page, saving, verify
 from annotator.studies.screens import protocols, studies
 from annotator.studies.screens import work as study_work
@@ -46,6 +46,7 @@ urlpatterns = [
     path("b/<slug:slug>/guidelines/read/", guidelines.read, name="guidelines-read"),
     path("b/<slug:slug>/guidelines/<str:stage>/", guidelines.definitions, name="definitions"),
     path("b/<slug:slug>/team/", team.show, name="team"),
+    path("b/<slug:slug>/people/", people_report.show, name="people"),
     path("b/<slug:slug>/team/invite/", team.invite, name="team-invite"),
     path("b/<slug:slug>/team/invitation/<str:invitation_id>/withdraw/", team.withdraw, name="team-withdraw"),
     path("b/<slug:slug>/team/member/<str:username>/<str:what>/", team.change_member, name="team-member"),

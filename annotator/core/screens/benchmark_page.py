@@ -41,6 +41,7 @@ GROUPS: dict[str, tuple[Page, ...]] = {
         Page("Team", "team", key="g t"),
         Page("Batches", "batches", MANAGES, key="g b"),
         Page("Practice", "practice-list", MANAGES),
+        Page("People", "people", MANAGES),
         Page("Guidelines", "guidelines"),
     ),
     "Suggestions": (
