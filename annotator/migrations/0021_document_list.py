@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0017_search_entry'),
+        ("annotator", "0020_accounts"),
     ]
 
     operations = [

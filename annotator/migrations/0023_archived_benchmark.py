@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0019_invitation_note_and_limit'),
+        ("annotator", "0022_invitation_note_and_limit"),
     ]
 
     operations = [

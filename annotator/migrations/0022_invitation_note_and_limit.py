@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0018_document_list'),
+        ("annotator", "0021_document_list"),
     ]
 
     operations = [
