@@ -5,11 +5,19 @@ from __future__ import annotations
 from django.urls import path
 
 from annotator.exchange.screens import exports, imports, release_form, releases
-from annotator.home.screens import benchmark_settings, benchmarks, document_list, documents, operation, overview, work
-from annotator.home.screens import audit, benchmarks, document_list, documents, operation, overview, work
+from annotator.home.screens import (
+    audit,
+    benchmark_settings,
+    benchmarks,
+    document_list,
+    documents,
+    operation,
+    overview,
+    work,
+)
 from annotator.integrations.screens import tokens, webhooks
-from annotator.measures.screens import agreement, automation, people_report, practice, statistics, suggestion_quality
 from annotator.leaderboard.screens import answers, crossed, score, scores
+from annotator.measures.screens import agreement, automation, people_report, practice, statistics, suggestion_quality
 from annotator.stages.screens import adjudicate, decompose, revise, saved_page, saving, verify
 from annotator.studies.screens import protocols, studies
 from annotator.studies.screens import work as study_work
