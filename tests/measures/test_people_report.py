@@ -13,9 +13,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from annotator.core.models import Annotation, Benchmark, Document, SignOff, User
-from annotator.core.vocabulary import Role, Stage
+from annotator.core.vocabulary import AnnotationKind, Role, Stage
 from annotator.measures.queries.people_report import HEADS, PersonReport, people_report, table_of
-from annotator.stages.actions import adjudicate
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.adjudication import board_of
 from tests.agreeing import begun, label, settle
@@ -91,9 +90,8 @@ def test_agreement_what_was_overruled_and_sign_offs(benchmark: Benchmark, ada: U
 def test_an_adjudicators_sign_offs_are_counted(benchmark: Benchmark, ada: User, ben: User) -> None:
     third = member(benchmark, Role.THIRD_RATER)
     document = differing(benchmark, ada, ben)
-    adjudicate.ask(document, Stage.DECOMPOSE, "", "Please look.", by=ada)
-    board = board_of(document, Stage.DECOMPOSE)
-    SignOff.objects.create(annotation=board.annotation, by=third, as_third_rater=True)
+    agreed = Annotation.objects.get(document=document, kind=AnnotationKind.CONSOLIDATED)
+    SignOff.objects.create(annotation=agreed, by=third, as_third_rater=True)
     row = row_of(benchmark, third)
     assert (row.sign_offs, row.sign_offs_as_adjudicator, row.is_blank) == (1, 1, False)
 

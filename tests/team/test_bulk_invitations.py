@@ -9,7 +9,6 @@ from bs4 import BeautifulSoup
 from django.core import mail
 from django.test import Client
 from pytest_django import DjangoCaptureOnCommitCallbacks
-from pytest_django.fixtures import SettingsWrapper
 
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark, Invitation, User
@@ -102,7 +101,7 @@ def test_the_note_is_in_the_mail_and_on_the_page(
     client: Client,
     benchmark: Benchmark,
     owner: User,
-    settings: SettingsWrapper,
+    settings: Any,
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     settings.MAIL_IS_ON = True
