@@ -84,6 +84,16 @@ def test_annotators_see_no_settings_and_admins_cannot_end_a_benchmark(
     assert Benchmark.objects.get().archived_at is None
 
 
+def test_corpora_of_others_are_not_offered_to_who_makes_no_benchmarks(
+    client: Client, benchmark: Benchmark, owner: User
+) -> None:
+    with_corpus(BenchmarkFactory(slug="other"))
+    for user, number in ((member(benchmark, Role.ADMIN), 1), (owner, 2)):
+        client.force_login(user)
+        options = BeautifulSoup(client.get(URL).content, "html.parser").select("select[name=corpus] option[value]")
+        assert len([each for each in options if each["value"]]) == number
+
+
 # --- archive --------------------------------------------------------------------------------------
 
 

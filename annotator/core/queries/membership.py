@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from annotator.core.models import Benchmark, GroupMember, Membership, User
-from annotator.core.rules import ADMIN_ROLES, LABEL_ROLES
+from annotator.core.models import Benchmark, Corpus, GroupMember, Membership, User
+from annotator.core.rules import ADMIN_ROLES, LABEL_ROLES, can_create_benchmark
 from annotator.core.vocabulary import Role
 
 
@@ -20,6 +20,15 @@ def benchmarks_of(user: User, roles: Collection[str] | None = None) -> QuerySet[
     if roles is not None:
         memberships = memberships.filter(role__in=roles)
     return Benchmark.objects.filter(pk__in=memberships.values("benchmark"))
+
+
+def corpora_for(user: User) -> QuerySet[Corpus]:
+    """The corpora that a person may let a benchmark search: all for those who can make benchmarks, else those of the
+    benchmarks that they manage."""
+    if can_create_benchmark(user):
+        return Corpus.objects.order_by("name", "pk")
+    mine = benchmarks_of(user, ADMIN_ROLES).filter(corpus__isnull=False)
+    return Corpus.objects.filter(pk__in=mine.values("corpus")).order_by("name", "pk")
 
 
 def managers_of(benchmark: Benchmark) -> list[User]:

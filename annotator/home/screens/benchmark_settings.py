@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.db import IntegrityError
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark, Corpus
+from annotator.core.queries.membership import corpora_for
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import managed_benchmark, person, render_domain_errors
 from annotator.home.actions import benchmark_settings as actions
@@ -37,12 +39,16 @@ class SettingsForm(forms.Form):
         help_text="The strategy for documents that are imported from now on. Runs on their way go on as they began.",
     )
     corpus = forms.ModelChoiceField(
-        Corpus.objects.order_by("name"), required=False, empty_label="None", label="Corpus",
+        Corpus.objects.none(), required=False, empty_label="None", label="Corpus",
         help_text="Where evidence is retrieved from. Evidence that is there already stays.",
     )  # fmt: skip
     asks_reliable = forms.BooleanField(required=False, label="Ask whether each source is reliable")
     asks_sufficient = forms.BooleanField(required=False, label="Ask whether each passage is sufficient on its own")
     learns = forms.BooleanField(required=False, label="Suggest stances and types learned from this benchmark’s gold")
+
+    def __init__(self, corpora: QuerySet[Corpus], data: Any = None, **options: Any) -> None:
+        super().__init__(data, **options)
+        cast("forms.ModelChoiceField[Corpus]", self.fields["corpus"]).queryset = corpora
 
 
 @require_http_methods(["GET", "POST"])
@@ -52,7 +58,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = managed_benchmark(request, slug)
     user = person(request)
     initial = {name: getattr(benchmark, name) for name in SettingsForm.base_fields}
-    form = SettingsForm(request.POST or None, initial=initial)
+    form = SettingsForm(corpora_for(user), request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         strategy = data.pop("strategy")
