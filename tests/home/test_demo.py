@@ -157,12 +157,20 @@ def test_loading_again_changes_nothing_and_prints_the_log_ins_again(
 def test_the_log_ins_open_the_door_and_are_kept_for_their_owner_alone(loaded: Benchmark, client: Client) -> None:
     logins = read_logins()
     pair = {"dana", "eli", "finn"}
-    assert set(logins) == {"admin", "anna", "ben", *pair}
+    assert set(logins) == {"admin", "anna", "ben", "rosa", *pair}
     assert stat.S_IMODE(logins_file().stat().st_mode) == 0o600
     for name, password in logins.items():
         response = client.post(reverse("login"), {"username": name, "password": password})
         assert response.status_code == 302
         assert client.get(reverse("benchmark", args=["demo-pair" if name in pair else "demo"])).status_code == 200
+
+
+def test_a_researcher_reads_the_gold_of_both_benchmarks(loaded: Benchmark, client: Client) -> None:
+    client.force_login(User.objects.get(username="rosa"))
+    page = client.get(reverse("benchmarks")).content.decode()
+    assert "First steps" in page and "Two people" in page
+    assert client.get(reverse("export", args=["demo"])).status_code == 200
+    assert client.get(reverse("import", args=["demo"])).status_code == 403
 
 
 def test_a_password_that_was_changed_is_not_printed(loaded: Benchmark, capsys: pytest.CaptureFixture[str]) -> None:

@@ -385,6 +385,22 @@ def test_an_admin_previews_and_cuts_a_batch(client: Client, benchmark: Benchmark
         ({"search": "nothing has these words"}, "No documents match, so no batch was created."),
     ],
 )
+def test_the_rare_fields_of_a_batch_are_folded_unless_one_is_wrong(
+    client: Client, benchmark: Benchmark, owner: User
+) -> None:
+    def folds(page: BeautifulSoup) -> tuple[list[str], bool]:
+        details = page.select_one("#cut details")
+        assert details is not None
+        return [
+            str(each["name"]) for each in page.select("#cut [name]") if each not in details.select("[name]")
+        ], details.has_attr("open")
+
+    names, is_open = folds(get(client, owner, URL))
+    assert names == ["csrfmiddlewaretoken", "name", "group", "number", "stage"] and not is_open
+    wrong = client.post(f"{URL}cut/", {"order": "next", "cross": 101, "cross_people": 1, "blind_first": 0, "seed": 1})
+    assert folds(BeautifulSoup(wrong.content, "html.parser"))[1]
+
+
 def test_what_cannot_be_cut_is_said_beside_what_was_typed(
     client: Client, benchmark: Benchmark, owner: User, typed: dict[str, str], sentence: str
 ) -> None:

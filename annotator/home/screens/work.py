@@ -127,8 +127,8 @@ def nothing_to_do(user: User, work: MyWork) -> Nothing:
         return Nothing(
             "Nothing to annotate",
             "Your role can view gold and statistics. The owner can change your role.",
-            overview,
-            "Go to the overview",
+            reverse("benchmarks"),
+            "Your benchmarks",
         )
     return Nothing(
         "You’re all caught up",

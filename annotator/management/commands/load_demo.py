@@ -13,8 +13,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from annotator.core.models import Benchmark, User
-from annotator.core.vocabulary import OPEN_STATES
+from annotator.core.models import Benchmark, Membership, User
+from annotator.core.vocabulary import OPEN_STATES, Role
 from annotator.home import demo, demo_pair
 from annotator.management.working import work_off
 
@@ -26,6 +26,7 @@ PEOPLE = (
     ("dana", "Dana", "annotates with Eli; they have a document to adjudicate"),
     ("eli", "Eli", "labels with Dana"),
     ("finn", "Finn", "adjudicator of Dana and Eli"),
+    ("rosa", "Rosa", "researcher: gold, statistics, export"),
 )
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without look-alikes
 MARK = "demo"  # in a person's preferences: created by this command
@@ -33,7 +34,7 @@ MARK = "demo"  # in a person's preferences: created by this command
 
 class Command(BaseCommand):
     help = (
-        "Load the demo with six people, whose random passwords are printed and kept in the local data folder. "
+        "Load the demo with seven people, whose random passwords are printed and kept in the local data folder. "
         "Loading it again changes nothing and prints them again. For local use only: refused if DATABASE_URL is set."
     )
 
@@ -61,11 +62,13 @@ class Command(BaseCommand):
             people = [_person(name, display_name, kept) for name, display_name, _ in PEOPLE]
             new: list[Benchmark] = []
             if demo.demo_benchmark() is None:
-                admin, anna, ben, dana, eli, finn = people
+                admin, anna, ben, dana, eli, finn, rosa = people
                 new.append(demo.load(owner=admin, busy=anna, fresh=ben))
                 corpus = new[0].corpus
                 assert corpus is not None  # the demo was just given one
                 new.append(demo_pair.load(owner=admin, first=dana, second=eli, third=finn, corpus=corpus))
+                for benchmark in new:
+                    Membership.objects.create(benchmark=benchmark, user=rosa, role=Role.RESEARCHER)
             # Before the commit: a password that nobody knows must never be the valid one.
             write_logins(kept)
         for benchmark in new:

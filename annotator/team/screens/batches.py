@@ -31,6 +31,8 @@ MAX_SEED = 2**31 - 1
 IDLE_DAYS = 14
 ORDER = [("next", "Next in order"), ("random", "At random")]
 
+USUAL = ("name", "group", "number", "stage")  # fields of the form that are not folded
+
 
 class CutForm(forms.Form):
     """Which documents, for whom, and the two shares in percent."""
@@ -89,6 +91,20 @@ class CutForm(forms.Form):
             ("model", [(each, each) for each in models]),
         ):
             cast(forms.ChoiceField, self.fields[field]).choices = [("", "Any"), *options]
+
+    @property
+    def usual(self) -> list[forms.BoundField]:
+        """What every batch asks."""
+        return [self[name] for name in USUAL]
+
+    @property
+    def rare(self) -> list[forms.BoundField]:
+        """What few batches need; folded unless something in it is wrong."""
+        return [self[name] for name in self.fields if name not in USUAL]
+
+    @property
+    def is_unfolded(self) -> bool:
+        return any(field.errors for field in self.rare)
 
     @property
     def how(self) -> actions.How:
