@@ -152,6 +152,7 @@ def test_a_accepts_what_has_been_in_view_and_goes_to_the_rest(opened: Callable[[
     )
     page.set_viewport_size({"width": 1280, "height": 420})
     sentence = Sentence.objects.get(annotation__document=document)
+    assert sentence.suggestion is not None
     sentence.claims.all().delete()
     for order in range(1, 6):
         made = ClaimSuggestion.objects.create(

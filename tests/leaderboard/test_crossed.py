@@ -155,7 +155,8 @@ def test_the_api_crosses_and_pages(client: Client, pilot: Benchmark, researcher:
     stance = uploaded(pilot, researcher, lambda item: "refute", Task.STANCE)
     client.force_login(researcher)
     address = f"/api/v1/benchmarks/pilot/evaluations/{naive.public_id}/crossed/"
-    found = client.get(address, {"against": gloomy.public_id, "cell": "only_second", "start": 1, "size": 2}).json()
+    asked = {"against": gloomy.public_id, "cell": "only_second", "start": "1", "size": "2"}
+    found = client.get(address, asked).json()
     assert found["table"]["true"] == {
         "both_right": 0, "only_first": 3, "only_second": 0, "wrong_alike": 0, "wrong_apart": 0
     }  # fmt: skip

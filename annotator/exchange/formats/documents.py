@@ -29,6 +29,8 @@ _COLUMN_ROWS, _COLUMN_BYTES = 2_000, 8 * 1024 * 1024
 # Each column is offered for every field of the mapping, and what is not mapped becomes a key of each document.
 MAX_COLUMNS = 1_000
 
+SAVE_AS_UTF8 = "Save the file as UTF-8 (in Excel: “CSV UTF-8”) and import it again."
+
 
 # --- JSON lines -----------------------------------------------------------------------------------
 
@@ -179,9 +181,9 @@ def csv_columns(stream: BinaryIO) -> list[str]:
             f"The header has {len(names):,} columns; the limit is {MAX_COLUMNS:,}. Remove columns, "
             "or write one JSON object per line and put them into its “metadata”."
         )
-    unreadable = next((number for number, name in enumerate(names, start=1) if not _is_text(name)), 0)
-    if unreadable:
-        raise FileError(f"The name of column {unreadable} is {_not_utf8()}")
+    for number, name in enumerate(names, start=1):
+        if not _is_text(name):
+            raise FileError(f"The name of column {number} is not valid UTF-8. {SAVE_AS_UTF8}")
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise FileError(f"Two columns are called “{repeated[0]}”: rename one of them.")
@@ -232,10 +234,7 @@ def _not_utf8(cell: str) -> str:
     place = next(place for place, character in enumerate(cell) if not _is_text(character))
     byte = ord(cell[place]) - 0xDC00
     before = f" after “{cell[max(place - 20, 0) : place]}”" if place else ""
-    return (
-        f"character {place + 1:,} of the cell{before} (0x{byte:02X}) is not UTF-8. "
-        "Save the file as UTF-8 (in Excel: “CSV UTF-8”) and import it again."
-    )
+    return f"character {place + 1:,} of the cell{before} (0x{byte:02X}) is not UTF-8. {SAVE_AS_UTF8}"
 
 
 def _delimiter(stream: BinaryIO) -> str:

@@ -63,9 +63,8 @@ class CrossedView(ScoringView):
         others = comparable(self.person, found, today=gold_fingerprint(found.benchmark))
         other = next((each for each in others if each.public_id == asked["against"]), None)
         try:
-            table = other and crossed(
-                found, other, cell=Cell(asked["cell"]) if asked["cell"] else None, gold=asked["gold"]
-            )
+            cell = Cell(asked["cell"]) if asked["cell"] else None
+            table = crossed(found, other, cell=cell, gold=asked["gold"]) if other else None
         except (NotKeptError, FileNotFoundError):
             raise ConflictError("Score both systems again first: what crossing needs was not kept.") from None
         if table is None:
@@ -85,7 +84,7 @@ class RatingSerializer(serializers.Serializer):
     """A person's own label, blank where they gave none."""
 
     rater = serializers.CharField(help_text="A user name for owners and admins, else a pseudonym.")
-    label = serializers.CharField(allow_blank=True)
+    label = serializers.CharField(allow_blank=True)  # type: ignore[assignment]
     independent = serializers.BooleanField()
 
 
@@ -117,7 +116,7 @@ class GoldItemSerializer(serializers.Serializer):
     id = serializers.CharField()
     document = serializers.CharField()
     text = serializers.CharField()
-    context = serializers.CharField(allow_blank=True)
+    context = serializers.CharField(allow_blank=True)  # type: ignore[assignment]
     gold = serializers.CharField(allow_blank=True)
     raters = RatingSerializer(many=True)
     systems = SystemAnswerSerializer(many=True)

@@ -79,8 +79,8 @@ def crossed(one: Evaluation, other: Evaluation, *, cell: Cell | None = None, gol
 def _item(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> CrossedItem:
     row = first or second
     assert row is not None
-    answers = [each["predicted"] if each else row["gold"] for each in (first, second)]
-    return CrossedItem(Wrong.of(row), *answers, cell_of(row["gold"], *answers))
+    one, other = (each["predicted"] if each else row["gold"] for each in (first, second))
+    return CrossedItem(Wrong.of(row), one, other, cell_of(row["gold"], one, other))
 
 
 def _not_right(evaluation: Evaluation) -> dict[str, Mapping[str, Any]]:

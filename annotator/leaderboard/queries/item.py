@@ -143,8 +143,8 @@ def _said(row: Model, task: Task) -> tuple[str, dict[int, str]]:
         assert isinstance(row, Claim)
         return row.type, dict(row.sources.values_list("sentence__annotation__person", "type"))
     if task == Task.STANCE:
-        return _of_stage(Stance.objects.filter(evidence=row), "label")
-    return _of_stage(Verdict.objects.filter(claim=row), "factuality")
+        return _of_stage(Stance.objects.filter(evidence=row.pk), "label")
+    return _of_stage(Verdict.objects.filter(claim=row.pk), "factuality")
 
 
 def _of_stage(rows: QuerySet[Any], field: str) -> tuple[str, dict[int, str]]:

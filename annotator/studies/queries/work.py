@@ -155,8 +155,9 @@ def sheet_of(assignment: StudyAssignment) -> Sheet:
     parts = StudyPart.objects.filter(Q(assignment=None) | Q(assignment=assignment), item=assignment.item_id)
     answers: dict[int | None, dict[str, Stored]] = {}
     rows = StudyAnswer.objects.filter(assignment=assignment)
-    for part_pk, question, *stored in rows.values_list("part", "question", "value", "version", "origin", "changed_at"):
-        answers.setdefault(part_pk, {})[question] = Stored(*stored)
+    columns = ("part", "question", "value", "version", "origin", "changed_at")
+    for part_pk, question, value, version, origin, changed_at in rows.values_list(*columns):
+        answers.setdefault(part_pk, {})[question] = Stored(value, version, origin, changed_at)
     given = [part for part in parts.order_by("order", "id") if not part.removed]
     return lay_out(assignment, questions, given, answers)
 
