@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from annotator.core import lines
 from annotator.core.file_problems import BadRow, FileError, RowError, bad_row, complain
-from annotator.exchange.formats import averitec
+from annotator.exchange.formats import averitec, extracted_claims
 from annotator.exchange.formats.incoming import FIELDS, IncomingDocument, IncomingSentence, document, picked
 
 Mapped = Mapping[str, str] | None
@@ -256,6 +256,8 @@ READERS: dict[str, Reader] = {
     "original-tool": read_original_tool,
     "fastfact": read_fastfact,
     averitec.NAME: averitec.read_documents,
+    extracted_claims.VERIFASTSCORE: extracted_claims.read_verifastscore,
+    extracted_claims.CLAIMIFY: extracted_claims.read_claimify,
 }
 FORMATS: tuple[str, ...] = ("auto", *READERS)
 
@@ -264,9 +266,11 @@ def detect(stream: BinaryIO, filename: str = "") -> str:
     """The format's name, detected from the file name and the first lines. Raises ``FileError``."""
     lines.check_encoding(stream)
     suffix = PurePath(filename).suffix.lower()
+    head = stream.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head.startswith(b"answer_id,") and b"contains_factual_claim" in head.split(b"\n", 1)[0]:
+        return extracted_claims.CLAIMIFY
     if suffix in (".csv", ".tsv"):
         return "csv"
-    head = stream.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
     if head[:1] in (b"{", b"["):
         return _detect_json(head)
     if suffix in (".jsonl", ".ndjson", ".json"):
@@ -288,6 +292,10 @@ def _detect_json(head: bytes) -> str:
         if isinstance(row, dict):
             if "atomic claims" in row:
                 return "original-tool"
+            if "claim_verification_result" in row and "claim_list" not in row:
+                return extracted_claims.VERIFASTSCORE
+            if {"answer_id", "sentence_id", "sentence"} <= row.keys():
+                return extracted_claims.CLAIMIFY
             if "question" in row and "prompt" not in row:
                 return "fastfact"
             is_claim = {"claim", "questions"} <= row.keys() and "response" not in row

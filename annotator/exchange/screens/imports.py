@@ -48,6 +48,8 @@ FORMAT_LABELS = {
     "original-tool": "Factcheck-Bench annotation tool, screen 1",
     "fastfact": "FastFact-Bench responses",
     "averitec": "AVeriTeC, claims to label again",
+    "verifastscore": "VeriFastScore output, its claims as suggestions",
+    "claimify": "Claimify sentences and claims, as suggestions",
     touchstone.NAME: "Touchstone, with everyone’s work",
     GOLD: "Gold: released Factcheck-Bench",
     ORIGINAL_TOOL: "Gold: ZIP from the Factcheck-Bench annotation tool",
