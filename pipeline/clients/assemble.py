@@ -33,6 +33,7 @@ from pipeline.clients.pages import Absence, HttpPages, PageLimits, open_pages
 from pipeline.clients.rerank import RerankRanker
 from pipeline.clients.search.brave import BraveSearch
 from pipeline.clients.search.corpus import CorpusSearch
+from pipeline.clients.search.duckduckgo import DuckDuckGoSearch
 from pipeline.clients.search.exa import ExaSearch
 from pipeline.clients.search.jina import JinaSearch
 from pipeline.clients.search.mediawiki import MediaWikiSearch
@@ -41,7 +42,16 @@ from pipeline.clients.search.serper import SerperSearch
 from pipeline.clients.search.tavily import TavilySearch
 from pipeline.retrieval.corpus_ranking import PassageIndex
 
-_WebSearch = SerperSearch | BraveSearch | TavilySearch | ExaSearch | JinaSearch | SearxngSearch | MediaWikiSearch
+_WebSearch = (
+    SerperSearch
+    | BraveSearch
+    | TavilySearch
+    | ExaSearch
+    | JinaSearch
+    | SearxngSearch
+    | DuckDuckGoSearch
+    | MediaWikiSearch
+)
 _SEARCHES: dict[str, type[_WebSearch]] = {
     "serper": SerperSearch,
     "brave": BraveSearch,
@@ -49,6 +59,7 @@ _SEARCHES: dict[str, type[_WebSearch]] = {
     "exa": ExaSearch,
     "jina": JinaSearch,
     "searxng": SearxngSearch,
+    "duckduckgo": DuckDuckGoSearch,
     "mediawiki": MediaWikiSearch,
 }
 MODELS: dict[str, type[ModelClient]] = {

@@ -133,13 +133,17 @@ class ServiceClient:
         """The JSON answer to a query. Raises ServiceError, of which RefusedError for a final refusal."""
         return await self._call("GET", params=dict(parameters))
 
-    async def _call(self, method: str, **content: Any) -> Any:
+    async def get_page(self, parameters: Mapping[str, str]) -> str:
+        """The HTML page that answers a query. Raises ServiceError, of which RefusedError for a final refusal."""
+        return str(await self._call("GET", read=_page_of, params=dict(parameters)))
+
+    async def _call(self, method: str, read: Callable[[httpx.Response], Any] | None = None, **content: Any) -> Any:
         tries = 0
 
         async def attempt() -> Any:
             nonlocal tries
             tries += 1
-            return await self._try(method, content)
+            return await self._try(method, read or _json_of, content)
 
         try:
             return await patiently(self.patience, attempt)
@@ -149,7 +153,7 @@ class ServiceClient:
             advice = "Lower CALLS_AT_ONCE, or continue later." if error.busy else self.advice
             raise ServiceError(f"{self.where} could not answer, asked {times}: {error}.{wants} {advice}") from None
 
-    async def _try(self, method: str, content: Mapping[str, Any]) -> Any:
+    async def _try(self, method: str, read: Callable[[httpx.Response], Any], content: Mapping[str, Any]) -> Any:
         async with self.limiter.place(urlsplit(self.url).netloc):
             try:
                 async with asyncio.timeout(self.seconds):
@@ -168,9 +172,9 @@ class ServiceClient:
                 raise ServiceError(f"{self.where} cannot be called: {self._hide(str(error))}. {self.advice}") from None
         if answer.is_success:
             try:
-                value = answer.json()
-            except ValueError:
-                raise NotNowError(f"its answer isn't JSON: {self._hide(answer.text)}") from None
+                value = read(answer)
+            except ValueError as error:
+                raise NotNowError(f"its answer isn't {error}: {self._hide(answer.text)}") from None
             fault = _fault_within(value)
             if fault is None:
                 return value
@@ -196,6 +200,19 @@ class ServiceClient:
         if self.key:
             said = said.replace(self.key, "…")
         return said if len(said) <= SAID else said[:SAID] + "…"
+
+
+def _json_of(answer: httpx.Response) -> Any:
+    try:
+        return answer.json()
+    except ValueError:
+        raise ValueError("JSON") from None
+
+
+def _page_of(answer: httpx.Response) -> str:
+    if "html" not in answer.headers.get("Content-Type", ""):
+        raise ValueError("a page")
+    return answer.text
 
 
 class Provider:

@@ -16,6 +16,7 @@ from pipeline.clients.base import SearchClient, SearchRequest, SearchResult, Ser
 from pipeline.clients.http import Patience, open_client
 from pipeline.clients.limiter import Limiter
 from pipeline.clients.search.brave import BraveSearch
+from pipeline.clients.search.duckduckgo import DuckDuckGoSearch
 from pipeline.clients.search.exa import ExaSearch
 from pipeline.clients.search.jina import JinaSearch
 from pipeline.clients.search.mediawiki import MediaWikiSearch
@@ -26,6 +27,7 @@ from tests.contract.variants import variants
 from tests.fakes.search import (
     ARTICLES,
     FakeBrave,
+    FakeDuckDuckGo,
     FakeExa,
     FakeJina,
     FakeMediaWiki,
@@ -43,10 +45,11 @@ KINDS: dict[str, tuple[type[Any], type[FakeSearch], str]] = {
     "exa": (ExaSearch, FakeExa, "/search"),
     "jina": (JinaSearch, FakeJina, "/"),
     "searxng": (SearxngSearch, FakeSearxng, ""),
+    "duckduckgo": (DuckDuckGoSearch, FakeDuckDuckGo, "/html/"),
     "mediawiki": (MediaWikiSearch, FakeMediaWiki, "/w/api.php"),
 }
 NEEDS = {name: ["SEARCH_KEY"] for name in ("serper", "brave", "tavily", "exa", "jina")}
-NEEDS |= {"searxng": ["SEARCH_URL"], "mediawiki": []}
+NEEDS |= {"searxng": ["SEARCH_URL"], "duckduckgo": ["SEARCH_URL"], "mediawiki": []}
 QUICK = Patience(tries=3, total=10, first_pause=0.01)
 QUERY = "When was the fort of Ema built?"
 
@@ -142,19 +145,20 @@ def test_the_day_itself_is_too_late(provider: str) -> None:
     assert ARTICLES[0].title in day_after
 
 
-@pytest.mark.parametrize("provider", ["serper", "brave", "tavily", "exa"])
+@pytest.mark.parametrize("provider", ["serper", "brave", "tavily", "exa", "duckduckgo"])
 def test_a_range_is_asked_for_where_the_service_knows_one(provider: str) -> None:
     with fake(provider) as (server, url):
         found = search(provider, url, "a key", before=dt.date(2021, 2, 1))
         [call] = server.calls
     # What has no date cannot be in the range, and the service leaves it out.
     assert [each.title for each in found] == ["The fort of Ema"]
-    asked = call.query if provider == "brave" else call.json()
+    asked = call.query if call.method == "GET" else call.json()
     name, value = {
         "serper": ("tbs", "cdr:1,cd_max:01/31/2021"),
         "brave": ("freshness", "1990-01-01to2021-01-31"),
         "tavily": ("end_date", "2021-02-01"),
         "exa": ("endPublishedDate", "2021-01-31T23:59:59.999Z"),
+        "duckduckgo": ("df", "1990-01-01..2021-01-31"),
     }[provider]
     assert asked[name] == value
 
@@ -217,6 +221,14 @@ def test_exa_without_highlights_quotes_the_beginning_of_the_page() -> None:
     assert len(first.snippet) <= 500
     assert second.snippet == "One. … Two."
     assert third.snippet == ""
+
+
+def test_a_page_that_asks_for_proof_of_a_person_is_said_so() -> None:
+    with fake("duckduckgo") as (server, url):
+        server.first(Reply(202, b'<html><div class="anomaly-modal__title">', {"Content-Type": "text/html"}))
+        with pytest.raises(ServiceError, match=r"DuckDuckGo.*proof that a person.*CALLS_AT_ONCE"):
+            search("duckduckgo", url, "")
+        assert len(server.calls) == 1
 
 
 def test_a_searxng_without_json_says_what_to_set() -> None:

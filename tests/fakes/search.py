@@ -1,12 +1,14 @@
-"""Search services: Serper, Brave, Tavily, Exa, Jina, SearXNG, MediaWiki. All know the same articles, given as
-``Hit``."""
+"""Search services: Serper, Brave, Tavily, Exa, Jina, SearXNG, DuckDuckGo, MediaWiki. All know the same articles, given
+as ``Hit``."""
 
 from __future__ import annotations
 
 import datetime as dt
+import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from tests.fakes.server import Call, FakeServer, Reply, as_json
 
@@ -204,6 +206,29 @@ class FakeSearxng(FakeSearch):
             for hit in self.finds(call.query["q"])
         ]
         return as_json({"query": call.query["q"], "number_of_results": 0, "results": rows, "answers": []})
+
+
+class FakeDuckDuckGo(FakeSearch):
+    """GET /html/: a page of results whose links lead over a counting page; the date limit by ``df``."""
+
+    def answer(self, call: Call) -> Reply:
+        if call.path != "/html/":
+            return Reply(404, b"<html>Not Found</html>", {"Content-Type": "text/html"})
+        last = call.query.get("df", "1990-01-01..9999-12-31").partition("..")[2]
+        limited = "df" in call.query
+        shown = "".join(
+            f"""<div class="result results_links web-result"><div class="links_main result__body">
+<h2 class="result__title"><a rel="nofollow" class="result__a"
+ href="//duckduckgo.com/l/?uddg={quote(hit.url, safe="")}&amp;rut=ab12">{html.escape(hit.title)}</a></h2>
+<div class="result__extras"><div class="result__extras__url"><span class="result__icon"><img src="//x.ico"/></span>
+<a class="result__url" href="#">{hit.url.removeprefix("https://")}</a>
+{f"<span>&nbsp; &nbsp; {hit.published}T00:00:00.0000000</span>" if hit.published else ""}</div></div>
+<a class="result__snippet" href="#">{html.escape(hit.snippet).replace("fort", "<b>fort</b>")}</a></div></div>"""
+            for hit in self.finds(call.query["q"])
+            if not limited or (hit.published and f"{hit.published}" <= last)
+        )
+        page = f'<!DOCTYPE html><html><body><div id="links" class="results">{shown}</div></body></html>'
+        return Reply(200, page.encode(), {"Content-Type": "text/html; charset=UTF-8"})
 
 
 class FakeMediaWiki(FakeSearch):
