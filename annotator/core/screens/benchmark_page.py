@@ -31,6 +31,7 @@ GROUPS: dict[str, tuple[Page, ...]] = {
         Page("Overview", "benchmark", key="g o"),
         Page("Settings", "settings", MANAGES),
         Page("Webhooks", "webhooks", MANAGES),
+        Page("Audit log", "audit", MANAGES),
     ),
     "Documents": (
         Page("Documents", "documents", key="g l"),

@@ -26,7 +26,7 @@ HEADS = ("at", "who", "what", "detail", "benchmark", "address")
 def of_benchmark(request: HttpRequest, slug: str) -> HttpResponse:
     """The newest entries of a benchmark."""
     benchmark = managed_benchmark(request, slug)
-    context = page_of_benchmark(request, benchmark, "") | _page(request, benchmark)
+    context = page_of_benchmark(request, benchmark, "Audit log") | _page(request, benchmark)
     return render(request, "home/audit.html", context)
 
 
