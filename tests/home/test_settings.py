@@ -8,15 +8,17 @@ import pytest
 from bs4 import BeautifulSoup
 from django.db.models import QuerySet
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from annotator.core import rules
 from annotator.core.models import Activity, Annotation, Benchmark, Document, PromptVersion, SearchEntry, User
 from annotator.core.queries.membership import benchmarks_of
-from annotator.core.vocabulary import Role, Stage
+from annotator.core.vocabulary import Role, RunState, Stage
 from annotator.exchange.models import Release
 from annotator.home.actions import benchmark_settings as actions
 from annotator.stages.actions.annotate import open_annotation
+from annotator.suggestions.actions.runs import start_run
 from annotator.team.queries.work import next_task
 from tests.factories import (
     BenchmarkFactory,
@@ -147,6 +149,13 @@ def test_deleting_needs_the_name_and_no_release(client: Client, benchmark: Bench
     assert Benchmark.objects.get().deleting_at is None
 
 
+def test_a_benchmark_with_runs_on_their_way_is_not_deleted(client: Client, benchmark: Benchmark, owner: User) -> None:
+    document = DocumentFactory(benchmark=benchmark)
+    start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=[document.pk], by=owner)
+    answer = post(client, owner, "delete", name="The pilot")
+    assert answer.status_code == 422 and "Cancel them first" in answer.content.decode()
+
+
 def test_a_deleted_benchmark_is_gone_at_once_and_its_rows_by_a_worker(
     client: Client,
     benchmark: Benchmark,
@@ -159,6 +168,7 @@ def test_a_deleted_benchmark_is_gone_at_once_and_its_rows_by_a_worker(
     document.refresh_from_db()
     verified(document, ada, false_claim="1825")
     DocumentFactory(benchmark=benchmark, twin_of=document)
+    benchmark.runs.update(state=RunState.FINISHED, finished_at=timezone.now())
     other = DocumentFactory()
     superuser = UserFactory(is_superuser=True)
     with django_capture_on_commit_callbacks() as callbacks:
