@@ -298,6 +298,8 @@ LOOKS |= dict.fromkeys(
         models.StepUse,
         models.CachedAnswer,
         models.PageArchive,
+        models.PageCheck,
+        models.Recheck,
         models.PageSnapshot,
         models.VerdictSuggestion,
         models.RevisionSuggestion,

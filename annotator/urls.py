@@ -16,9 +16,9 @@ from annotator.home.screens import (
     work,
 )
 from annotator.integrations.screens import tokens, webhooks
+from annotator.stages.screens import adjudicate, decompose, revise, saved_pages, saving, verify
 from annotator.leaderboard.screens import answers, crossed, score, scores
 from annotator.measures.screens import agreement, automation, people_report, practice, statistics, suggestion_quality
-from annotator.stages.screens import adjudicate, decompose, revise, saved_page, saving, verify
 from annotator.studies.screens import protocols, studies
 from annotator.studies.screens import work as study_work
 from annotator.suggestions.screens import costs, prompts, run_form, runs, services, suggesters
@@ -90,6 +90,8 @@ urlpatterns = [
     path("b/<slug:slug>/import/<str:job_id>/", imports.progress, name="import-job"),
     path("b/<slug:slug>/export/", exports.show, name="export"),
     path("b/<slug:slug>/export/download/", exports.download, name="export-download"),
+    path("b/<slug:slug>/saved-pages/", saved_pages.index, name="saved-pages"),
+    path("b/<slug:slug>/saved-pages/<str:what>/", saved_pages.change, name="saved-pages-change"),
     path("b/<slug:slug>/releases/", releases.index, name="releases"),
     path("b/<slug:slug>/releases/new/", release_form.new, name="release-new"),
     path("b/<slug:slug>/releases/<str:release_id>/", releases.show, name="release"),
@@ -152,7 +154,7 @@ urlpatterns = [
     ),
     path("d/<str:public_id>/verify/", verify.show, name="verify"),
     path("d/<str:public_id>/verify/claim/<str:claim_id>/<str:what>/", verify.change_claim, name="verify-claim"),
-    path("saved-page/<str:public_id>/", saved_page.show, name="saved-page"),
+    path("saved-page/<str:public_id>/", saved_pages.show, name="saved-page"),
     path("d/<str:public_id>/revise/", revise.show, name="revise"),
     path("d/<str:public_id>/revise/<str:what>/", revise.change_response, name="revise-response"),
     path("d/<str:public_id>/revise/sentence/<str:row_id>/<str:what>/", revise.change_sentence, name="revise-sentence"),

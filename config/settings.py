@@ -382,6 +382,8 @@ SEARCH_PRICE = environment.decimal("SEARCH_PRICE", 0.0)  # money a query
 PAGES = environment.flag("PAGES", default=True)  # whether pages are fetched at all
 PAGES_ROBOTS = environment.flag("PAGES_ROBOTS", default=True)
 PAGES_ALLOW = environment.words("PAGES_ALLOW")  # hosts and networks that may be private
+# Seconds between two requests to one host when saved pages are checked again; robots.txt may ask for more.
+RECHECK_PAUSE = environment.decimal("RECHECK_PAUSE", 1.0)
 WEBHOOKS_ALLOW = environment.words("WEBHOOKS_ALLOW")  # hosts and networks of webhooks that may be private
 CALLS_AT_ONCE = environment.number("CALLS_AT_ONCE", 32)  # to one host, by all threads of a process
 # Seconds without a sign of life after which a document counts as lost with its worker and is handed out again.
@@ -445,6 +447,10 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "go on with what a killed worker left": {"task": "pipeline.resume_runs", "schedule": RUN_LOST_AFTER / 3},
     "learn from gold that has grown": {"task": "pipeline.learn_where_gold_has_grown", "schedule": 600.0},
     "fetch added pages that were left behind": {"task": "pipeline.fetch_forgotten", "schedule": 15 * 60.0},
+    "go on with checks of saved pages that a killed worker left": {
+        "task": "pipeline.resume_rechecks",
+        "schedule": 60.0,
+    },
     "go on with imports that a killed worker left": {"task": "annotator.resume_imports", "schedule": 15 * 60.0},
     "go on with changes of batches that a killed worker left": {
         "task": "annotator.resume_batch_changes",

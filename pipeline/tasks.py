@@ -12,9 +12,11 @@ from annotator.core.actions.announce import SEND
 from annotator.core.models import PipelineRun
 from annotator.integrations.actions.webhooks import forget_old, order_due
 from annotator.stages.actions.pages import FETCH_PAGE, forgotten_pages
+from annotator.stages.actions.rechecks import RECHECK
+from annotator.stages.actions.rechecks import unfinished as unfinished_rechecks
 from annotator.suggestions.actions.runs import OPEN_DOCUMENTS, cancelled_with_documents, open_documents_of
 from annotator.suggestions.actions.services import PROBE_SERVICE
-from pipeline.runs import added_pages, coordinator, service_probe, suggesters, webhooks
+from pipeline.runs import added_pages, coordinator, rechecks, service_probe, suggesters, webhooks
 
 AT_ONCE = 20
 
@@ -148,6 +150,22 @@ def fetch_forgotten() -> int:
     ids = forgotten_pages()
     for evidence_id in ids:
         fetch_page.delay(evidence_id)
+    return len(ids)
+
+
+@shared_task(name=RECHECK)
+def recheck_pages(recheck_id: int) -> None:
+    """Check saved pages for a while; the next task goes on."""
+    if rechecks.check_slice(recheck_id):
+        recheck_pages.apply_async((recheck_id,), queue="touchstone-bulk")
+
+
+@shared_task(name="pipeline.resume_rechecks")
+def resume_rechecks() -> int:
+    """Go on with checks of saved pages that no worker is at: called now and then. Returns how many."""
+    ids = unfinished_rechecks()
+    for recheck_id in ids:
+        recheck_pages.apply_async((recheck_id,), queue="touchstone-bulk")
     return len(ids)
 
 

@@ -297,6 +297,16 @@ class ReleaseState(Labelled):
     FAILED = "failed", "Failed"
 
 
+class PageOutcome(Labelled):
+    """What became of a saved page since evidence was cut from it."""
+
+    SAME = "same", "Unchanged"
+    CHANGED = "changed", "Changed"
+    VANISHED = "vanished", "Gone"
+    RETRACTED = "retracted", "Retracted"
+    UNREACHED = "unreached", "Couldn’t be checked"
+
+
 class Task(Labelled):
     """What a fact-checker can be scored on (Factcheck-Bench, sections 3.4 and 4)."""
 

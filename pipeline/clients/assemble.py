@@ -223,8 +223,15 @@ async def open_search(settings: ServiceSettings) -> AsyncIterator[SearchClient]:
 async def fetch_page(settings: ServiceSettings, url: str, *, resolver: Resolver = resolve) -> FetchedPage | Absence:
     """One page, for evidence that a person adds: fetched like any other, kept by nobody here, no cost. Works whether
     runs may fetch pages or not."""
-    async with _open_pages(settings, shared_limiter(settings.calls_at_once), resolver) as pages:
+    async with open_page_reader(settings, resolver=resolver) as pages:
         return await pages.read(PageRequest(step="by hand", url=url))
+
+
+def open_page_reader(
+    settings: ServiceSettings, *, resolver: Resolver = resolve
+) -> AbstractAsyncContextManager[HttpPages]:
+    """Pages alone, neither kept nor counted: to look at them again. Works whether runs may fetch pages or not."""
+    return _open_pages(settings, shared_limiter(settings.calls_at_once), resolver)
 
 
 def _open_pages(

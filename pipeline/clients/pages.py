@@ -34,6 +34,7 @@ from pipeline.clients.robots import Robots
 from pipeline.clients.warc import response_record
 
 _MOVED = frozenset({301, 302, 303, 307, 308})
+_GONE = frozenset({404, 410, 451})
 _HOST = re.compile(rb"[A-Za-z0-9._:-]+")  # as it is looked up: names of other scripts are encoded by then
 _FAULTS = (
     httpcore.NetworkError,
@@ -55,10 +56,12 @@ _HEADERS = {
 @dataclass(frozen=True, slots=True)
 class Absence:
     """Why there is no text of a page, as the end of a sentence that begins with "The page could not be kept:", at most
-    200 characters. ``lasting``: it will hardly be otherwise tomorrow."""
+    200 characters. ``lasting``: it will hardly be otherwise tomorrow. ``gone``: its server says that there is no such
+    page any more."""
 
     reason: str
     lasting: bool = True
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,9 @@ class PageLimits:
 
 
 class _AbsentError(Exception):
-    def __init__(self, reason: str, *, lasting: bool = True) -> None:
+    def __init__(self, reason: str, *, lasting: bool = True, gone: bool = False) -> None:
         super().__init__(reason)
-        self.absence = Absence(clean(reason)[:200], lasting)
+        self.absence = Absence(clean(reason)[:200], lasting, gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,10 @@ class HttpPages:
             return await self._text_of(sent)
         except _AbsentError as error:
             return error.absence
+
+    def delay(self, url: str) -> float:
+        """The seconds that the site asks robots to leave between two requests, as far as it was asked; else 0."""
+        return 0.0 if self._robots is None else self._robots.delay(url)
 
     async def _text_of(self, sent: _Sent) -> FetchedPage:
         limits = self._limits
@@ -197,7 +204,7 @@ class HttpPages:
                     if (status in FOR_NOW or status >= 500) and status not in NEVER:
                         raise NotNowError(f"its server answered {status}", retry_after(_header(answer, "Retry-After")))
                     if not answer.is_success:
-                        raise _AbsentError(f"its server answered {status}")
+                        raise _AbsentError(f"its server answered {status}", gone=status in _GONE)
                     return _Sent(
                         url,
                         _header(answer, "Content-Type"),

@@ -54,6 +54,13 @@ class Robots:
                 rules = _kept(site) or await self._learn(site)
         return None if rules.allows is None else bool(rules.allows.can_fetch(url, ROBOT))
 
+    def delay(self, url: str) -> float:
+        """The pause in seconds that the site asks for (``Crawl-delay``); 0 where it does not, or was not asked yet."""
+        parts = urlsplit(url)
+        rules = _kept(f"{parts.scheme}://{parts.netloc}")
+        asked = rules.allows.crawl_delay(ROBOT) if rules is not None and rules.allows is not None else None
+        return float(asked or 0.0)
+
     async def _learn(self, site: str) -> _Rules:
         text = await self._fetch(f"{site}/robots.txt")
         now = time.monotonic()

@@ -82,6 +82,7 @@ NO_PAGES = {
     "metrics",
     "note",
     "services-change",
+    "saved-pages-change",
     # tests/browser/test_studies.py looks at the pages of a study: the demo has none.
     "study",
     "study-next",

@@ -59,7 +59,8 @@ def test_every_model_is_registered_or_left_out_on_purpose() -> None:
 WITHOUT_ROWS = {
     "Flag", "SentBack", "ImportJob", "ClaimRevision", "StanceSuggestion", "Batch", "Group", "GroupMember", "Invitation",
     "Decision", "Comment", "Question", "SignOff", "Tally", "Notice", "StepUse", "PendingCall", "CachedAnswer",
-    "PageSnapshot", "PageArchive", "VerdictSuggestion", "RevisionSuggestion", "PromptVersion", "TrainedSuggester",
+    "PageSnapshot", "PageArchive", "PageCheck", "Recheck", "VerdictSuggestion", "RevisionSuggestion", "PromptVersion",
+    "TrainedSuggester",
     "ApiToken", "Webhook", "WebhookDelivery",
     "Release", "ReleaseDocument", "Evaluation", "Download", "ProtocolVersion", "Study", "StudyItem", "StudyPart",
     "StudyRater", "StudyAssignment", "StudyAnswer", "StudyActivity",

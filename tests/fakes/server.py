@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import json
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping
@@ -23,12 +24,13 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request as it came. Header names are in lower case."""
+    """One request as it came. Header names are in lower case. ``at``: seconds on the clock of ``time.monotonic``."""
 
     method: str
     target: str
     headers: Mapping[str, str]
     body: bytes
+    at: float = field(default_factory=time.monotonic)
 
     @property
     def path(self) -> str:

@@ -95,6 +95,7 @@ POST_ONLY = {
     "run-change",
     "suggesters-change",
     "services-change",
+    "saved-pages-change",
     "document-change",
     "documents-change",
     "documents-view",
@@ -326,6 +327,7 @@ def scene() -> Scene:
     tell([ada], NoticeKind.RETURNED, "Revise of a document in Tikal came back.", document=document, stage="revise")
     values["notice"] = {"notice_id": ada.notices.get(kind=NoticeKind.RETURNED).public_id}
     values["saved-page"] = {"public_id": evidence_with_page(document).public_id}
+    values["saved-pages-change"] = {"what": "check"}
     values["start"] = {"stage": "revise"}
     values["token-revoke"] = {"token_id": create_token(by=ada, name="Tikal", scopes=["read"]).token.public_id}
     webhook = add_webhook(benchmark, by=ada, url="https://hooks.example/", events=["document.gold"])
@@ -473,6 +475,7 @@ def test_nobody_changes_the_open_work_of_another_member(client: Client, scene: S
             "documents-view",
             "guidelines-read",
             "practice-mix-in",
+            "saved-pages-change",  # an admin's too: tests/stages/test_rechecks.py
             "score-change",
             *TEAM,
             *BATCHES,

@@ -17,6 +17,7 @@ from annotator.core.models.document import Annotation, Document, Flag, SentBack
 from annotator.core.models.document_list import DocumentChange, DocumentChangeRows, DocumentView
 from annotator.core.models.evidence import Evidence, PageArchive, PageSnapshot, Stance
 from annotator.core.models.notice import Notice
+from annotator.core.models.page_check import PageCheck, Recheck
 from annotator.core.models.people import (
     Group,
     GroupMember,
@@ -73,11 +74,13 @@ __all__ = [
     "Membership",
     "Notice",
     "PageArchive",
+    "PageCheck",
     "PageSnapshot",
     "PendingCall",
     "PipelineRun",
     "PromptVersion",
     "Question",
+    "Recheck",
     "ResponseRevision",
     "RestsOn",
     "RevisionSuggestion",

@@ -37,6 +37,7 @@ from annotator.stages.actions import verify as actions
 from annotator.stages.actions.saving import Saved
 from annotator.stages.queries.machine_opinions import held_of
 from annotator.stages.queries.missing import missing_in_claim
+from annotator.stages.queries.saved_pages import changed_pages
 from annotator.stages.queries.verification import ClaimWork, agreed_sentences, claim_work, claims_to_verify, last_search
 from annotator.stages.screens.start import own_place, start_page
 from annotator.stages.screens.verify_rows import ClaimRow, card_rows, edit_rows, groups_of
@@ -126,7 +127,8 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
 
 def _context_here(annotation: Annotation, here: ClaimRow) -> dict[str, Any]:
     verdict = here.work.verdict
-    cards = card_rows(annotation, here.work)
+    changed = changed_pages(card.evidence.snapshot_id for card in here.work.cards)
+    cards = card_rows(annotation, here.work, changed)
     return {
         "verdict": verdict,
         "claim": here.work.claim,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from annotator.core.missing import Missing
-from annotator.core.models import Annotation, Sentence, Verdict
+from annotator.core.models import Annotation, PageCheck, Sentence, Verdict
 from annotator.core.texts import highlight, spans
 from annotator.core.vocabulary import EditKind, SentenceType
 from annotator.stages.queries.machine_opinions import made_by, percent
@@ -75,6 +76,7 @@ class CardRow:
     excerpt: list[highlight.HighlightPiece] | None
     is_late: bool
     rests: bool
+    page_now: str = ""  # what became of its page since it was saved, where it is not the same
 
     @property
     def excerpt_from(self) -> int:
@@ -126,8 +128,9 @@ def groups_of(sentences: list[Sentence], works: list[ClaimWork]) -> list[Sentenc
     return groups
 
 
-def card_rows(annotation: Annotation, work: ClaimWork) -> list[CardRow]:
-    """The cards of the claim that is open."""
+def card_rows(annotation: Annotation, work: ClaimWork, changed: Mapping[int, PageCheck] | None = None) -> list[CardRow]:
+    """The cards of the claim that is open. ``changed``: the checks of saved pages that are no longer the same, by
+    primary key of the page."""
     reference = annotation.document.reference_date
     rests = {row.evidence_id for row in work.verdict.rests.all()}
     rows: list[CardRow] = []
@@ -135,7 +138,9 @@ def card_rows(annotation: Annotation, work: ClaimWork) -> list[CardRow]:
         pieces = highlight.mark(work.claim.text, card.evidence.passage)
         published = card.evidence.published
         is_late = bool(reference and published and published > reference)
-        rows.append(CardRow(card, pieces, highlight.excerpt(pieces), is_late, card.evidence.pk in rests))
+        check = (changed or {}).get(card.evidence.snapshot_id or 0)
+        now = check.get_outcome_display().lower() if check else ""
+        rows.append(CardRow(card, pieces, highlight.excerpt(pieces), is_late, card.evidence.pk in rests, now))
     return rows
 
 
