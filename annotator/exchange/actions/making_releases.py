@@ -168,6 +168,8 @@ def _write(release: Release, folder: Path, progress: _ReleaseProgress) -> tuple[
     for write in formats:
         write(folder, contents)
         progress.alive()
+    if release.with_pages:
+        release_files.write_pages(folder, contents, progress.alive)
     release_files.write_texts(folder, contents)
     return fingerprints, groups
 
@@ -187,6 +189,7 @@ def wish_of(release: Release) -> ReleaseRequest:
         grouped_by=GroupedBy(release.grouped_by),
         keeps_splits_of=release.keeps_splits_of,
         names_people=release.names_people,
+        with_pages=release.with_pages,
     )
 
 

@@ -54,6 +54,7 @@ class ReleaseRequest:
     grouped_by: GroupedBy = GroupedBy.NOTHING
     keeps_splits_of: Release | None = None
     names_people: bool = False
+    with_pages: bool = False
 
 
 def start_release(*, benchmark: Benchmark, wish: ReleaseRequest, by: User | None, here: bool = False) -> Release:
@@ -86,6 +87,7 @@ def start_release(*, benchmark: Benchmark, wish: ReleaseRequest, by: User | None
                 grouped_by=wish.grouped_by,
                 keeps_splits_of=wish.keeps_splits_of,
                 names_people=wish.names_people,
+                with_pages=wish.with_pages,
                 by=by,
             )
             Action(name="start-release", by=by, benchmark=benchmark, reason=f"version {wish.version}").write()
@@ -143,6 +145,7 @@ def _checked(wish: ReleaseRequest) -> ReleaseRequest:
     return ReleaseRequest(
         version, title, licence, authors, wish.shares, changelog, wish.is_erratum, wish.mends, wish.seed,
         wish.grouped_by, wish.keeps_splits_of, wish.names_people,
+        wish.with_pages,
     )  # fmt: skip
 
 

@@ -52,6 +52,7 @@ class ReleaseSerializer(serializers.Serializer):
     test = serializers.IntegerField(source="share_test")
     grouped_by = word(GroupedBy)
     names_people = serializers.BooleanField()
+    with_pages = serializers.BooleanField(help_text="Holds the saved pages of its evidence, as WACZ.")
     by = PersonSerializer(allow_null=True)
     created_at = serializers.DateTimeField()
     state = word(ReleaseState)
@@ -89,6 +90,7 @@ class ReleaseInput(Input):
     grouped_by = word(GroupedBy, default=GroupedBy.NOTHING.value)
     keeps_splits_of = serializers.CharField(max_length=32, allow_null=True, default=None)
     names_people = serializers.BooleanField(default=False)
+    with_pages = serializers.BooleanField(default=False)
 
 
 class ReleaseAnswer(ApiView):

@@ -6,6 +6,7 @@ Nothing in them depends on when or where they are written, so the same gold and 
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from annotator.core.vocabulary import Split
 from annotator.exchange.exports import croissant, huggingface, prov, release_texts
 from annotator.exchange.exports.catalogue import Reading
 from annotator.exchange.exports.dataset_card import CARD
+from annotator.exchange.exports.wacz import write_wacz
 from annotator.exchange.formats import factcheck_bench
 from annotator.exchange.formats.about import About
 from annotator.exchange.formats.gold import GoldDocument
@@ -24,12 +26,14 @@ from annotator.exchange.formats.zipping import zip_of
 from annotator.exchange.models import Release
 from annotator.exchange.native import touchstone
 from annotator.exchange.queries import native
+from annotator.exchange.queries.warc import ArchivedPage, archived_pages
 from annotator.exchange.releases.canary import canary_of
 from annotator.exchange.releases.differences import Fingerprint, fingerprint
 from annotator.exchange.tables import tables, tables_parquet
 
 MANIFEST = "MANIFEST.sha256"
-BLOCK = 1024 * 1024  # bytes per read
+PAGES = "pages.wacz"
+BLOCK = 1024 * 1024  # bytes read at once
 
 
 class GoldChangedError(Exception):
@@ -145,6 +149,19 @@ def _write_all(folder: Path, files: Iterable[tuple[str, Iterable[str | bytes]]])
         with target.open("wb") as file:
             for piece in pieces:
                 file.write(piece.encode() if isinstance(piece, str) else piece)
+
+
+def write_pages(folder: Path, contents: Contents, alive: Callable[[], None]) -> None:
+    """The saved pages of the gold's evidence, as WACZ. ``alive`` is called before each."""
+
+    def pages() -> Iterator[ArchivedPage]:
+        for page in archived_pages(contents.release.benchmark, gold=True):
+            alive()
+            yield page
+
+    release = contents.release
+    created = f"{release.created_at.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+    write_wacz(folder / PAGES, pages(), title=f"{release.title}: pages of the evidence", created=created)
 
 
 # --- the texts ------------------------------------------------------------------------------------

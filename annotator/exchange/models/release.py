@@ -84,6 +84,7 @@ class Release(models.Model):
     grouped_by = models.CharField(max_length=16, choices=choices(GroupedBy), default=GroupedBy.NOTHING)
     keeps_splits_of = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="split_alike")
     names_people = models.BooleanField(default=False, help_text="People by name; else by pseudonyms.")
+    with_pages = models.BooleanField(default=False, help_text="Holds the saved pages of its evidence, as WACZ.")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="releases")
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,17 +1,44 @@
-"""The pages that a benchmark's evidence was cut from, as one WARC file."""
+"""The pages that a benchmark's evidence was cut from, as they came."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from annotator.core.models import Benchmark, PageArchive
+from django.db.models import Exists, OuterRef
+
+from annotator.core.models import Benchmark, Evidence, PageArchive
+from annotator.core.queries.gold import GoldScope
 
 
-def archived_pages(benchmark: Benchmark) -> Iterator[bytes]:
-    """The WARC record of each page, once, oldest first; read a few at a time."""
-    archives = PageArchive.objects.filter(
-        snapshot__evidence__claim__sentence__annotation__document__benchmark=benchmark
-    ).distinct()
-    keys = list(archives.order_by("snapshot__retrieved_at", "pk").values_list("pk", "snapshot__retrieved_at"))
-    for key, _ in keys:
-        yield bytes(PageArchive.objects.values_list("record", flat=True).get(pk=key))
+@dataclass(frozen=True, slots=True)
+class ArchivedPage:
+    """A saved page with its WARC record. ``retrieved_at`` in UTC."""
+
+    public_id: str
+    url: str
+    title: str
+    retrieved_at: dt.datetime
+    record: bytes
+
+
+def archived_pages(benchmark: Benchmark, *, gold: bool = False) -> Iterator[ArchivedPage]:
+    """Each page once, oldest first; one is read at a time. ``gold``: only those of evidence that is part of the
+    gold."""
+    if gold:
+        scope = GoldScope(benchmark)
+        used = scope.retrieved().filter(snapshot=OuterRef("snapshot"))
+        added = scope.added().filter(snapshot=OuterRef("snapshot"))
+        rows = PageArchive.objects.filter(Exists(used) | Exists(added))
+    else:
+        evidence = Evidence.objects.filter(
+            snapshot=OuterRef("snapshot"), claim__sentence__annotation__document__benchmark=benchmark
+        )
+        rows = PageArchive.objects.filter(Exists(evidence))
+    keys = list(rows.order_by("snapshot__retrieved_at", "pk").values_list("pk", flat=True))
+    for key in keys:
+        row = PageArchive.objects.select_related("snapshot").get(pk=key)
+        page = row.snapshot
+        at = page.retrieved_at.astimezone(dt.UTC)
+        yield ArchivedPage(page.public_id, page.url, page.title, at, bytes(row.record))

@@ -87,6 +87,12 @@ class ReleaseForm(forms.Form):
         help_text="The Touchstone file records who labeled what.",
     )
 
+    pages = forms.BooleanField(
+        required=False,
+        label="Include the saved pages (WACZ)",
+        help_text="The pages that evidence was cut from. They belong to their publishers: check what you may share.",
+    )
+
     def __init__(self, *args: Any, releases: list[Release], groupings: list[GroupedBy], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.releases = {release.public_id: release for release in releases}
@@ -114,6 +120,7 @@ class ReleaseForm(forms.Form):
             grouped_by=GroupedBy(data["grouped_by"]),
             keeps_splits_of=self.releases.get(data["keeps"]),
             names_people=data["people"] == NAMED,
+            with_pages=data["pages"],
         )
 
 
@@ -192,6 +199,7 @@ def initial_of(benchmark: Benchmark) -> dict[str, Any]:
         "grouped_by": latest.grouped_by,
         "keeps": latest.public_id,
         "people": NAMED if latest.names_people else PSEUDONYMS,
+        "pages": latest.with_pages,
     }
 
 

@@ -26,7 +26,7 @@ class Command(BaseCommand):
         benchmark = benchmark_named(options["benchmark"])
         pages = 0
         with options["file"].open("wb") as file:
-            for record in archived_pages(benchmark):
-                file.write(record)
+            for page in archived_pages(benchmark):
+                file.write(page.record)
                 pages += 1
         self.stdout.write(f"{pages} pages written to {options['file']}.")

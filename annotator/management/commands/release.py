@@ -55,6 +55,7 @@ class Command(BaseCommand):
             help="keep documents with the same value in one split",
         )
         parser.add_argument("--keep-splits-of", metavar="V", help="keep the splits of this release")
+        parser.add_argument("--pages", action="store_true", help="include the saved pages of the evidence (WACZ)")
         parser.add_argument("--named", action="store_true", help="use people's names instead of pseudonyms")
 
     def handle(self, **options: Any) -> None:
@@ -121,6 +122,7 @@ def _wish(benchmark: Benchmark, options: dict[str, Any]) -> ReleaseRequest:
         grouped_by=GroupedBy(options["group_by"]),
         keeps_splits_of=_named(benchmark, options["keep_splits_of"]),
         names_people=options["named"],
+        with_pages=options["pages"],
     )
 
 
