@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0018_page_checks'),
+        ("annotator", "0024_page_checks"),
     ]
 
     operations = [

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0017_page_archives'),
+        ("annotator", "0023_archived_benchmark"),
     ]
 
     operations = [
