@@ -1,5 +1,6 @@
 # One image for web and worker; compose.yaml says which it is.
-FROM python:3.13-slim
+ARG PYTHON_IMAGE=python:3.13.7-slim
+FROM ${PYTHON_IMAGE}
 
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 TOUCHSTONE_VAR=/var/lib/touchstone
 WORKDIR /app
@@ -16,7 +17,7 @@ COPY static static
 COPY fixtures fixtures
 
 # Static files are part of the image; the key is for this one command and is kept nowhere.
-RUN SECRET_KEY=for-collectstatic-only python manage.py collectstatic --noinput \
+RUN SECRET_KEY=for-collectstatic-only-and-kept-nowhere-0123456789-abcdefghij python manage.py collectstatic --noinput \
     && mkdir -p "$TOUCHSTONE_VAR/media" \
     && useradd --system --home-dir "$TOUCHSTONE_VAR" touchstone \
     && chown -R touchstone "$TOUCHSTONE_VAR"

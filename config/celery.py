@@ -7,10 +7,14 @@ Tasks are in pipeline/tasks.py and annotator/tasks.py. The annotator enqueues by
 from __future__ import annotations
 
 import os
+import threading
 
 from celery import Celery
-from celery.signals import task_revoked, worker_ready
+from celery.signals import task_postrun, task_prerun, task_revoked, worker_ready
 from django.conf import settings
+from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -36,6 +40,40 @@ def resume_runs(**_: object) -> None:
     app.send_task("pipeline.resume_runs", kwargs={"alone": settings.IN_PROCESS_WORKER})
     app.send_task("annotator.resume_imports", kwargs={"alone": settings.IN_PROCESS_WORKER})
     app.send_task("annotator.resume_releases", kwargs={"alone": settings.IN_PROCESS_WORKER})
+
+
+_working = threading.local()
+
+
+@task_prerun.connect
+def begin_task(task: object = None, **_: object) -> None:
+    """Give the statements of a task their own time, in whatever process or thread it runs."""
+    if getattr(getattr(task, "request", None), "is_eager", False):
+        return
+    _working.now = True
+    if connection.connection is not None:
+        _give_time(connection)
+
+
+@task_postrun.connect
+def end_task(**_: object) -> None:
+    """Connections that are opened after the task are a request's again."""
+    _working.now = False
+
+
+@connection_created.connect
+def give_time_to_new_connection(connection: BaseDatabaseWrapper, **_: object) -> None:
+    """A connection that a task opens, or opens again."""
+    if getattr(_working, "now", False):
+        _give_time(connection)
+
+
+def _give_time(connection: BaseDatabaseWrapper) -> None:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT set_config('statement_timeout', %s, false)", [f"{settings.WORKER_STATEMENT_TIMEOUT}s"]
+            )
 
 
 @task_revoked.connect

@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
+from urllib.parse import quote, urlsplit, urlunsplit
 
+SHORTEST_KEY = 50  # characters
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
 
@@ -30,6 +32,27 @@ def secret(name: str) -> str:
         return Path(path).read_text("utf-8").strip()
     except OSError as error:
         raise ValueError(f"{name}_FILE: {path} can’t be read ({error.strerror}).") from None
+
+
+def secret_key() -> str:
+    """``SECRET_KEY``, or "" where none is given. Raises ValueError for one that could be guessed."""
+    key = secret("SECRET_KEY")
+    if key and (len(key) < SHORTEST_KEY or len(set(key)) < 5):
+        raise ValueError(
+            f"SECRET_KEY has {len(key)} characters; at least {SHORTEST_KEY} random ones are needed, for example from: "
+            "openssl rand -base64 48. To change a key that is in use, put the old one into SECRET_KEY_FALLBACKS."
+        )
+    return key
+
+
+def redis_url() -> str:
+    """``REDIS_URL``, with the password of ``REDIS_PASSWORD`` where that is given by itself."""
+    url, password = text("REDIS_URL"), secret("REDIS_PASSWORD")
+    if not url or not password:
+        return url
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f":{quote(password, safe='')}@{host}"))
 
 
 def flag(name: str, default: bool = False) -> bool:

@@ -30,12 +30,14 @@ VAR_DIR = Path(environment.text("TOUCHSTONE_VAR", str(BASE_DIR / "var"))).resolv
 environment.private_folder(VAR_DIR)
 
 DEBUG = environment.flag("DEBUG")
-SECRET_KEY = environment.text("SECRET_KEY") or environment.kept_secret(VAR_DIR / "secret_key")
+SECRET_KEY = environment.secret_key() or environment.kept_secret(VAR_DIR / "secret_key")
+# Keys before that one: what they signed and encrypted is still read. Newest first.
+SECRET_KEY_FALLBACKS = environment.secret("SECRET_KEY_FALLBACKS").replace(",", " ").split()
 ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS")
 
 LOG_REQUESTS = environment.flag("LOG_REQUESTS")  # one line in the log for each request
-METRICS_TOKEN = environment.text("METRICS_TOKEN")  # whoever sends it reads /metrics; without one nobody does
+METRICS_TOKEN = environment.secret("METRICS_TOKEN")  # whoever sends it reads /metrics; without one nobody does
 
 # --- apps -----------------------------------------------------------------------------------------
 
@@ -131,6 +133,8 @@ DATABASES: dict[str, dict[str, Any]]
 if DATABASE_URL:
     # Connections live a minute and are checked before use: a restarted PostgreSQL costs no request.
     _database = dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True)
+    if password := environment.secret("DATABASE_PASSWORD"):
+        _database["PASSWORD"] = password
     DATABASES = {"default": {**_database}}
     if _database["ENGINE"] == "django.db.backends.postgresql":
         # What the URL says itself ("?connect_timeout=5") stands.
@@ -139,6 +143,9 @@ else:
     # Spelled out, not as a URL: the folder's name may hold spaces, '#' or '%'.
     _file = environment.private_file(VAR_DIR / "touchstone.sqlite3")
     DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(_file)}}
+
+# Seconds for one statement of a task of a worker, on PostgreSQL: exports and figures may take longer than a page may.
+WORKER_STATEMENT_TIMEOUT = environment.number("DB_WORKER_STATEMENT_TIMEOUT", 3600)
 
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["CONN_MAX_AGE"] = 0
@@ -182,7 +189,7 @@ EMAIL_HOST = environment.text("EMAIL_HOST")
 MAIL_IS_ON = bool(EMAIL_HOST)
 EMAIL_PORT = environment.number("EMAIL_PORT", 25)
 EMAIL_HOST_USER = environment.text("EMAIL_HOST_USER")
-EMAIL_HOST_PASSWORD = environment.text("EMAIL_HOST_PASSWORD")
+EMAIL_HOST_PASSWORD = environment.secret("EMAIL_HOST_PASSWORD")
 EMAIL_USE_TLS = environment.flag("EMAIL_USE_TLS")
 EMAIL_TIMEOUT = 20  # seconds; a task mails, and a dead server does not hold the worker
 DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", "touchstone@localhost")
@@ -195,6 +202,7 @@ SITE_URL = environment.text("SITE_URL", "http://localhost:8000").rstrip("/")
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 ACCOUNT_ADAPTER = "annotator.team.screens.accounts.AccountAdapter"
 ACCOUNT_FORMS = {
+    "login": "annotator.team.screens.accounts.SignInForm",
     "change_password": "annotator.team.screens.accounts.ChangePassword",
     "reset_password_from_key": "annotator.team.screens.accounts.NewPassword",
 }
@@ -258,6 +266,8 @@ if environment.flag("HTTPS"):
     SECURE_SSL_REDIRECT = True
     SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    # Other names below this one, and the list of the browsers' makers, are the domain's owner to decide about.
+    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 
@@ -362,21 +372,21 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
 
 # All optional: without any, the offline strategy works. docs/running-strategies.md explains each.
 LLM_URL = environment.text("LLM_URL")  # of any OpenAI-compatible server, up to and with /v1
-LLM_KEY = environment.text("LLM_KEY")
+LLM_KEY = environment.secret("LLM_KEY")
 LLM_MODEL = environment.text("LLM_MODEL")
 LLM_PRICE_PROMPT = environment.decimal("LLM_PRICE_PROMPT", 0.0)  # money a million tokens, in any one currency
 LLM_PRICE_ANSWER = environment.decimal("LLM_PRICE_ANSWER", 0.0)
 EMBEDDINGS_URL = environment.text("EMBEDDINGS_URL")
-EMBEDDINGS_KEY = environment.text("EMBEDDINGS_KEY")
+EMBEDDINGS_KEY = environment.secret("EMBEDDINGS_KEY")
 EMBEDDINGS_MODEL = environment.text("EMBEDDINGS_MODEL")
 RERANK_URL = environment.text("RERANK_URL")
-RERANK_KEY = environment.text("RERANK_KEY")
+RERANK_KEY = environment.secret("RERANK_KEY")
 RERANK_MODEL = environment.text("RERANK_MODEL")
 SEMANTIC_MODEL = environment.text("SEMANTIC_MODEL")  # folder of a sentence-transformers model
 LLM_PROVIDER = environment.text("LLM_PROVIDER").lower() or "openai"  # one of pipeline.clients.assemble.MODELS
 SEARCH_PROVIDER = environment.text("SEARCH_PROVIDER").lower()  # one of pipeline.clients.assemble.PROVIDERS
 SEARCH_URL = environment.text("SEARCH_URL")
-SEARCH_KEY = environment.text("SEARCH_KEY")
+SEARCH_KEY = environment.secret("SEARCH_KEY")
 WEB_SEARCH_URL = environment.text("WEB_SEARCH_URL", "https://duckduckgo.com/?q=")  # opened by an annotator's key
 SEARCH_PRICE = environment.decimal("SEARCH_PRICE", 0.0)  # money a query
 PAGES = environment.flag("PAGES", default=True)  # whether pages are fetched at all
@@ -400,8 +410,8 @@ PRIVACY_CONTACT = environment.text("PRIVACY_CONTACT")  # whom people ask to be e
 # What all processes must know alike: attempts to sign in, codes that were used.
 CACHES: dict[str, dict[str, Any]] = {
     "default": (
-        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": environment.text("REDIS_URL")}
-        if environment.text("REDIS_URL")
+        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": environment.redis_url()}
+        if environment.redis_url()
         else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
     ),
     # The API counts in each process, so that it does not depend on Redis.
@@ -410,7 +420,7 @@ CACHES: dict[str, dict[str, Any]] = {
 
 # --- Celery ---------------------------------------------------------------------------------------
 
-REDIS_URL = environment.text("REDIS_URL")
+REDIS_URL = environment.redis_url()
 # Without Redis the queue lives in the memory of the one web process and its worker is a thread there
 # (config/worker.py). Same tasks, same screens; what is lost when the process ends is enqueued again from
 # the run rows in the database.

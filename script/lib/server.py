@@ -79,13 +79,22 @@ def supervise(commands: list[list[str]], pass_fds: tuple[int, ...]) -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
-    # Sessions of their own: Ctrl-C reaches this program alone, which stops them in order.
-    children = [subprocess.Popen(command, cwd=ROOT, pass_fds=pass_fds, start_new_session=True) for command in commands]
+    # Sessions of their own: Ctrl-C reaches this program alone, which stops them in order. Where this program is killed,
+    # the system ends them.
+    children = [
+        subprocess.Popen(
+            [sys.executable, str(ROOT / "script" / "lib" / "bound.py"), str(os.getpid()), *command],
+            cwd=ROOT,
+            pass_fds=pass_fds,
+            start_new_session=True,
+        )
+        for command in commands
+    ]
     while not stopping and all(child.poll() is None for child in children):
         time.sleep(0.1)
     died = [child for child in children if child.poll() is not None]
     for child in died:
-        print(f"{child.args[2]} ended by itself with code {child.returncode}; stopping.", file=sys.stderr)  # type: ignore[index]
+        print(f"{child.args[5]} ended by itself with code {child.returncode}; stopping.", file=sys.stderr)  # type: ignore[index]
     for child in children:
         if child.poll() is None:
             child.terminate()

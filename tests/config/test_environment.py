@@ -92,3 +92,38 @@ def test_the_timeouts_of_postgres_are_read(monkeypatch: pytest.MonkeyPatch) -> N
     options = environment.postgres_timeouts()
     assert "tcp_user_timeout" not in options
     assert "lock_timeout=3s" in str(options["options"])
+
+
+def test_a_secret_comes_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("s3cret\n")
+    monkeypatch.setenv("METRICS_TOKEN_FILE", str(file))
+    assert environment.secret("METRICS_TOKEN") == "s3cret"
+    monkeypatch.setenv("METRICS_TOKEN", "another")
+    with pytest.raises(ValueError, match="METRICS_TOKEN or METRICS_TOKEN_FILE, not both"):
+        environment.secret("METRICS_TOKEN")
+    monkeypatch.delenv("METRICS_TOKEN")
+    monkeypatch.setenv("METRICS_TOKEN_FILE", str(tmp_path / "none"))
+    with pytest.raises(ValueError, match=r"METRICS_TOKEN_FILE: .* can’t be read"):
+        environment.secret("METRICS_TOKEN")
+
+
+@pytest.mark.parametrize("key", ["changeme", "a" * 80, "0123456789" * 4 + "x" * 9])
+def test_a_key_that_could_be_guessed_is_refused(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("SECRET_KEY", key)
+    with pytest.raises(ValueError, match="openssl rand"):
+        environment.secret_key()
+
+
+def test_a_long_key_and_none_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    assert environment.secret_key() == ""
+    monkeypatch.setenv("SECRET_KEY", "0123456789" * 5)
+    assert len(environment.secret_key()) == 50
+
+
+def test_the_password_of_redis_may_stand_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDIS_URL", "redis://redis:6379/0")
+    assert environment.redis_url() == "redis://redis:6379/0"
+    monkeypatch.setenv("REDIS_PASSWORD", "a/b@c")
+    assert environment.redis_url() == "redis://:a%2Fb%40c@redis:6379/0"

@@ -127,3 +127,20 @@ def test_with_postgresql_and_redis_a_separate_worker_runs_and_ends_with_the_serv
     server.stop(signal.SIGINT)
     assert server.process.returncode == 0
     assert not pong(), "the worker outlived the server"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells children of their parent's end on Linux alone")
+def test_what_it_started_ends_with_it_even_when_it_is_killed() -> None:
+    sleeper = "import time; print('up', flush=True); time.sleep(60)"
+    parent = f"""
+import sys; sys.path.insert(0, {str(SERVER.parent)!r})
+import server
+server.supervise([[sys.executable, "-c", {sleeper!r}], [sys.executable, "-c", {sleeper!r}]], ())
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    assert [process.stdout.readline() for _ in range(2)] == ["up\n", "up\n"]
+    process.kill()
+    process.communicate(timeout=20)  # the pipe ends when the last process that holds it has ended

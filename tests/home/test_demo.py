@@ -160,7 +160,7 @@ def test_the_log_ins_open_the_door_and_are_kept_for_their_owner_alone(loaded: Be
     assert set(logins) == {"admin", "anna", "ben", "rosa", *pair}
     assert stat.S_IMODE(logins_file().stat().st_mode) == 0o600
     for name, password in logins.items():
-        response = client.post(reverse("login"), {"username": name, "password": password})
+        response = client.post(reverse("login"), {"login": name, "password": password})
         assert response.status_code == 302
         assert client.get(reverse("benchmark", args=["demo-pair" if name in pair else "demo"])).status_code == 200
 
@@ -192,7 +192,9 @@ def test_lost_passwords_are_made_anew(loaded: Benchmark) -> None:
 
 def test_closed_log_ins_open_nothing_until_the_demo_is_loaded_again(loaded: Benchmark, client: Client) -> None:
     call_command("load_demo", close=True)
-    asked = {"username": "admin", "password": read_logins()["admin"]}
-    assert client.post(reverse("login"), asked).status_code == 200  # the form again
+    asked = {"login": "admin", "password": read_logins()["admin"]}
+    client.post(reverse("login"), asked)
+    assert client.get(reverse("tokens")).status_code == 302  # to sign-in
     call_command("load_demo")
-    assert client.post(reverse("login"), asked).status_code == 302
+    client.post(reverse("login"), asked)
+    assert client.get(reverse("tokens")).status_code == 200

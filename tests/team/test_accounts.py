@@ -92,8 +92,8 @@ def test_the_page_after_sign_in_is_never_on_another_host(client: Client, ada: Us
 
 def test_a_wrong_password_is_refused_with_the_same_words_for_everybody(client: Client, ada: User) -> None:
     one, other = sign_in(client, password="wrong"), sign_in(client, name="nobody", password="wrong")
-    assert "The user name or the password is wrong." in text_of(one)
-    assert "The user name or the password is wrong." in text_of(other)
+    assert "The username or the password is wrong." in text_of(one)
+    assert "The username or the password is wrong." in text_of(other)
     events = list(SecurityEvent.objects.order_by("pk").values_list("kind", "user", "name", "address"))
     assert events == [("failed", ada.pk, "", "127.0.0.1"), ("failed", None, "nobody", "127.0.0.1")]
 

@@ -225,7 +225,7 @@ def test_who_is_signed_out_signs_in_and_comes_back(client: Client, benchmark: Be
     person = UserFactory(username="ben")
     link = get(client, None, url).select_one('a[href^="/sign-in/"]')
     assert link is not None
-    answer = client.post(str(link["href"]), {"username": "ben", "password": "secret", "next": url})
+    answer = client.post(str(link["href"]), {"login": "ben", "password": "secret", "next": url})
     assert answer["Location"] == url
     page = get(client, None, url)
     button = page.select_one("button[name=join]")

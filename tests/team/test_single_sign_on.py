@@ -51,7 +51,7 @@ def by_oidc(client: Client, oidc: FakeOpenIDConnect, person: dict[str, Any], to:
     """The whole way: our button, the provider's page, and back."""
     oidc.person = person
     page = BeautifulSoup(client.get(reverse("login"), {"next": to} if to else {}).content, "html.parser")
-    forms = [each for each in page.select("form") if "Sign in with Example Lab" in each.text]
+    forms = [each for each in page.select("form") if "Continue with Example Lab" in each.text]
     sent = client.post(str(forms[0]["action"]))
     assert sent.status_code == 302
     back = urlsplit(oidc.sign_in(sent["Location"]))

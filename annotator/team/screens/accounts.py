@@ -9,7 +9,7 @@ from typing import Any
 
 import qrcode
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.account.forms import ChangePasswordForm, ResetPasswordKeyForm
+from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordKeyForm
 from allauth.account.views import LoginView
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
@@ -48,7 +48,7 @@ class AccountAdapter(DefaultAccountAdapter):
     """Accounts are made by invitation, and sign-ins never take all threads of a process."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
-        "username_password_mismatch": "The user name or the password is wrong.",
+        "username_password_mismatch": "The username or the password is wrong.",
         "email_password_mismatch": "The email address or the password is wrong.",
         "too_many_login_attempts": "Too many failed attempts to sign in. Try again in five minutes.",
     }
@@ -96,6 +96,17 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         name = data.get("name") or f"{data.get('first_name') or ''} {data.get('last_name') or ''}"
         user.display_name = str(name).strip()[:120]
         return user
+
+
+class SignInForm(LoginForm):
+    """User name or address, and the password."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["login"].label = "Username or email address"
+        for field in self.fields.values():
+            field.widget.attrs.pop("placeholder", None)
+            field.help_text = ""  # the page says what to do about a forgotten password
 
 
 class SignIn(LoginView):
