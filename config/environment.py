@@ -5,6 +5,7 @@ By hand: django-environ reads a misspelled yes as a no; environs refuses blank v
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from pathlib import Path
@@ -131,10 +132,14 @@ def private_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if folder.stat().st_uid != os.geteuid():
         return
-    folder.chmod(0o700)
-    for path in folder.iterdir():
-        if path.is_file() and not path.is_symlink() and path.stat().st_mode & 0o077:
-            path.chmod(0o600)
+    try:
+        folder.chmod(0o700)
+        for path in folder.iterdir():
+            if path.is_file() and not path.is_symlink() and path.stat().st_mode & 0o077:
+                path.chmod(0o600)
+    except OSError as error:
+        if error.errno != errno.EROFS:  # the root of a container, which nobody else reads
+            raise
 
 
 def private_file(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 from pathlib import Path
 
@@ -127,3 +128,14 @@ def test_the_password_of_redis_may_stand_apart(monkeypatch: pytest.MonkeyPatch) 
     assert environment.redis_url() == "redis://redis:6379/0"
     monkeypatch.setenv("REDIS_PASSWORD", "a/b@c")
     assert environment.redis_url() == "redis://:a%2Fb%40c@redis:6379/0"
+
+
+def test_a_folder_that_is_read_only_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "chmod", refused)
+    environment.private_folder(tmp_path)
+    monkeypatch.setattr(Path, "chmod", lambda *_: (_ for _ in ()).throw(PermissionError(errno.EPERM, "no")))
+    with pytest.raises(PermissionError):
+        environment.private_folder(tmp_path)
