@@ -9,10 +9,13 @@ import stat
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import boto3
 import pytest
+from moto.server import ThreadedMotoServer
 
 ROOT = Path(__file__).resolve().parents[2]
 PEOPLE = "from annotator.models import User; print(sorted(User.objects.values_list('username', flat=True)))"
@@ -152,3 +155,45 @@ def test_postgres_there_and_back(tmp_path: Path, postgres_url: str) -> None:
     manage("restore", str(file), "--replace")
     assert people(manage) == "['ada']"
     assert "of postgresql" in commands(tmp_path / "other")("restore", str(file), fails=True).stderr
+
+
+@pytest.fixture
+def storage() -> Iterator[dict[str, str]]:
+    """Object storage on this machine with an empty bucket, as the environment that names it."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    address, port = server.get_host_and_port()
+    environment = {
+        "AWS_ENDPOINT_URL": f"http://{address}:{port}",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    boto3.client(
+        "s3",
+        endpoint_url=environment["AWS_ENDPOINT_URL"],
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        region_name="us-east-1",
+    ).create_bucket(Bucket="lab")
+    yield environment
+    server.stop()
+
+
+def test_to_object_storage_and_back(var: Path, storage: dict[str, str]) -> None:
+    manage = commands(var, **storage)
+    add(manage, "ada")
+    names = []
+    for _ in range(2):
+        said = manage("backup", "s3://lab/nightly", "--keep", "1").stdout
+        names.append(said.split(",")[0])
+        time.sleep(1.1)  # names count seconds
+    assert names[0].startswith("s3://lab/nightly/touchstone-") and f"Deleted {names[0]}" in said
+    assert "is complete" in manage("backup", "--verify", names[1]).stdout
+    add(manage, "ben")
+    manage("restore", names[1], "--replace")
+    assert people(manage) == "['ada']"
+    missing = manage("restore", names[0], "--replace", fails=True).stderr
+    assert names[0] in missing and "Traceback" not in missing
+    refused = manage("backup", "s3://nobody/nightly", fails=True).stderr
+    assert "s3://nobody/nightly" in refused and "Traceback" not in refused
