@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotator.exchange.screens import exports, imports, release_form, releases
+from annotator.exchange.screens import exports, imports, pools, release_form, releases
 from annotator.home.screens import (
     audit,
     benchmark_settings,
@@ -87,6 +87,9 @@ urlpatterns = [
     path("b/<slug:slug>/answers/", answers.show, name="answers"),
     path("b/<slug:slug>/my-agreement/", agreement.own, name="my-agreement"),
     path("b/<slug:slug>/import/", imports.upload, name="import"),
+    path("b/<slug:slug>/pools/", pools.index, name="pools"),
+    path("b/<slug:slug>/pools/<str:pool_id>/", pools.show, name="pool"),
+    path("b/<slug:slug>/pools/<str:pool_id>/<str:what>/", pools.change, name="pool-change"),
     path("b/<slug:slug>/import/<str:job_id>/", imports.progress, name="import-job"),
     path("b/<slug:slug>/export/", exports.show, name="export"),
     path("b/<slug:slug>/export/download/", exports.download, name="export-download"),
@@ -130,6 +133,8 @@ urlpatterns = [
     path("b/<slug:slug>/protocols/<slug:name>/", protocols.show, name="protocol"),
     path("b/<slug:slug>/protocols/<slug:name>/file/", protocols.file, name="protocol-file"),
     path("b/<slug:slug>/protocols/<slug:name>/edit/", protocols.edit, name="protocol-edit"),
+    path("b/<slug:slug>/protocols/<slug:name>/use/", protocols.use, name="protocol-use"),
+    path("b/<slug:slug>/stages/answers.<str:form>", protocols.stage_answers, name="stage-answers"),
     path("b/<slug:slug>/protocols/<slug:name>/copy/", protocols.copy, name="protocol-copy"),
     path("study-item/<str:public_id>/", study_work.show, name="study-item"),
     path("study-item/<str:public_id>/save/", study_work.save, name="study-save"),

@@ -42,11 +42,11 @@ def measured(items: int) -> dict[str, Any]:
 
     from annotator.core.actions.benchmarks import create_benchmark
     from annotator.core.models import Membership, User
+    from annotator.core.queries.protocols import shipped_protocols
     from annotator.core.vocabulary import Role
     from annotator.studies.actions.studies import add_items, create_study, start_study
     from annotator.studies.item_file import CANDIDATE, ItemRow, PartRow
     from annotator.studies.models import StudyAnswer, StudyAssignment
-    from annotator.studies.queries.protocols import shipped_protocols
 
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)  # pages are measured as in production

@@ -319,6 +319,7 @@ REST_FRAMEWORK: dict[str, Any] = {
 }
 _WORDS_OF_THE_API = (
     "AnnotationKind", "AnnotationState", "ClaimType", "Confidence", "DisagreementReason", "EditKind", "Factuality",
+    "DiscardReason",
     "FlagReason", "Handling", "Importance", "NoticeKind", "NotWorthReason", "Origin", "Phase", "Removal", "Role",
     "RunState", "Seat", "SentenceType", "Stage", "StanceLabel", "SuggesterKind", "DeliveryState", "WebhookEvent",
     "GroupedBy", "ReleaseState", "Task",

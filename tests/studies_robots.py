@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from django.test import Client
+from django.urls import reverse
+
 from annotator.core.models import Benchmark, User
+from annotator.core.protocol import Protocol
+from annotator.core.protocol_file import read_protocol
 from annotator.core.vocabulary import Role
 from annotator.studies.actions.answering import save_answer, submit_item
 from annotator.studies.actions.studies import create_study, import_items, start_study
 from annotator.studies.models import Study, StudyAssignment
-from annotator.studies.protocol import Protocol
-from annotator.studies.protocol_file import read_protocol
 from annotator.studies.queries.work import Sheet, sheet_of
 from tests.factories import member
 
@@ -63,6 +67,32 @@ def play(study: Study, answers: Callable[[Sheet], dict[str, str]], round_: str =
     rows = study.assignments.filter(round=round_, submitted_at__isnull=True).order_by("position", "person")
     for assignment in rows.select_related("study__benchmark", "study__version", "item", "person"):
         fill(assignment, answers)
+
+
+def play_on_screens(study: Study, answers: Callable[[Sheet], dict[str, str]], round_: str = "rate") -> None:
+    """The same in front of the screens: everyone goes from item to item, and sends what the page's scripts would."""
+    people = User.objects.filter(study_assignments__study=study, study_assignments__round=round_).distinct()
+    for person in people.order_by("pk"):
+        client = Client()
+        client.force_login(person)
+        while True:
+            shown = client.get(reverse("study-next", args=[study.benchmark.slug, study.public_id]), follow=True)
+            assert shown.status_code == 200, shown.content
+            match = re.search(r"/study-item/(\w+)/$", shown.request["PATH_INFO"])
+            if match is None:
+                break
+            rows = StudyAssignment.objects.select_related("study__benchmark", "study__version", "item", "person")
+            mine = rows.get(public_id=match[1])
+            assert mine.person_id == person.pk
+            page = shown.content.decode()
+            for field, value in answers(sheet_of(mine)).items():
+                assert f'data-field="{field}"' in page, field
+                sent = {"field": field, "value": value, "version": sheet_of(mine).version, "active_seconds": "1"}
+                saved = client.post(reverse("study-save", args=[match[1]]), sent, headers={"hx-request": "true"})
+                assert saved.status_code == 200, saved.content
+                page += saved.content.decode()  # what comes up after an answer
+            done = client.post(reverse("study-submit", args=[match[1]]), headers={"hx-request": "true"})
+            assert done.status_code == 204, done.content
 
 
 def letter_of_source(sheet: Sheet, source: str) -> str:

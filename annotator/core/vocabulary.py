@@ -162,6 +162,27 @@ class FlagReason(Labelled):
     BROKEN = "broken", "Broken"
 
 
+class DiscardReason(Labelled):
+    """Why a document leaves the benchmark (Factcheck-Bench, appendix B.4)."""
+
+    PROCEDURE = "procedure", "A procedure, not a set of facts"
+    NOT_FACTS = "not_facts", "Question isn’t about facts"
+    RIDDLE = "riddle", "Riddle"
+    BROKEN = "broken", "Broken response"
+    DISPUTED = "disputed", "Highly disputed"
+    OTHER = "other", "Other"
+
+
+class PoolFilter(Labelled):
+    """What takes candidates out of a pool (Factcheck-Bench, appendix B.1 and B.2)."""
+
+    LENGTH = "length", "Length of the response"
+    SIMILARITY = "similarity", "Similarity to a reference answer"
+    SCORE = "score", "Machine score"
+    DUPLICATES = "duplicates", "Duplicates"
+    BY_HAND = "by_hand", "By hand"
+
+
 class Role(Labelled):
     """What a person may do in one benchmark."""
 

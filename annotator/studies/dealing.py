@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Sequence
 
-from annotator.studies.protocol import Sampling
+from annotator.core.protocol import Sampling
 
 
 def deal(items: int, raters: int, sampling: Sampling, *, seed: int) -> list[list[int]]:

@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 
 from annotator.core.file_problems import BadRow, RowError, bad_row
 from annotator.core.lines import json_value, read_lines
+from annotator.core.protocol import ITEM, Protocol, Work
 from annotator.core.released import storable_json
-from annotator.studies.protocol import ITEM, Protocol, Work
 
 MAX_PARTS = 2000  # of one item
 CANDIDATE = "candidate"
@@ -60,7 +60,8 @@ def read_items(stream: BinaryIO, protocol: Protocol) -> Iterator[ItemRow | BadRo
             if not isinstance(value, dict):
                 raise RowError(("", "each line should be a JSON object."))
             if "touchstone_study" in value:
-                continue  # the head of a study's own export
+                read = _touchstone  # the head of a study's own export: items are in Touchstone's own form
+                continue
             row = read(value, line.number, protocol)
         except RowError as error:
             yield error.at(line.number)
@@ -108,7 +109,7 @@ def _text(value: Mapping[str, Any], name: str, where: str = "") -> str:
 
 
 def _touchstone(value: Mapping[str, Any], line: int, protocol: Protocol) -> ItemRow:
-    allowed = {"id", "stratum", "prompt", "text", "data", "parts", "candidates", "passages", "dropped", "answers"}
+    allowed = {"id", "stratum", "prompt", "text", "data", "parts", "candidates", "passages", "dropped", "work"}
     unknown = sorted(set(value) - allowed)
     if unknown:
         raise RowError((unknown[0], "unknown field. Put what is yours into “data”."))

@@ -9,7 +9,11 @@ from typing import Any
 
 from django import template
 
+from annotator.core.actions.recorder import annotation_of
 from annotator.core.fields import Field, Kind, field_of, fields_of, reason_for
+from annotator.core.queries.protocols import added_questions
+from annotator.core.screens.questions import Control as AskedControl
+from annotator.core.screens.questions import added_controls
 from annotator.core.vocabulary import Factuality, Labelled, StanceLabel
 
 register = template.Library()
@@ -75,6 +79,18 @@ def _control(declared: Field) -> Control:
     reason = reason_for(declared)
     answers = [{"value": "yes", "label": "Yes"}, {"value": "no", "label": "No"}]
     return Control(declared, answers, _control(reason) if reason else None)
+
+
+@register.filter
+def asked_more(record: Any, kind: str) -> list[AskedControl]:
+    """The questions that the benchmark's protocol adds to a record of the stages."""
+    return added_controls(record, kind, annotation_of(record).document.benchmark)
+
+
+@register.filter
+def has_more(record: Any, kind: str) -> bool:
+    """Does the protocol add questions to records of this kind, whether they come up or not?"""
+    return bool(added_questions(annotation_of(record).document.benchmark, kind))
 
 
 @register.filter

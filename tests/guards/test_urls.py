@@ -5,6 +5,7 @@ else's open work, and a wrong method is refused. A new address is in the walk at
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from annotator.core.models import (
     User,
 )
 from annotator.core.vocabulary import NoticeKind, ReleaseState, Role, Stage, Task
+from annotator.exchange.actions.pools import create_pool
 from annotator.exchange.models import ImportJob, Release
 from annotator.integrations.actions.tokens import create_token
 from annotator.integrations.actions.webhooks import add_webhook, send_test
@@ -140,13 +142,15 @@ POST_ONLY = {
     "study-item-change",
     "protocol-import",
     "protocol-copy",
+    "protocol-use",
+    "pool-change",
 }
 # The team is an admin's too; tests/team/test_team.py says who may do what there.
 TEAM = {name for name in POST_ONLY if name.startswith("team-")}
 # So are batches: tests/team/test_batches.py.
 BATCHES = {name for name in POST_ONLY if name.startswith("batch")}
 # And studies: tests/studies.
-STUDIES = {"study-change", "protocol-import", "protocol-copy"}
+STUDIES = {"study-change", "protocol-import", "protocol-copy", "protocol-use", "pool-change"}
 # And webhooks: tests/integrations/test_webhooks_page.py.
 WEBHOOKS = {name for name in POST_ONLY if name.startswith("webhook-")}
 # Addresses of the app without a benchmark in them: each signed-in person has their own.
@@ -344,11 +348,16 @@ def scene() -> Scene:
     assignment = study.assignments.get()
     for name in ("study-item", "study-save", "study-submit", "study-item-change"):
         values[name] = {"public_id": assignment.public_id, "field": "item.reason", "what": "undo"}
-    for name in ("protocol", "protocol-file", "protocol-edit", "protocol-copy"):
+    for name in ("protocol", "protocol-file", "protocol-edit", "protocol-copy", "protocol-use"):
         values[name] = {"name": "aggrefact"}
     DocumentChange.objects.create(benchmark=benchmark, by=ada, what="move", finished_at=timezone.now())
     values["documents-change"] = {"what": "dismiss"}
     values["settings-change"] = {"what": "archive"}
+    values["stage-answers"] = {"form": "csv"}
+    candidates = io.BytesIO(b'{"prompt": "p", "response": "r"}\n')
+    pool, _ = create_pool(benchmark, candidates, name="Pool", by=ada)
+    assert pool is not None
+    values["pool"] = values["pool-change"] = {"pool_id": pool.public_id, "what": "undo"}
     values["agree"] = {"public_id": shared.public_id, "stage": "decompose"}
     values["agree-change"] = values["agree"] | {"what": "sign"}
     return Scene(document, ada, values)

@@ -20,6 +20,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.recorder import NothingToUndoError
 from annotator.core.missing import IncompleteError
 from annotator.core.models import Activity, Benchmark, User
+from annotator.core.protocol import Sampling
 from annotator.core.rules import NotAllowedError
 from annotator.core.vocabulary import Role
 from annotator.studies.actions.answering import StaleAnswerError, reopen_item, save_answer, submit_item, undo
@@ -27,11 +28,22 @@ from annotator.studies.actions.studies import import_items, start_study
 from annotator.studies.dealing import arranged, deal
 from annotator.studies.item_file import cut_at_sentence
 from annotator.studies.models import Study, StudyAnswer, StudyAssignment
-from annotator.studies.protocol import Sampling
 from annotator.studies.queries.figures import study_figures
+from annotator.studies.queries.native import native_lines
 from annotator.studies.queries.work import next_assignment, sheet_of
 from tests.factories import member
-from tests.studies_robots import fill, jsonl, letter_of_source, new_study, pairs, play, raters, shipped, started
+from tests.studies_robots import (
+    fill,
+    jsonl,
+    letter_of_source,
+    new_study,
+    pairs,
+    play,
+    play_on_screens,
+    raters,
+    shipped,
+    started,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -227,7 +239,7 @@ def test_four_revisions_six_raters_and_ties_of_identical_texts(benchmark: Benchm
     values = [each["value"] for each in page.select("[data-field='item.preferred']")]
     assert len(values) == 3
     assert any("," in value for value in values)
-    play(study, answers)
+    play_on_screens(study, answers)
     figures = study_figures(study).comparison
     assert figures is not None
     assert (figures.labels, figures.judgements) == (66 * 6, 61 * 6)
@@ -456,13 +468,11 @@ def test_researchers_read_figures_and_strangers_find_nothing(benchmark: Benchmar
 
 
 def test_the_native_file_of_a_study_is_read_in_again(benchmark: Benchmark, owner: User) -> None:
-    from annotator.studies.queries.table import native_lines
-
     study = started(benchmark, "veriscore-extractors", pairs(3), raters(benchmark, 2), owner)
     play(study, lambda sheet: {"item.preferred": "A"})
     lines = [json.loads(line) for line in native_lines(study, named=False)]
     assert lines[0]["sha256"] == study.version.sha256
-    assert len(lines[1]["answers"]) == 2
+    assert [len(each["answers"]) for each in lines[1]["work"]] == [1, 1]
     protocol = shipped("veriscore-extractors").model_copy(update={"title": "Again"})
     copy = new_study(benchmark, protocol, lines, by=owner)
     kept = ("external_id", "stratum", "text", "parts__source", "parts__text")

@@ -16,6 +16,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 from annotator.core.actions.fields import BadValueError
 from annotator.core.missing import IncompleteError
 from annotator.core.models import Benchmark, User
+from annotator.core.protocol_file import ProtocolError, as_json, protocol_of
 from annotator.studies.actions.answering import add_part, remove_part, save_answer, submit_item
 from annotator.studies.actions.studies import open_round
 from annotator.studies.figures.fastfact import alignment_rows
@@ -24,7 +25,7 @@ from annotator.studies.queries.figures import study_figures
 from annotator.studies.queries.parquet import parquet_bytes
 from annotator.studies.queries.table import fastfact_lines, long_rows
 from annotator.studies.queries.work import Sheet, sheet_of
-from tests.studies_robots import jsonl, play, raters, shipped, started
+from tests.studies_robots import jsonl, play, play_on_screens, raters, shipped, started
 
 pytestmark = pytest.mark.django_db
 VERDICTS = ("supported", "contradicted", "inconclusive")
@@ -56,7 +57,7 @@ def test_veriscores_verification_study_from_a_file_to_its_figures(benchmark: Ben
         ranked = zip(sheet.rows, ("supports", "inconclusive"), strict=True)
         return said | {f"{row.address}.stance": stance for row, stance in ranked}
 
-    play(study, answers)
+    play_on_screens(study, answers)
     figures = study_figures(study)
     assert figures.judgement is not None
     verdict = next(each for each in figures.judgement.questions if each.question == "item.verdict")
@@ -73,8 +74,8 @@ def test_veriscores_verification_study_from_a_file_to_its_figures(benchmark: Ben
     assert open_round(study, "escalation", [owner], by=owner) == 17
     with pytest.raises(BadValueError, match="No item needs this round"):
         open_round(study, "causes", [owner], by=owner)
-    play(study, lambda sheet: {"item.cause": "indirect"}, "causes")
-    play(study, lambda sheet: {"item.page": "inconclusive", "item.search": "contradicted"}, "escalation")
+    play_on_screens(study, lambda sheet: {"item.cause": "indirect"}, "causes")
+    play_on_screens(study, lambda sheet: {"item.page": "inconclusive", "item.search": "contradicted"}, "escalation")
     rounds = study_figures(study).rounds
     assert rounds["causes"][0].values == {"indirect": 9}
     levels = {each.question: each.values for each in rounds["escalation"]}
@@ -126,7 +127,7 @@ def test_fastfacts_rows_equal_an_independent_count(benchmark: Benchmark, owner: 
         label = "not enough evidence" if number < 6 else "supported"
         return said | {f"{third}.agree": "disagree", f"{third}.label": label}
 
-    play(study, answers)
+    play_on_screens(study, answers)
     every, expertqa, longfact = study_figures(study).alignment
     assert every.operations == {"unchanged": 10, "revised": 10, "removed": 10, "added": 0}
     assert (every.supported, every.not_supported, every.irrelevant, every.k_prime) == (4, 16, 0, 20)
@@ -260,7 +261,7 @@ def test_designs_of_other_papers_are_played_without_code(benchmark: Benchmark, o
         address = {row.kind: row.address for row in (sheet.top, *sheet.rows)}
         return {f"{address[field.split('.')[0]]}.{field.split('.')[1]}": value for field, value in said.items()}
 
-    play(study, answers)
+    play_on_screens(study, answers)
     told = {(row["record"], row["question"]): row["value"] for row in long_rows(study, named=False)}
     assert told == {tuple(field.split(".")): value for field, value in said.items()}
 
@@ -278,3 +279,39 @@ def test_import_study_by_command(benchmark: Benchmark, owner: User, ada: User, t
     with pytest.raises(CommandError, match="line 1, prats: unknown field"):
         call_command("import_study", path, study="Others", **arguments)
     assert not benchmark.studies.filter(name="Others").exists()
+
+
+def test_disagreements_are_adjudicated_in_a_round_that_settles(benchmark: Benchmark, owner: User) -> None:
+    content = as_json(shipped("veriscore-verification"))
+    labels = next(each["labels"] for each in content["questions"] if each["key"] == "verdict")
+    content["rounds"] = [{"key": "adjudicate", "title": "Adjudicate", "question": "verdict", "settles": "final"}]
+    content["questions"] = [each for each in content["questions"] if each.get("round", "rate") == "rate"]
+    content["questions"].append(
+        {"key": "final", "kind": "label", "ask": "Final verdict", "labels": labels, "round": "adjudicate"}
+    )
+    content |= {"name": "settled", "sampling": {"design": "all", "people": 2}}
+    people = raters(benchmark, 2)
+    study = started(benchmark, protocol_of(content), claims(4), people, owner)
+
+    def answers(sheet: Sheet) -> dict[str, str]:
+        differs = sheet.item.external_id in ("0", "1") and sheet.assignment.person == people[1]
+        said = {"item.verdict": "contradicted" if differs else "supported"}
+        return said | {f"{row.address}.stance": "supports" for row in sheet.rows}
+
+    play(study, answers)
+    before = study_figures(study).judgement
+    assert before is not None
+    assert before.majority == {"supported": 2, "inconclusive": 2}
+    assert open_round(study, "adjudicate", [owner], by=owner) == 2
+    play(study, lambda sheet: {"item.final": "contradicted"}, "adjudicate")
+    after = study_figures(study).judgement
+    assert after is not None
+    assert after.majority == {"supported": 2, "contradicted": 2}
+    told = [(row["question"], row["value"]) for row in long_rows(study, named=False) if row["round"] == "adjudicate"]
+    assert told == [("final", "contradicted")] * 2
+    content["questions"][-1]["labels"] = [{"value": "else", "label": "Something else"}]
+    with pytest.raises(ProtocolError, match=r"rounds\[0\]\.settles: “final” has other labels"):
+        protocol_of(content)
+    content["rounds"][0]["settles"] = "gone"
+    with pytest.raises(ProtocolError, match=r"rounds\[0\]\.settles: There is no question “gone”"):
+        protocol_of(content)

@@ -10,15 +10,15 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from annotator.core.actions.fields import BadValueError
+from annotator.core.actions.protocols import store_protocol
 from annotator.core.fields import Kind as FieldKind
 from annotator.core.fields import fields_of
-from annotator.core.models import Activity, Benchmark, User
+from annotator.core.models import Activity, Benchmark, ProtocolVersion, User
+from annotator.core.protocol import Asked, Condition, Kind, Question, asked, holds
+from annotator.core.protocol_file import ProtocolError, as_json, fingerprint, protocol_of, read_protocol, schema
 from annotator.core.rules import NotAllowedError
-from annotator.studies.actions.protocols import migrate_study, store_protocol
+from annotator.studies.actions.protocols import migrate_study
 from annotator.studies.item_file import ItemRow, read_items
-from annotator.studies.models import ProtocolVersion
-from annotator.studies.protocol import Asked, Condition, Kind, Question, asked, holds
-from annotator.studies.protocol_file import ProtocolError, as_json, fingerprint, protocol_of, read_protocol, schema
 from tests.conftest import ROOT
 from tests.studies_robots import PROTOCOLS, fill, raters, shipped, started
 
@@ -179,10 +179,10 @@ def test_the_default_protocol_is_what_the_stages_ask(benchmark: Benchmark, owner
     version = store_protocol(benchmark, protocol, by=owner)
     assert Benchmark.objects.filter(pk=benchmark.pk).values().get() == before
     assert version.sha256 == fingerprint(protocol)
-    # What the screens don't ask is refused with its place.
+    # What the screens can't ask is refused with its place.
     content = as_json(protocol)
-    content["questions"].append({"key": "tone", "on": "claim", "kind": "yes_no", "ask": "Is it rude?"})
-    with pytest.raises(BadValueError, match=rf"questions\[{len(declared)}\].*“tone”"):
+    content["questions"].append({"key": "where", "on": "claim", "kind": "span", "ask": "Where is it rude?"})
+    with pytest.raises(BadValueError, match=rf"questions\[{len(declared)}\]\.kind: the stages’ screens ask"):
         store_protocol(benchmark, protocol_of(content), by=owner)
 
 

@@ -31,7 +31,8 @@ from annotator.core.models import (
     User,
     Verdict,
 )
-from annotator.core.models.base import Record
+from annotator.core.models.base import AskedRecord, Record
+from annotator.core.protocol import ASK
 from annotator.core.record_keys import key_of
 
 # --- fields whose value is not one column --------------------------------------------------------
@@ -81,6 +82,8 @@ def read_field(record: Record, name: str) -> Any:
         return [row.evidence.public_id for row in record.rests.select_related("evidence")]
     if isinstance(record, Claim) and name == "sentence":
         return record.sentence.public_id
+    if isinstance(record, AskedRecord) and name.startswith(ASK):
+        return record.answers.get(name.removeprefix(ASK))
     value = getattr(record, name)
     return value.isoformat() if hasattr(value, "isoformat") else value
 
@@ -94,6 +97,9 @@ def _put(record: Record, name: str, value: Any) -> None:
         record._prefetched_objects_cache = {}  # type: ignore[attr-defined]
     elif isinstance(record, Claim) and name == "sentence":
         record.sentence = Sentence.objects.get(public_id=value)
+    elif isinstance(record, AskedRecord) and name.startswith(ASK):
+        kept = {key: each for key, each in record.answers.items() if key != name.removeprefix(ASK)}
+        record.answers = kept if value is None else kept | {name.removeprefix(ASK): value}
     else:
         setattr(record, name, value)
 
@@ -173,7 +179,8 @@ class Action:
 
     def _columns_of(self, record: Record) -> list[str]:
         key = key_of(record)
-        return ["version", *(change["field"] for change in self.changes if change["record"] == key)]
+        names = (change["field"] for change in self.changes if change["record"] == key)
+        return ["version", *("answers" if name.startswith(ASK) else name for name in names)]
 
 
 def for_annotation(

@@ -25,6 +25,7 @@ from annotator.core.models.people import (
     Membership,
     User,
 )
+from annotator.core.models.protocol import ProtocolVersion
 from annotator.core.models.revision import ClaimRevision, ResponseRevision, SentenceRevision
 from annotator.core.models.search_entry import SearchEntry
 from annotator.core.models.security_event import SecurityEvent
@@ -79,6 +80,7 @@ __all__ = [
     "PendingCall",
     "PipelineRun",
     "PromptVersion",
+    "ProtocolVersion",
     "Question",
     "Recheck",
     "ResponseRevision",

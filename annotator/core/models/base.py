@@ -49,6 +49,16 @@ class Record(models.Model):
         abstract = True
 
 
+class AskedRecord(Record):
+    """A record of the stages. ``answers``: what the benchmark's protocol asks beyond the declared fields, by the
+    question's key (ADR 0014)."""
+
+    answers = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        abstract = True
+
+
 def public_id_once() -> models.UniqueConstraint:
     """Public ids are unique. ``unique=True`` would also do that, but for text PostgreSQL then adds a second index for
     LIKE searches, which nobody needs here and which slows down every import."""

@@ -55,6 +55,13 @@ class Benchmark(models.Model):
         default=TwoStep.NOBODY,
         help_text="Who must sign in with a second step (an authenticator app or a passkey) to see this benchmark.",
     )
+    protocol_sha256 = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="The version of the stages' protocol in use. Blank: the default one, before the first person starts.",
+    )
     corpus = models.ForeignKey("annotator.Corpus", models.SET_NULL, null=True, blank=True, related_name="benchmarks")
     archived_at = models.DateTimeField(
         null=True, blank=True, help_text="Since when nobody is given work here. Reading and exporting go on."

@@ -9,7 +9,7 @@ from django.db.models import F, Q
 
 from annotator.core import labels
 from annotator.core.models.base import (
-    Record,
+    AskedRecord,
     choice_constraint,
     choices,
     constraints_of,
@@ -45,7 +45,7 @@ class ClaimLabelFields(models.Model):
         abstract = True
 
 
-class Sentence(SentenceLabelFields, Record):
+class Sentence(SentenceLabelFields, AskedRecord):
     """A piece of the response within one annotation. Offsets count code points; null if it is no substring.
 
     ``suggestion`` is what was shown; ``sources`` are the rows that an agreed row was made from.
@@ -85,7 +85,7 @@ class Sentence(SentenceLabelFields, Record):
         return f"{self.order}. {self.text[:60]}"
 
 
-class Claim(ClaimLabelFields, Record):
+class Claim(ClaimLabelFields, AskedRecord):
     """One atomic, context-independent statement."""
 
     sentence = models.ForeignKey(Sentence, models.CASCADE, related_name="claims")

@@ -10,8 +10,8 @@ from django.db.models import (
     Q,
 )
 
-from annotator.core.models.base import Record, choice_constraint, choices, public_id_once
-from annotator.core.vocabulary import AnnotationKind, AnnotationState, FlagReason, Phase, Stage
+from annotator.core.models.base import LabelField, Record, choice_constraint, choices, public_id_once
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, DiscardReason, FlagReason, Phase, Stage
 
 
 class Document(Record):
@@ -39,6 +39,7 @@ class Document(Record):
     stage = models.CharField(max_length=16, choices=choices(Stage), default=Stage.DECOMPOSE)
     phase = models.CharField(max_length=16, choices=choices(Phase), default=Phase.INDEPENDENT)
     discard_reason = models.TextField(blank=True)
+    discard_code = LabelField(DiscardReason)
     released = models.TextField(blank=True, help_text="Released spellings, see annotator.core.released.")
     batch = models.ForeignKey(
         "annotator.Batch", models.SET_NULL, null=True, blank=True, related_name="documents", db_index=False
@@ -91,6 +92,11 @@ class Document(Record):
                 condition=Q(phase=Phase.DISCARDED) | Q(discard_reason=""),
                 name="annotator_document_reason_only_if_discarded",
             ),
+            choice_constraint("discard_code", DiscardReason, may_be_blank=True),
+            models.CheckConstraint(
+                condition=Q(phase=Phase.DISCARDED) | Q(discard_code=""),
+                name="annotator_document_code_only_if_discarded",
+            ),
             models.CheckConstraint(
                 condition=Q(practice_for__isnull=True) | Q(twin_of__isnull=False),
                 name="annotator_document_practice_is_twin",
@@ -99,6 +105,12 @@ class Document(Record):
 
     def __str__(self) -> str:
         return self.external_id or f"Document {self.order}"
+
+    @property
+    def discarded_because(self) -> str:
+        """The coded reason, and the text where there is one."""
+        code = "" if self.discard_code in ("", DiscardReason.OTHER) else DiscardReason(self.discard_code).label
+        return ": ".join(each for each in (code, self.discard_reason) if each)
 
     @property
     def is_gold(self) -> bool:

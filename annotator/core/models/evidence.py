@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.db import models
 
 from annotator.core.models.base import (
+    AskedRecord,
     Record,
     choice_constraint,
     choices,
@@ -96,7 +97,7 @@ class Evidence(Record):
         return self.title or self.url or self.passage[:60]
 
 
-class Stance(Record):
+class Stance(AskedRecord):
     """What one annotation says of one passage. Reliable and sufficient are asked by the protocol and never
     required (null: not answered), nor is the rationale."""
 

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from django.db import models
 
-from annotator.core.models.base import Record, choices, constraints_of, origin_field, public_id_once
+from annotator.core.models.base import AskedRecord, choices, constraints_of, origin_field, public_id_once
 from annotator.core.vocabulary import Handling
 
 
-class ClaimRevision(Record):
+class ClaimRevision(AskedRecord):
     """What one annotation does with a claim without enough evidence. No row means it is kept."""
 
     annotation = models.ForeignKey(
@@ -33,7 +33,7 @@ class ClaimRevision(Record):
         return f"{self.claim}: {self.handling}"
 
 
-class SentenceRevision(Record):
+class SentenceRevision(AskedRecord):
     """The revised sentence of one annotation. A deleted sentence keeps its text so that it can be restored."""
 
     annotation = models.ForeignKey(
@@ -56,7 +56,7 @@ class SentenceRevision(Record):
         return f"{self.sentence} -> {self.text[:60]}"
 
 
-class ResponseRevision(Record):
+class ResponseRevision(AskedRecord):
     """The revised response of one annotation. Until someone edits it, it follows the merged statements."""
 
     annotation = models.OneToOneField("annotator.Annotation", models.CASCADE, related_name="response_revision")

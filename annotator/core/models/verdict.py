@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotator.core.models.base import (
-    Record,
+    AskedRecord,
     choice_constraint,
     choices,
     constraints_of,
@@ -22,7 +22,7 @@ from annotator.core.texts import edits
 from annotator.core.vocabulary import EditKind, Origin
 
 
-class Verdict(Record):
+class Verdict(AskedRecord):
     """One annotation's decision on one claim of the adjudicated decomposition. ``evidence_sufficient``: can the
     retrieved evidence decide the claim? The operations correct the claim's text; the revised claim is derived."""
 

@@ -13,6 +13,7 @@ from annotator.core import rules
 from annotator.core.fields import find
 from annotator.core.models import Activity, Annotation, Claim, Document, Flag, Sentence, User
 from annotator.core.models.base import Record
+from annotator.core.protocol import ASK
 from annotator.core.record_keys import changes_of, key_of
 from annotator.core.visibility import sees_annotation, sees_flags
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, DisagreementReason, Removal, Stage
@@ -284,6 +285,8 @@ def _settled(name: str, value: Any, label: str) -> list[str]:
 
 def _name(kind: str, name: str) -> str:
     declared = find(kind, name)
+    if name.startswith(ASK):  # a question that the benchmark's protocol adds
+        return f"“{name.removeprefix(ASK).replace('_', ' ')}”"
     return declared.in_text if declared else OTHER_FIELDS.get(name, name)
 
 

@@ -12,10 +12,22 @@ from functools import cache
 from typing import Any, cast
 
 from django.db.models import ManyToManyField, Model
+from django.utils import timezone
 
 from annotator.core.actions.bulk import insert, reserve
-from annotator.core.models import Batch, Benchmark, Document, Group, Membership, PageSnapshot, PipelineRun, User
+from annotator.core.models import (
+    Batch,
+    Benchmark,
+    Document,
+    Group,
+    Membership,
+    PageSnapshot,
+    PipelineRun,
+    ProtocolVersion,
+    User,
+)
 from annotator.core.models.base import ALPHABET, PUBLIC_ID_LENGTH
+from annotator.core.protocol_file import canonical, fingerprint
 from annotator.core.queries.pseudonyms import IMPORTED_AS
 from annotator.core.vocabulary import RunState
 from annotator.exchange.native import touchstone
@@ -96,7 +108,19 @@ def write_header(benchmark: Benchmark, header: Header, people: People) -> None:
     the file are added."""
     for name, value in header.protocol.items():
         setattr(benchmark, name, value)
-    benchmark.save(update_fields=list(header.protocol))
+    if header.stage_protocol is not None:
+        number, protocol = header.stage_protocol
+        benchmark.protocol_sha256 = fingerprint(protocol)
+        benchmark.protocols.filter(name=protocol.name).delete()  # of an empty benchmark: nobody has worked by it
+        ProtocolVersion.objects.create(
+            benchmark=benchmark,
+            name=protocol.name,
+            number=number,
+            content=canonical(protocol),
+            sha256=benchmark.protocol_sha256,
+            frozen_at=timezone.now(),
+        )
+    benchmark.save(update_fields=[*header.protocol, "protocol_sha256"])
     benchmark.guidelines.all().delete()
     benchmark.prompts.all().delete()
     for member in header.members:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from annotator.core.vocabulary import Stage
+from annotator.core.vocabulary import DiscardReason, Stage
 from annotator.exchange.exports.card_counts import DISTRIBUTIONS, CardCounts
 from annotator.exchange.exports.card_head import DEFAULT_TABLE, head_of, splits_with_rows
 from annotator.exchange.formats.about import About
@@ -44,6 +44,7 @@ def card(about: About, facts: CardFacts, counts: CardCounts) -> str:
         *_labels(counts),
         "## Sources",
         _origins(counts),
+        *_discards(facts),
         "## Annotation process",
         *_process(facts),
         "## Inter-annotator agreement before adjudication",
@@ -217,6 +218,16 @@ def _estimate(estimate: Estimate | None) -> str:
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.2f}"
     return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
+
+
+def _discards(facts: CardFacts) -> list[str]:
+    """Documents that left the benchmark, by reason; nothing where there are none."""
+    if not facts.discards:
+        return []
+    rows = [[DiscardReason(code).label, f"{number:,}"] for code, number in facts.discards.items()]
+    total = sum(facts.discards.values())
+    told = f"{_count(total, 'document')} left the benchmark during annotation, for these reasons."
+    return ["## Discarded documents", told, _table(["reason", "documents"], rows)]
 
 
 def _irregularities(facts: CardFacts) -> str:

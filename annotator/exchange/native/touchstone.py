@@ -177,7 +177,7 @@ SENTENCES = NativeTable(
     "sentences",
     models.Sentence,
     "annotation",
-    ("order", "text", "start", "end", *columns_of("sentence"), "removed", "released", "version"),
+    ("order", "text", "start", "end", *columns_of("sentence"), "answers", "removed", "released", "version"),
     links={**_ANNOTATION, "suggestion": "sentence_suggestions"},
     lists={"sources": "sentences"},
 )
@@ -185,7 +185,7 @@ CLAIMS = NativeTable(
     "claims",
     models.Claim,
     "sentence__annotation",
-    ("order", *columns_of("claim"), "removed", "removed_note", "released", "version"),
+    ("order", *columns_of("claim"), "answers", "removed", "removed_note", "released", "version"),
     links={"sentence": "sentences", "suggestion": "claim_suggestions"},
     lists={"sources": "claims"},
 )
@@ -224,7 +224,7 @@ STANCES = NativeTable(
     "stances",
     models.Stance,
     "annotation",
-    (*columns_of("stance"), "version"),
+    (*columns_of("stance"), "answers", "version"),
     links={**_ANNOTATION, "evidence": "evidence", "suggestion": "stance_suggestions"},
     lists={"sources": "stances"},
 )
@@ -232,7 +232,7 @@ VERDICTS = NativeTable(
     "verdicts",
     models.Verdict,
     "annotation",
-    (*columns_of("verdict"), "version"),
+    (*columns_of("verdict"), "answers", "version"),
     links={**_ANNOTATION, "claim": "claims", "suggestion": "verdict_suggestions"},
     lists={"sources": "verdicts"},
 )
@@ -254,7 +254,7 @@ CLAIM_REVISIONS = NativeTable(
     "claim_revisions",
     models.ClaimRevision,
     "annotation",
-    (*columns_of("claim-revision"), "version"),
+    (*columns_of("claim-revision"), "answers", "version"),
     links={**_ANNOTATION, "claim": "claims"},
     lists={"sources": "claim_revisions"},
 )
@@ -262,7 +262,7 @@ SENTENCE_REVISIONS = NativeTable(
     "sentence_revisions",
     models.SentenceRevision,
     "annotation",
-    (*columns_of("sentence-revision"), "version"),
+    (*columns_of("sentence-revision"), "answers", "version"),
     links={**_ANNOTATION, "sentence": "sentences"},
     lists={"sources": "sentence_revisions"},
 )
@@ -270,7 +270,7 @@ RESPONSE_REVISIONS = NativeTable(
     "response_revisions",
     models.ResponseRevision,
     "annotation",
-    (*columns_of("response-revision"), "follows_statements", "version"),
+    (*columns_of("response-revision"), "answers", "follows_statements", "version"),
     links={**_ANNOTATION, "suggestion": "revision_suggestions"},
     lists={"sources": "response_revisions"},
 )

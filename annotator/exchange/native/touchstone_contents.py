@@ -15,6 +15,12 @@ Complaints = list[tuple[str, str]]
 def misfits(tables: dict[str, list[Row]]) -> Complaints:
     """The problems in the rows of one document, each with its place."""
     found = [*_edits(tables), *_rationales(tables)]
+    found += [
+        (f"{name}[{place}].answers", "an object is needed.")
+        for name, rows in tables.items()
+        for place, row in enumerate(rows, start=1)
+        if not isinstance(row.get("answers", {}), dict)
+    ]
     for place, row in enumerate(tables["tallies"], start=1):
         if not _is_tally(row["data"], len(row["people"])):
             found.append((f"tallies[{place}].data", "not a count of these people’s labels."))

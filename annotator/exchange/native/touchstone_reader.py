@@ -21,6 +21,8 @@ from annotator.core import lines
 from annotator.core.file_problems import BadRow, FileError, RowError, complain
 from annotator.core.lines import FileLine, json_object, kind_of
 from annotator.core.models import Benchmark
+from annotator.core.protocol import Protocol, Work
+from annotator.core.protocol_file import ProtocolError, fingerprint, protocol_of
 from annotator.core.released import storable, storable_json
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Role
 from annotator.exchange.native import touchstone, touchstone_contents
@@ -36,7 +38,7 @@ _AGAIN = "Export it again from Touchstone, or correct the line."
 # Columns of rows that aren't fields of their table: see ``touchstone`` and ``annotator.exchange.queries.native``.
 _MORE: dict[str, tuple[str, ...]] = {"runs": ("configuration",), "annotations": ("guidelines",)}
 _HEADER_KEYS = {
-    *("format", "version", "include", "people", "benchmark", "protocol", "members", "configurations"),
+    *("format", "version", "include", "people", "benchmark", "protocol", "members", "configurations", "stage_protocol"),
     *(table.name for table in HEADER_TABLES),
 }
 
@@ -49,6 +51,7 @@ class Header:
     protocol: Row
     members: list[Row]
     configurations: dict[str, Row]
+    stage_protocol: tuple[int, Protocol] | None  # the version's number, and what the stages ask by it
     tables: dict[str, list[Row]]
 
 
@@ -356,4 +359,21 @@ def _header(header: Row) -> Header:
         ]
     complaints += [("seats", "a person’s key is missing.") for row in tables["seats"] if not row["user"]]
     complain(complaints[:20])
-    return Header(header["benchmark"], checked, members, storable_json(configurations), tables)
+    asked = _stage_protocol(header["stage_protocol"]) if "stage_protocol" in header else None
+    return Header(header["benchmark"], checked, members, storable_json(configurations), asked, tables)
+
+
+def _stage_protocol(value: Any) -> tuple[int, Protocol]:
+    """Raises RowError for what is no protocol of the stages, or not the one of its hash."""
+    if not isinstance(value, dict) or set(value) != {"number", "sha256", "content"} or type(value["number"]) is not int:
+        complain([("stage_protocol", "required fields: number, sha256, content.")])
+    try:
+        found = protocol_of(value["content"])
+    except ProtocolError as refusal:
+        complain([(f"stage_protocol.content.{place}", reason) for place, reason in refusal.problems[:20]])
+        raise
+    if found.work != Work.STAGES:
+        complain([("stage_protocol.content.work", "it isn’t a protocol of the stages.")])
+    if fingerprint(found) != value["sha256"]:
+        complain([("stage_protocol.sha256", "it is not the SHA-256 of the content.")])
+    return value["number"], found

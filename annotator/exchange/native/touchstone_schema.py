@@ -26,6 +26,7 @@ def brought_up_to_date(schema: dict[str, Any]) -> dict[str, Any]:
     definitions = dict(schema["$defs"])
     for record, table in DECLARED.items():
         described = {name: value for each in fields_of(record) for name, value in _columns(each).items()}
+        described["answers"] = {"type": "object"}
         definitions[table.name] = _with(definitions[table.name], table, described)
     for record, table in SUGGESTED.items():
         described = {each.name: _described(each) for each in suggested_fields(record)}

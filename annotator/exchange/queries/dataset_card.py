@@ -16,6 +16,7 @@ from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, R
 from annotator.measures.agreement.report import AgreementReport
 from annotator.measures.queries.agreement import agreement_of
 from annotator.measures.queries.irregularities import irregularities_of
+from annotator.measures.queries.statistics import discards_of
 
 BY_IMPORT = "import"  # the strategy of suggestions that came with an imported file
 
@@ -58,6 +59,7 @@ class CardFacts:
     pipelines: tuple[UsedPipeline, ...]
     agreement: AgreementReport
     irregularities: dict[str, int]
+    discards: dict[str, int]  # discarded documents by coded reason
 
 
 def card_facts(benchmark: Benchmark) -> CardFacts:
@@ -80,6 +82,7 @@ def card_facts(benchmark: Benchmark) -> CardFacts:
         pipelines=_pipelines(scope),
         agreement=agreement_of(benchmark),
         irregularities={name: number for name, number in irregularities_of(scope).items() if number},
+        discards=discards_of(benchmark),
     )
 
 

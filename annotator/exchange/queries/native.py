@@ -28,6 +28,7 @@ from annotator.core.models import (
     Membership,
     PageSnapshot,
     PipelineRun,
+    ProtocolVersion,
     RevisionSuggestion,
     RunItem,
     SentBack,
@@ -36,6 +37,7 @@ from annotator.core.models import (
     StepUse,
     VerdictSuggestion,
 )
+from annotator.core.protocol_file import as_json
 from annotator.core.queries.pseudonyms import Keys
 from annotator.core.visibility import sees_annotation
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, RunState, Stage
@@ -120,9 +122,17 @@ def _header(benchmark: Benchmark, include: str, people: Keys, among: Q | None) -
         "benchmark": {"id": benchmark.public_id, "slug": benchmark.slug, "name": benchmark.name},
         "protocol": {name: in_order(getattr(benchmark, name)) for name in touchstone.PROTOCOL},
         "members": sorted(members, key=lambda member: member["person"]),
+        **({"stage_protocol": _stage_protocol(benchmark)} if benchmark.protocol_sha256 else {}),
         **{table.name: [row_of(table, each, people, links) for each in found] for table, found in rows},
         "configurations": _configurations(benchmark, include, among),
     }
+
+
+def _stage_protocol(benchmark: Benchmark) -> Row:
+    """The frozen version by which the stages ask."""
+    version = ProtocolVersion.objects.filter(benchmark=benchmark, sha256=benchmark.protocol_sha256).first()
+    assert version is not None  # a version in use is never deleted
+    return {"number": version.number, "sha256": version.sha256, "content": in_order(as_json(version.protocol))}
 
 
 def _configurations(benchmark: Benchmark, include: str, among: Q | None) -> dict[str, Row]:

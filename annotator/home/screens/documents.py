@@ -20,7 +20,16 @@ from annotator.core.queries.documents import agreed_of, prefilling_of
 from annotator.core.queries.history import lines_of, visible_activities, visible_flags
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import document_for, person, render_domain_errors
-from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Factuality, FlagReason, Phase, Stage
+from annotator.core.vocabulary import (
+    STAGES,
+    AnnotationKind,
+    AnnotationState,
+    DiscardReason,
+    Factuality,
+    FlagReason,
+    Phase,
+    Stage,
+)
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions import documents as actions
 from annotator.stages.actions.places import close_extra_places, reopen_annotation, take_back
@@ -91,6 +100,7 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
         "flags": flags,
         "my_flag": any(flag.by_id == user.pk for flag in flags),
         "flag_reasons": list(FlagReason),
+        "discard_reasons": list(DiscardReason),
         "sent_back": sent_back,
         "reopenable": [stage for stage in STAGES if stage in agreed.stages],
         "places": places_of(document, annotations) if context["can_manage"] else None,
@@ -128,7 +138,7 @@ def standing_of(
     """What comes next on this document for this person, with one button."""
     stage, phase = Stage(document.stage), Phase(document.phase)
     if phase == Phase.DISCARDED:
-        return DocumentStanding("Discarded", document.discard_reason, "Next document", "next")
+        return DocumentStanding("Discarded", document.discarded_because, "Next document", "next")
     if document.is_gold and document.practice_for_id is not None:
         url = reverse("practice", args=[document.public_id])
         return DocumentStanding(
@@ -229,7 +239,7 @@ def change(request: HttpRequest, public_id: str, what: str) -> HttpResponse:
         actions.reopen(document, stage, reason, by=user)
         messages.success(request, f"{stage.label} was reopened.")
     elif what == "discard":
-        actions.discard(document, reason, by=user)
+        actions.discard(document, reason, by=user, code=request.POST.get("code", DiscardReason.OTHER))
         messages.success(request, "The document was discarded. You can restore it here.")
     elif what == "bring-back":
         actions.bring_back(document, by=user)

@@ -17,6 +17,7 @@ from annotator.core.screens.common import document_for, person, render_domain_er
 from annotator.core.vocabulary import Role, Stage
 from annotator.measures.queries.pace import PAPER_MINUTES, own_pace
 from annotator.stages.actions.annotate import open_annotation
+from annotator.studies.queries.work import open_studies
 from annotator.team.actions.next_task import take_next
 from annotator.team.queries.work import MyWork, WorkItem, my_work, next_task
 
@@ -64,6 +65,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "work": work,
         "in_work": [row for row in work.in_work if task is None or row.document_id != task.document.pk],
         "to_agree": [row for row in work.to_agree if task is None or row.document.pk != task.document.pk],
+        "studies": open_studies(user),
         "pace": own_pace(user),
         "paper": PAPER_MINUTES,
         "benchmarks": list(benchmarks_of(user).order_by("name")[:20]),

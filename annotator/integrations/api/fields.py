@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from annotator.core.fields import MAX_RESPONSE, MAX_TEXT, Field, Kind, fields_of
-from annotator.core.vocabulary import Labelled, Origin
+from annotator.core.vocabulary import DiscardReason, Labelled, Origin
 
 
 def word(words: type[Labelled], *, may_be_blank: bool = False, **options: Any) -> serializers.ChoiceField:
@@ -95,6 +95,13 @@ class ReasonInput(Input):
     reason = text(most=500)
 
 
+class DiscardInput(Input):
+    """Why a document is discarded: a code, and a text that only “other” needs."""
+
+    reason = text(most=500, allow_blank=True, default="")
+    code = word(DiscardReason, default="other")
+
+
 class ActiveInput(Input):
     """How long the person was active on it, in seconds; capped at an hour."""
 
@@ -137,6 +144,8 @@ def declared(record: str, *, suggested: bool = False) -> type[serializers.Serial
         found[each.name] = _value(each)
         if each.has_origin and not suggested:
             found[f"{each.name}_origin"] = word(Origin, may_be_blank=True)
+    if not suggested and record != "evidence":
+        found["answers"] = AnyValue(required=False, help_text="What the protocol asks besides, by the question's key.")
     return type(f"Declared{record}", (serializers.Serializer,), found)
 
 

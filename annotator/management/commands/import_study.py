@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError
 
 from annotator.core.actions.fields import BadValueError
 from annotator.core.file_problems import FileError
 from annotator.core.models import Benchmark
+from annotator.core.protocol import Protocol
+from annotator.core.protocol_file import ProtocolError, read_protocol
+from annotator.core.queries.protocols import known_names, protocol_named
 from annotator.core.rules import NotAllowedError
+from annotator.exchange.actions.native_rows import People
 from annotator.management.named import benchmark_named, unknown
+from annotator.studies.actions.restore import is_study_file, restore_study
 from annotator.studies.actions.studies import create_study, import_items, raters_by_name, start_study
 from annotator.studies.models import Study
-from annotator.studies.protocol import Protocol
-from annotator.studies.protocol_file import ProtocolError, read_protocol
-from annotator.studies.queries.protocols import known_names, protocol_named
 
 SHOWN = 20
 
@@ -43,6 +45,10 @@ class Command(BaseCommand):
 
     def _import(self, benchmark: Benchmark, options: dict[str, Any]) -> None:
         created = options["create"]
+        with options["file"].open("rb") as stream:
+            if created and not options["protocol"] and is_study_file(stream):
+                self._restore(benchmark, stream, options)
+                return
         study = self._created(benchmark, options) if created else self._found(benchmark, options["study"])
         with options["file"].open("rb") as stream:
             report = import_items(study, stream, by=None)
@@ -58,6 +64,20 @@ class Command(BaseCommand):
         if options["rater"]:
             start_study(study, raters_by_name(benchmark, options["rater"]), by=None)
             self.stdout.write(f"Started with {len(options['rater'])} raters.")
+
+    def _restore(self, benchmark: Benchmark, stream: BinaryIO, options: dict[str, Any]) -> None:
+        """A study's own file, with its protocol and the answers of its people."""
+        if options["rater"]:
+            raise CommandError("The file brings its own raters: leave out --rater.")
+        people = People()
+        study, report = restore_study(benchmark, stream, people.sure_key, name=options["study"], by=None)
+        if study is None:
+            lines = [str(each) for each in report.problems[:SHOWN]]
+            raise CommandError("\n".join(["Nothing was imported.", *lines]))
+        count = study.assignments.count()
+        self.stdout.write(
+            f"{report.items:,} items and {count:,} judgments imported into “{study.name}” ({study.public_id})."
+        )
 
     def _created(self, benchmark: Benchmark, options: dict[str, Any]) -> Study:
         if not options["protocol"]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotator.core.vocabulary import DiscardReason
 from annotator.management.named import benchmark_named, unknown
 from annotator.measures.queries.statistics import sources_of, statistics_of
 from annotator.measures.statistics.figures import Rule
@@ -56,6 +57,9 @@ def _lines(report: StatisticsReport, rule: Rule) -> list[str]:
         f"{report.gold:,} gold documents of {report.collected:,}; {report.in_work:,} in progress and "
         f"{report.discarded:,} discarded are excluded."
     ]
+    if report.discards:
+        counted = (f"{DiscardReason(code).label} {number:,}" for code, number in report.discards.items())
+        lines.append(f"Discarded: {'; '.join(counted)}.")
     for name, title in TABLES.items():
         heads, *rows = table_of(report, name, rule)
         if rows:

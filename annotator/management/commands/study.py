@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from annotator.management.named import benchmark_named, unknown
 from annotator.studies.figures.fastfact import alignment_rows
 from annotator.studies.models import Study
 from annotator.studies.queries.figures import alignment_as_json, figures_as_json, study_figures
+from annotator.studies.queries.native import native_lines
 from annotator.studies.queries.parquet import MissingParquetError, parquet_bytes
-from annotator.studies.queries.table import COLUMNS, fastfact_lines, long_rows, native_lines
+from annotator.studies.queries.stage_table import stage_rows
+from annotator.studies.queries.table import COLUMNS, fastfact_lines, long_rows
 from annotator.studies.screens.figures import Table, looks_of
 
 
@@ -26,6 +29,9 @@ class Command(BaseCommand):
         parser.add_argument("--benchmark", metavar="SLUG")
         parser.add_argument("--study", metavar="NAME", default="", help="one study; all of them if left out")
         parser.add_argument("--json", action="store_true", help="everything as JSON instead of tables")
+        parser.add_argument(
+            "--stages", action="store_true", help="with --out: the answers of the finished stages as one long table"
+        )
         parser.add_argument(
             "--out",
             type=Path,
@@ -50,6 +56,11 @@ class Command(BaseCommand):
         if not options["benchmark"]:
             raise CommandError("Name a benchmark with --benchmark.")
         benchmark = benchmark_named(options["benchmark"])
+        if options["stages"]:
+            if options["out"] is None:
+                raise CommandError("Name a file for the table of the stages with --out.")
+            self._table(options["out"], stage_rows(benchmark, named=options["names"]))
+            return
         rows = Study.objects.filter(benchmark=benchmark).select_related("version", "benchmark").order_by("id")
         studies = list(rows.filter(name=options["study"]) if options["study"] else rows)
         if options["study"] and not studies:
@@ -78,22 +89,26 @@ class Command(BaseCommand):
     def _write(self, study: Study, options: dict[str, Any]) -> None:
         path: Path = options["out"]
         named = options["names"]
+        if path.suffix != ".jsonl":
+            self._table(path, long_rows(study, named=named))
+            return
+        lines = fastfact_lines(study) if options["format"] == "fastfact" else native_lines(study, named=named)
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        self.stdout.write(f"Written to {path}.")
+
+    def _table(self, path: Path, rows: Iterator[dict[str, Any]]) -> None:
         if path.suffix == ".csv":
-            heads = [name for name, _ in COLUMNS]
             with path.open("w", encoding="utf-8", newline="") as out:
-                writer = csv.DictWriter(out, heads)
+                writer = csv.DictWriter(out, [name for name, _ in COLUMNS])
                 writer.writeheader()
-                writer.writerows(long_rows(study, named=named))
+                writer.writerows(rows)
         elif path.suffix == ".parquet":
             try:
-                path.write_bytes(parquet_bytes(long_rows(study, named=named)))
+                path.write_bytes(parquet_bytes(rows))
             except MissingParquetError as refusal:
                 raise CommandError(str(refusal)) from None
-        elif path.suffix == ".jsonl":
-            lines = fastfact_lines(study) if options["format"] == "fastfact" else native_lines(study, named=named)
-            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         else:
-            raise CommandError("Give the file a name that ends in .csv, .parquet or .jsonl.")
+            raise CommandError("Give the file a name that ends in .csv or .parquet; a study’s may end in .jsonl.")
         self.stdout.write(f"Written to {path}.")
 
 

@@ -3,11 +3,12 @@ labels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from annotator.core import fields
+from annotator.core.protocol import ASK, Kind, Question, record_kind
 from annotator.core.vocabulary import Stage
 from annotator.stages.comparison.decomposition import MAX_COUNT
 
@@ -66,6 +67,19 @@ LABEL_FIELDS: tuple[AgreementField, ...] = (
     *(_measured(each) for each in _MEASURED if each.is_choice),
 )
 TEXT_FIELDS: tuple[AgreementField, ...] = tuple(_measured(each) for each in _MEASURED if not each.is_choice)
+
+
+def added_fields(questions: Iterable[Question]) -> tuple[AgreementField, ...]:
+    """The fields that a benchmark's protocol adds to the stages. Several labels at once are compared as one."""
+    found = []
+    for question in questions:
+        record = fields.RECORDS[record_kind(question)]
+        if question.kind in (Kind.LABEL, Kind.LABELS, Kind.YES_NO):
+            words = {each: question.words_of(each) for each in question.values if question.kind != Kind.LABELS}
+            name = f"{record.item}.{ASK}{question.key}"
+            found.append(AgreementField(name, record.stage, question.ask, record.things, words))
+    return tuple(found)
+
 
 # Rows of a comparison that are settled but are no label: whole versions, whether a claim is taken in.
 OTHER_ROWS: dict[str, str] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
@@ -188,25 +188,34 @@ def _said(
 
 
 def report_of(
-    rows: Iterable[TallyRow], *, among: tuple[int, ...] = (), resamples: int, fewest: int = FEWEST
+    rows: Iterable[TallyRow],
+    *,
+    among: tuple[int, ...] = (),
+    resamples: int,
+    fewest: int = FEWEST,
+    added: Sequence[AgreementField] = (),
 ) -> AgreementReport:
-    """All figures of some tallies. ``among``: one person, compared with each partner; or two, compared with each other;
-    without it, all that labeled. Rows in the same order give the same intervals. ``resamples=0``: no intervals."""
+    """All figures of some tallies. ``added``: the fields that the benchmark's protocol adds. ``among``: one person,
+    compared with each partner; or two, compared with each other; without it, all that labeled. Rows in the same order
+    give the same intervals. ``resamples=0``: no intervals."""
     found = _CollectedTallies()
     for row in rows:
         for seats in _seats(row.people, among):
             found.add(row, seats)
     _said.cache_clear()
     items = found.items
+    fields = (*LABEL_FIELDS, *added)
     both = found.unaided and found.aided
     return AgreementReport(
         documents=len(set().union(*found.stage_documents.values())),
-        stages=tuple(_stage(found, items, stage, resamples) for stage in STAGES if found.stage_documents.get(stage)),
-        periods=_parts(found.counted, lambda place: place[1], fewest),
-        pairs=_parts(_pairs(found.counted), lambda place: place[3], fewest),
-        batches=_parts(found.counted, lambda place: place[2], fewest),
-        unaided=_label_figures(found.unaided, LABEL_FIELDS, resamples) if both else (),
-        aided=_label_figures(found.aided, LABEL_FIELDS, resamples) if both else (),
+        stages=tuple(
+            _stage(found, items, stage, resamples, fields) for stage in STAGES if found.stage_documents.get(stage)
+        ),
+        periods=_parts(found.counted, lambda place: place[1], fewest, fields),
+        pairs=_parts(_pairs(found.counted), lambda place: place[3], fewest, fields),
+        batches=_parts(found.counted, lambda place: place[2], fewest, fields),
+        unaided=_label_figures(found.unaided, fields, resamples) if both else (),
+        aided=_label_figures(found.aided, fields, resamples) if both else (),
     )
 
 
@@ -222,7 +231,11 @@ def _seats(people: tuple[int, ...], among: tuple[int, ...]) -> list[tuple[int, .
 
 
 def _stage(
-    found: _CollectedTallies, items: Mapping[str, list[RatedItem]], stage: Stage, resamples: int
+    found: _CollectedTallies,
+    items: Mapping[str, list[RatedItem]],
+    stage: Stage,
+    resamples: int,
+    fields: Sequence[AgreementField],
 ) -> StageFigures:
     claims = None
     if stage == Stage.DECOMPOSE and found.f1:
@@ -236,7 +249,7 @@ def _stage(
     return StageFigures(
         stage=stage,
         documents=len(found.stage_documents[stage]),
-        labels=_label_figures(items, [each for each in LABEL_FIELDS if each.stage == stage], resamples),
+        labels=_label_figures(items, [each for each in fields if each.stage == stage], resamples),
         claims=claims,
         texts=tuple(
             TextFigures(
@@ -279,14 +292,16 @@ def _pairs(counted: Counts) -> Counts:
     return found
 
 
-def _parts(counted: Counts, part_of: Callable[[_Place], Any], fewest: int) -> dict[Any, tuple[Part, ...]]:
+def _parts(
+    counted: Counts, part_of: Callable[[_Place], Any], fewest: int, fields: Sequence[AgreementField]
+) -> dict[Any, tuple[Part, ...]]:
     """Figures per part, each part's fields in the order of the catalogue. What has too few items is left out."""
     sums: dict[tuple[Any, str], Counter[tuple[str, ...]]] = defaultdict(Counter)
     for place, combinations_of in counted.items():
         sums[part_of(place), place[0]].update(combinations_of)
     found: dict[Any, list[Part]] = defaultdict(list)
     for part in sorted({part for part, _ in sums}, key=_rank):
-        for each in LABEL_FIELDS:
+        for each in fields:
             # Without intervals nobody asks for the document, nor for who said it.
             items = [
                 RatedItem(0, {rater: label for rater, label in enumerate(labels) if label}, times)

@@ -19,8 +19,9 @@ from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotator.core.models import Annotation, Benchmark, Decision, Document, Tally, User
+from annotator.core.queries.protocols import added_questions
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, DisagreementReason, Phase, Stage
-from annotator.measures.agreement.fields import FIELD_WORDS, field_of_key
+from annotator.measures.agreement.fields import FIELD_WORDS, added_fields, field_of_key
 from annotator.measures.agreement.report import FEWEST, AgreementReport, TallyRow, report_of
 
 # A series of weeks that is longer than this is drawn in months.
@@ -116,7 +117,7 @@ def _report(benchmark: Benchmark, narrowed: AgreementFilter, kind: str) -> Agree
     )
     if not stamp["number"]:
         return AgreementReport()
-    named = hashlib.blake2s(f"{kind} {narrowed}".encode()).hexdigest()
+    named = hashlib.blake2s(f"{kind} {narrowed} {benchmark.protocol_sha256}".encode()).hexdigest()
     key = f"agreement:{benchmark.public_id}:{named}"
     before: Counted | None = cache.get(key)
     if before is not None and before.still_stands(stamp):
@@ -126,9 +127,9 @@ def _report(benchmark: Benchmark, narrowed: AgreementFilter, kind: str) -> Agree
     rows = _rows(tallies, narrowed.by or ("week" if span <= 7 * WEEKS else "month"))
     resamples = RESAMPLES if stamp["number"] <= MANY else RESAMPLES_OF_MANY
     fewest = FEWEST_OWN if kind else FEWEST
-    report = replace(
-        report_of(rows, among=narrowed.people, resamples=resamples, fewest=fewest), counted_at=timezone.now()
-    )
+    added = added_fields(added_questions(benchmark))
+    report = report_of(rows, among=narrowed.people, resamples=resamples, fewest=fewest, added=added)
+    report = replace(report, counted_at=timezone.now())
     seconds = time.monotonic() - began
     cache.set(key, Counted(report, stamp, seconds), max(KEPT_FOR, PATIENCE * seconds))
     return report
@@ -252,8 +253,9 @@ def own_settled(person: User, benchmark: Benchmark) -> OwnSettled:
         found.fields.setdefault(field_of_key(key), Kept()).add(choice, seat)
         if choice != seat:
             found.reasons[reason] += 1
-    order = list(FIELD_WORDS)
-    found.fields = dict(sorted(found.fields.items(), key=lambda pair: order.index(pair[0])))
+    order = {name: place for place, name in enumerate(FIELD_WORDS)}
+    # What a protocol adds stands behind the declared fields.
+    found.fields = dict(sorted(found.fields.items(), key=lambda pair: order.get(pair[0], len(order))))
     return found
 
 

@@ -24,7 +24,7 @@ from annotator.core.models import Benchmark, Document
 from annotator.core.queries.documents import with_confirmed
 from annotator.core.queries.gold import GoldScope, checked
 from annotator.core.released_labels import is_remark
-from annotator.core.vocabulary import Phase, Stage
+from annotator.core.vocabulary import DiscardReason, Phase, Stage
 from annotator.measures.queries.irregularities import irregularities_of
 from annotator.measures.statistics.figures import count
 from annotator.measures.statistics.gold_breakdowns import GoldBreakdowns
@@ -54,6 +54,7 @@ def statistics_of(benchmark: Benchmark, sources: Sequence[SourceCount], source: 
             odd=irregularities_of(scope),
             confirmed=scope.documents().filter(with_confirmed()).count(),
             sources=[each for each in sources if source in ("", each.source)],
+            discards=discards_of(benchmark, source),
             source=source,
         )
     report = replace(report, breakdowns=breakdowns.tables())
@@ -90,6 +91,18 @@ def sources_of(benchmark: Benchmark) -> list[SourceCount]:
         )
     )
     return sorted((SourceCount(*row) for row in rows), key=lambda each: (-each.collected, each.source))
+
+
+def discards_of(benchmark: Benchmark, source: str = "") -> dict[str, int]:
+    """How many documents were discarded for which reason, in the order of the reasons (one query). Documents that were
+    discarded before there were codes count as “other”."""
+    rows = Document.objects.filter(benchmark=benchmark, twin_of__isnull=True, phase=Phase.DISCARDED)
+    if source:
+        rows = rows.filter(source=source)
+    found: Counter[str] = Counter()
+    for code, number in rows.order_by().values_list("discard_code").annotate(number=Count("pk")):
+        found[code or DiscardReason.OTHER.value] += number
+    return {each.value: found[each.value] for each in DiscardReason if found[each.value]}
 
 
 # --- documents ------------------------------------------------------------------------------------

@@ -304,8 +304,9 @@ def _by_stage(named: Iterable[tuple[str, Sequence[Part]]]) -> list[dict[str, Any
     rows = list(named)
     tables = []
     for stage in STAGES:
-        present = {part.field.name for _, parts in rows for part in parts if part.field.stage == stage}
-        fields = [each for each in LABEL_FIELDS if each.name in present]
+        present = {part.field.name: part.field for _, parts in rows for part in parts if part.field.stage == stage}
+        order = {each.name: place for place, each in enumerate(LABEL_FIELDS)}
+        fields = sorted(present.values(), key=lambda each: order.get(each.name, len(order)))
         if fields:
             cells = [(name, {part.field.name: part for part in parts}) for name, parts in rows]
             tables.append(

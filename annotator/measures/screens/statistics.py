@@ -18,7 +18,7 @@ from annotator.core.released_labels import CHECKWORTHINESS, IMPORTANCE, NEEDS_ED
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.screens.spreadsheet import csv_of
-from annotator.core.vocabulary import ClaimType, Factuality, Importance, SentenceType, StanceLabel
+from annotator.core.vocabulary import ClaimType, DiscardReason, Factuality, Importance, SentenceType, StanceLabel
 from annotator.measures.queries.power import DIFFERENCES, powers_of
 from annotator.measures.queries.statistics import sources_of, statistics_of
 from annotator.measures.statistics.breakdowns import BREAKDOWNS, FEWEST_DOCUMENTS, FEWEST_ITEMS
@@ -45,6 +45,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     report = asked.report
     context = page_of_benchmark(request, benchmark, "Statistics") | {
         "report": report,
+        "discards": [(DiscardReason(code).label, number) for code, number in report.discards.items()],
         "rule": asked.rule,
         "rules": list(Rule),
         "sources": asked.sources,

@@ -33,7 +33,8 @@ class SourceCount:
 class StatisticsReport:
     """Everything that is told. ``retrieved``: passages for checked claims that were found automatically; ``odd``: what
     the database counted of irregularities; ``confirmed``: documents where somebody confirmed, with a reason, verdicts
-    that contradict their stances; ``sources``: those that are counted; ``source``: the filter, "" for none."""
+    that contradict their stances; ``discards``: discarded documents by coded reason;
+    ``sources``: those that are counted; ``source``: the filter, "" for none."""
 
     figures: GoldFigures
     retrieved: int = 0
@@ -42,6 +43,7 @@ class StatisticsReport:
     sources: Sequence[SourceCount] = ()
     source: str = ""
     breakdowns: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    discards: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def gold(self) -> int:
@@ -99,6 +101,7 @@ def as_json(report: StatisticsReport, rule: Rule = Rule.PAPER) -> dict[str, Any]
             "in_work": report.in_work,
             "discarded": report.discarded,
             "contradictions_confirmed": report.confirmed,
+            "discarded_because": dict(report.discards),
         },
         "table1": {
             "document": figures.documents,

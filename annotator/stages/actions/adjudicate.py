@@ -20,10 +20,11 @@ from annotator.core.actions.notices import tell
 from annotator.core.actions.recorder import Action
 from annotator.core.actions.status import update_status
 from annotator.core.models import Annotation, Benchmark, Comment, Decision, Document, Question, SignOff, Tally, User
-from annotator.core.vocabulary import DisagreementReason, NoticeKind, Phase, Stage
+from annotator.core.vocabulary import DisagreementReason, DiscardReason, NoticeKind, Phase, Stage
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions import changed_sentences
 from annotator.stages.actions.adjudicated import agree_together, open_version
+from annotator.stages.actions.documents import discard_reason
 from annotator.stages.actions.next_stage import open_next_stage
 from annotator.stages.comparison.comparison import ABSENT, FieldRow, same_text
 from annotator.stages.comparison.decomposition import Decompositions
@@ -374,11 +375,11 @@ def _take_signatures_away(board: AdjudicationBoard) -> None:
     SignOff.objects.filter(annotation=board.version).delete()
 
 
-def discard_together(document: Document, stage: Stage, reason: str, *, by: User) -> None:
+def discard_together(
+    document: Document, stage: Stage, reason: str = "", *, by: User, code: str = DiscardReason.OTHER
+) -> None:
     """The third rater gives up on a document that even three people cannot agree on (section 3.2), with the reason."""
-    reason = clean_text(reason).strip()
-    if not reason:
-        raise BadValueError("Give a short reason for discarding the document; others will read it.")
+    code, reason = discard_reason(code, reason)
     with transaction.atomic():
         board, action = _begin(document, stage, by, "discard")
         is_third = any(rater.pk == by.pk for rater in board.third_raters)
@@ -387,11 +388,12 @@ def discard_together(document: Document, stage: Stage, reason: str, *, by: User)
                 "Only the adjudicator, the owner or an admin can discard a document. Ask one of them."
             )
         action.annotation = None
-        action.reason = reason
         update_status(board.document, action, discarded=True)
-        action.set(board.document, discard_reason=reason)
+        action.set(board.document, discard_reason=reason, discard_code=code)
+        action.reason = board.document.discarded_because
         action.write()
-        _tell_others(board, NoticeKind.DISCARDED, f"{board.document} was discarded: {reason}", by)
+        text = f"{board.document} was discarded: {board.document.discarded_because}"
+        _tell_others(board, NoticeKind.DISCARDED, text, by)
 
 
 def _tell_third_raters(board: AdjudicationBoard, text: str, by: User) -> None:

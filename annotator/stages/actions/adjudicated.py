@@ -45,17 +45,17 @@ from annotator.stages.queries.agreed import merged_response
 R = TypeVar("R", bound=Record)
 
 # What an agreed row takes from those it is made of.
-SENTENCE = ("order", "text", "start", "end", *columns_of("sentence"), "removed", "suggestion", "released")
-CLAIM = ("order", *columns_of("claim"), "removed", "removed_note", "suggestion", "released")
+SENTENCE = ("order", "text", "start", "end", *columns_of("sentence"), "answers", "removed", "suggestion", "released")
+CLAIM = ("order", *columns_of("claim"), "answers", "removed", "removed_note", "suggestion", "released")
 EVIDENCE = (
     "claim", "order", *columns_of("evidence"), "site", "published", "retrieved_at", "content_hash", "score", "run",
     "removed", "released", "snapshot_id", "page_problem",
 )  # fmt: skip
-STANCE = (*columns_of("stance"), "suggestion")
-VERDICT = columns_of("verdict")
-CLAIM_REVISION = ("claim", *columns_of("claim-revision"))
-SENTENCE_REVISION = ("sentence", *columns_of("sentence-revision"))
-RESPONSE_REVISION = (*columns_of("response-revision"), "follows_statements")
+STANCE = (*columns_of("stance"), "answers", "suggestion")
+VERDICT = (*columns_of("verdict"), "answers")
+CLAIM_REVISION = ("claim", *columns_of("claim-revision"), "answers")
+SENTENCE_REVISION = ("sentence", *columns_of("sentence-revision"), "answers")
+RESPONSE_REVISION = (*columns_of("response-revision"), "answers", "follows_statements")
 
 
 def open_version(document: Document, stage: Stage) -> Annotation:

@@ -6,6 +6,7 @@ from django.db import transaction
 
 from annotator.core.actions.bulk import insert
 from annotator.core.actions.locking import lock_document
+from annotator.core.actions.protocols import freeze_before_start
 from annotator.core.actions.recorder import Action
 from annotator.core.gold_copies import check_may_begin
 from annotator.core.models import (
@@ -44,6 +45,7 @@ def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation
 def open_annotation_of(document_pk: int, stage: Stage, *, by: User) -> Annotation:
     """``open_annotation`` for who has not read the document; it comes with the annotation."""
     with transaction.atomic():
+        freeze_before_start(document_pk)
         document = lock_document(document_pk)
         # One question for all that decides here: the place of this person, those of others, what was agreed before.
         here = list(document.annotations.filter(stage=stage))

@@ -13,7 +13,16 @@ from annotator.core.actions.recorder import Action
 from annotator.core.actions.status import update_status
 from annotator.core.models import Annotation, Claim, Document, Flag, SentBack, User
 from annotator.core.queries.notices import workers_on
-from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, FlagReason, NoticeKind, Phase, Stage
+from annotator.core.vocabulary import (
+    STAGES,
+    AnnotationKind,
+    AnnotationState,
+    DiscardReason,
+    FlagReason,
+    NoticeKind,
+    Phase,
+    Stage,
+)
 from annotator.stages import rules as stages_rules
 from annotator.stages.queries.agreed import agreed
 
@@ -26,17 +35,29 @@ def said_reason(text: str, for_what: str) -> str:
     return reason
 
 
-def discard(document: Document, reason: str, *, by: User) -> None:
-    """Take a document out of the benchmark, with the reason. Nothing is deleted; an admin can bring it back."""
-    reason = said_reason(reason, "the document is discarded")
+def discard_reason(code: str, text: str) -> tuple[str, str]:
+    """The code of a reason to discard, and its text, tidied. Raises BadValueError for an unknown code, and where the
+    other reason is not said."""
+    if code not in {each.value for each in DiscardReason}:
+        raise BadValueError(f"Choose a reason: {', '.join(each.label for each in DiscardReason)}.")
+    if code == DiscardReason.OTHER:
+        return code, said_reason(text, "the document is discarded")
+    return code, clean_text(text).strip()
+
+
+def discard(document: Document, reason: str = "", *, by: User, code: str = DiscardReason.OTHER) -> None:
+    """Take a document out of the benchmark, with a coded reason (Factcheck-Bench, appendix B.4) and a text, which only
+    the code "other" needs. Nothing is deleted; an admin can bring it back."""
+    code, reason = discard_reason(code, reason)
     with transaction.atomic():
         document = lock_document(document.pk)
         rules.check_manage(by, document.benchmark)
-        action = Action(name="discard", by=by, document=document, reason=reason)
+        action = Action(name="discard", by=by, document=document)
         update_status(document, action, discarded=True)
-        action.set(document, discard_reason=reason)
+        action.set(document, discard_reason=reason, discard_code=code)
+        action.reason = document.discarded_because
         action.write()
-        text = f"{document} was discarded: {reason}"
+        text = f"{document} was discarded: {document.discarded_because}"
         tell(workers_on(document, STAGES), NoticeKind.DISCARDED, text, document=document, by=by)
 
 
@@ -46,7 +67,7 @@ def bring_back(document: Document, *, by: User) -> None:
         document = lock_document(document.pk)
         rules.check_manage(by, document.benchmark)
         action = Action(name="bring-back", by=by, document=document, reason="brought back")
-        action.set(document, discard_reason="")
+        action.set(document, discard_reason="", discard_code="")
         update_status(document, action, discarded=False)
         action.write()
         text = f"{document} was discarded and has been brought back. Work on it continues."

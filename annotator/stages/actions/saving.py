@@ -11,6 +11,7 @@ from django.db.models import Q
 
 from annotator.core import rules
 from annotator.core.actions import fields
+from annotator.core.actions.answers import read_answer
 from annotator.core.actions.locking import lock_document, lock_document_where
 from annotator.core.actions.recorder import Action, NothingToUndoError, annotation_of, for_annotation, read_field
 from annotator.core.fields import Field
@@ -29,6 +30,7 @@ from annotator.core.models import (
     Verdict,
 )
 from annotator.core.models.base import Record
+from annotator.core.queries.protocols import added_question
 from annotator.core.record_keys import KINDS, RECORDS, changes_of, find_record, key_of
 from annotator.core.vocabulary import ClaimType, Factuality, Handling, NotWorthReason, Origin, Role, StanceLabel
 from annotator.stages import rules as stages_rules
@@ -179,10 +181,12 @@ def save_named(
     with transaction.atomic():
         own = _lock_own(key, by)
         record = own.record
-        spec = fields.field_of(KINDS[type(record)], name)
-        value = fields.read(spec, raw)
-        fields.check_fits(record, name, value)
         annotation = annotation_of(record)
+        question = added_question(annotation.document.benchmark, KINDS[type(record)], name)
+        spec = None if question else fields.field_of(KINDS[type(record)], name)
+        value = read_answer(question, raw) if question else fields.read(spec, raw)  # type: ignore[arg-type]
+        if question is None:
+            fields.check_fits(record, name, value)
         check_edit_record(by, own.role, annotation, record)
         current = read_field(record, name)
         if record.version != version and current != value:
@@ -218,10 +222,12 @@ def set_repeated(action: Action, stance: Stance, *, before: str, among: Sequence
             action.set(repeated, **values_with_effects(repeated, "label", stance.label, spec))
 
 
-def values_with_effects(record: Record, name: str, value: Any, spec: Field) -> dict[str, Any]:
+def values_with_effects(record: Record, name: str, value: Any, spec: Field | None) -> dict[str, Any]:
     """The field, its origin, and what follows from it at once. Each effect is in sight, and the same person can
-    change it."""
+    change it. ``spec`` is None for an added question of the protocol."""
     values: dict[str, Any] = {name: value}
+    if spec is None:
+        return values
     if spec.has_origin:
         shown = fields.shown_suggestion(record, name, value)
         values[f"{name}_origin"] = fields.origin_of(spec, value, shown)
@@ -352,7 +358,8 @@ def restore(record: Record, name: str, activity: Activity, *, by: User, original
     if found is None:
         raise fields.BadValueError("That version does not belong to this field.")
     value = found[1]["before" if original else "after"]
-    spec = fields.field_of(KINDS[type(record)], name)
+    question = added_question(annotation_of(record).document.benchmark, KINDS[type(record)], name)
+    spec = None if question else fields.field_of(KINDS[type(record)], name)
     with transaction.atomic():
         own = _lock_own(key_of(record), by)
         record = own.record

@@ -14,7 +14,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Document, Question
 from annotator.core.vocabulary import STAGES, DisagreementReason, Phase, Scope, Stage
 from annotator.integrations.api.base import ApiView
-from annotator.integrations.api.fields import AnyValue, Input, PersonSerializer, ReasonInput, text, word
+from annotator.integrations.api.fields import AnyValue, DiscardInput, Input, PersonSerializer, text, word
 from annotator.integrations.api.problems import StaleVersionError
 from annotator.integrations.api.schema import operation
 from annotator.stages import rules
@@ -291,9 +291,10 @@ class SignatureView(DocumentAnswer):
 
 
 class DiscardTogetherView(BoardAnswer):
-    @operation("stage_give_up", "Discard a document that can't be adjudicated", TAG, body=ReasonInput)
+    @operation("stage_give_up", "Discard a document that can't be adjudicated", TAG, body=DiscardInput)
     def post(self, request: Request, public_id: str, stage: str) -> Response:
         """For the adjudicator. The document is discarded with the reason."""
-        reason = self.body(ReasonInput)["reason"]
-        actions.discard_together(self.document(public_id), Stage(stage), reason, by=self.person)
+        given = self.body(DiscardInput)
+        document = self.document(public_id)
+        actions.discard_together(document, Stage(stage), given["reason"], by=self.person, code=given["code"])
         return Response(status=204)

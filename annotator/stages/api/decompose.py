@@ -113,7 +113,7 @@ class DecomposeAnswer(StageView):
         return found
 
 
-_SENTENCE = ("public_id", "version", "text", "start", "end", *columns_of("sentence"), "suggestion")
+_SENTENCE = ("public_id", "version", "text", "start", "end", *columns_of("sentence"), "answers", "suggestion")
 
 
 def _with_claims(sentence: Sentence) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from annotator.core import rules
 from annotator.core.models import Annotation, Document
 from annotator.core.queries.documents import DocumentFilter, page_of, prefilling_of, shelf_for
 from annotator.core.queries.history import lines_of, visible_activities, visible_flags
-from annotator.core.vocabulary import AnnotationKind, AnnotationState, FlagReason, Phase, Scope, Stage
+from annotator.core.vocabulary import AnnotationKind, AnnotationState, DiscardReason, FlagReason, Phase, Scope, Stage
 from annotator.integrations.api.base import ApiView, versioned
-from annotator.integrations.api.fields import Input, PersonSerializer, ReasonInput, text, word
+from annotator.integrations.api.fields import DiscardInput, Input, PersonSerializer, ReasonInput, text, word
 from annotator.integrations.api.paging import CursorPages, DocumentPages, PageInput, paged
 from annotator.integrations.api.schema import operation
 from annotator.stages.actions import documents as actions
@@ -121,6 +121,7 @@ class DocumentSerializer(serializers.Serializer):
     phase = word(Phase)
     is_gold = serializers.BooleanField()
     discard_reason = serializers.CharField()
+    discard_code = word(DiscardReason, may_be_blank=True)
     batch = serializers.CharField(
         source="batch.public_id", allow_null=True, default=None, help_text="For admins; null for others."
     )
@@ -160,7 +161,7 @@ class DocumentAnswer(ApiView):
 
 _PLAIN = (
     "public_id", "version", "external_id", "prompt", "response", "source", "model", "metadata", "reference_date",
-    "stage", "phase", "is_gold", "discard_reason", "batch", "people_needed", "blind_first",
+    "stage", "phase", "is_gold", "discard_reason", "discard_code", "batch", "people_needed", "blind_first",
 )  # fmt: skip
 
 
@@ -172,10 +173,11 @@ class DocumentView(DocumentAnswer):
 
 
 class DiscardView(DocumentAnswer):
-    @operation("document_discard", "Discard", TAG, body=ReasonInput, answer=DocumentSerializer)
+    @operation("document_discard", "Discard", TAG, body=DiscardInput, answer=DocumentSerializer)
     def post(self, request: Request, public_id: str) -> Response:
         """Removes it from the benchmark with a reason. Nothing is deleted."""
-        actions.discard(self.document(public_id), self.body(ReasonInput)["reason"], by=self.person)
+        given = self.body(DiscardInput)
+        actions.discard(self.document(public_id), given["reason"], by=self.person, code=given["code"])
         return self.shown(public_id)
 
 

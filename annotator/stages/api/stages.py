@@ -18,7 +18,9 @@ from annotator.core.actions.fields import BadValueError, saved_fields
 from annotator.core.actions.recorder import read_field
 from annotator.core.models import Activity, Annotation
 from annotator.core.models.base import Record
+from annotator.core.protocol import ASK
 from annotator.core.queries.history import versions_of, visible_annotations
+from annotator.core.queries.protocols import added_questions
 from annotator.core.record_keys import KINDS
 from annotator.core.texts import spans
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Scope, Stage
@@ -127,7 +129,8 @@ _SPAN = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems"
 
 @extend_schema_field({"type": ["string", "boolean", "array", "null"], "items": _SPAN})
 class ValueField(serializers.JSONField):
-    """A text or a label; yes/no labels as true, false and null; a rationale as [start, end] of each selection."""
+    """A text or a label; yes/no labels as true, false and null; several labels joined by commas; a rationale as
+    [start, end] of each selection."""
 
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
         return (True, "") if data is None else super().validate_empty_values(data)
@@ -158,7 +161,8 @@ class RestoreInput(Input):
 
 
 class RecordSerializer(serializers.Serializer):
-    """A record of your work with its editable fields and the origin of each value."""
+    """A record of your work with its editable fields and the origin of each value. Questions that the protocol adds
+    are fields, too: ask_ and the question's key."""
 
     id = serializers.CharField()
     kind = serializers.CharField()
@@ -177,6 +181,12 @@ class FieldVersionSerializer(serializers.Serializer):
     before = AnyValue()
 
 
+def _added(record: Record) -> list[str]:
+    """The questions that the benchmark's protocol adds, as fields: "ask_vital"."""
+    benchmark = recorder.annotation_of(record).document.benchmark
+    return [f"{ASK}{each.key}" for each in added_questions(benchmark, KINDS[type(record)])]
+
+
 class RecordAnswer(ApiView):
     scope = {"PATCH": Scope.ANNOTATE, "POST": Scope.ANNOTATE}
 
@@ -187,7 +197,7 @@ class RecordAnswer(ApiView):
             "id": record.public_id,
             "kind": kind,
             "version": record.version,
-            "values": {name: read_field(record, name) for name in saved},
+            "values": {name: read_field(record, name) for name in (*saved, *_added(record))},
             "origins": {name: getattr(record, f"{name}_origin") for name, each in saved.items() if each.has_origin},
         }
         return versioned(RecordSerializer(found).data, record.version)
@@ -196,8 +206,9 @@ class RecordAnswer(ApiView):
         """A field that the record has. Raises BadValueError."""
         kind = KINDS[type(record)]
         saved = saved_fields(kind)
-        if name not in saved:
-            raise BadValueError(f"A {kind} has no field “{name}”. Its fields are: {', '.join(saved)}.")
+        if name not in saved and name not in _added(record):
+            fields = ", ".join([*saved, *_added(record)])
+            raise BadValueError(f"A {kind} has no field “{name}”. Its fields are: {fields}.")
         return name
 
 

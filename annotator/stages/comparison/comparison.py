@@ -14,8 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from annotator.core.fields import Field, Kind, answers_of, reason_for
-from annotator.core.models import Decision
+from annotator.core.models import Benchmark, Decision
 from annotator.core.models.base import Record
+from annotator.core.protocol import ASK, Question, compared, from_compared
+from annotator.core.protocol import Kind as QuestionKind
+from annotator.core.queries.protocols import added_questions, asked_of
 from annotator.core.vocabulary import Labelled, Origin
 
 
@@ -288,6 +291,50 @@ def settled_values(field: Field, row: FieldRow, records: Sequence[Any]) -> dict[
     if field.has_origin:
         values[f"{field.name}_origin"] = "" if is_open else settled_origin(row, origins_of(field, records))
     return values
+
+
+def added_rows(
+    benchmark: Benchmark, kind: str, key: str, records: Sequence[Any], decisions: Decisions
+) -> dict[str, FieldRow]:
+    """The rows of what the benchmark's protocol asks beyond the declared fields, by the question's key; ``records`` are
+    None where somebody has none. What came up for nobody is not asked."""
+    rows = {}
+    for question in added_questions(benchmark, kind):
+        values: list[Any] = [_answer(question, record, kind, benchmark) for record in records]
+        name = f"{ASK}{question.key}"
+        if question.kind == QuestionKind.TEXT:
+            row = text_row(f"{key}-{name}", name, question.ask, values, decisions)
+        else:
+            given = [value for value in values if value is not ABSENT]
+            known = dict.fromkeys([*(question.values if question.kind != QuestionKind.LABELS else ()), *given])
+            words = {value: f"{question.ask}: {answer_words(question, value)}" for value in known}
+            row = label_row(f"{key}-{name}", name, question.ask, values, words, decisions)
+        row.is_active = any(value is not ABSENT for value in values)
+        rows[question.key] = row
+    return rows
+
+
+def answer_words(question: Question, value: str) -> str:
+    """A compared answer as people read it; several labels stand with commas between them."""
+    return ", ".join(question.words_of(each) for each in value.split(",")).lower() if question.values else value
+
+
+def _answer(question: Question, record: Any, kind: str, benchmark: Benchmark) -> Any:
+    """What somebody's record says, as it is compared: a text, "yes", "one,other", "5"."""
+    if record is None or question not in asked_of(record, kind, benchmark):
+        return ABSENT
+    value = compared(question, record.answers.get(question.key))
+    return ABSENT if value is None else value
+
+
+def settled_answers(benchmark: Benchmark, kind: str, rows: Mapping[str, FieldRow]) -> dict[str, Any]:
+    """The column of an agreed record's answers, as the rows are settled."""
+    found: dict[str, Any] = {}
+    for question in added_questions(benchmark, kind):
+        row = rows[question.key]
+        if row.is_active and row.settled is not ABSENT:
+            found[question.key] = from_compared(question, str(row.settled))
+    return {"answers": found}
 
 
 def origins_of(field: Field, records: Sequence[Any]) -> list[str]:

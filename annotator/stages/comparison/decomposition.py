@@ -19,9 +19,11 @@ from annotator.stages.comparison.comparison import (
     Comparison,
     Decisions,
     FieldRow,
+    added_rows,
     declared_row,
     key_for,
     same_text,
+    settled_answers,
     settled_values,
     take_row,
     whole_row,
@@ -179,10 +181,13 @@ def _compare_sentence(result: Decompositions, number: str, rows: list[Sentence],
         type_row.options = [option for option in type_row.options if option.value != SentenceType.CHECKWORTHY]
     is_checked = type_row.settled in (ABSENT, SentenceType.CHECKWORTHY)
     text.is_active = is_checked and any(value is not ABSENT for value in text.values)
-    item = ComparedItem(key, "sentence", number, [[row.text] for row in rows], list(by_name.values()))
+    benchmark = rows[0].annotation.document.benchmark
+    added = added_rows(benchmark, "sentence", key, rows, decisions)
+    details = [*by_name.values(), *added.values()]
+    item = ComparedItem(key, "sentence", number, [[row.text] for row in rows], details)
     result.items.append(item)
     base = rows[0]
-    agreed = AgreedSentence(base, list(rows), {})
+    agreed = AgreedSentence(base, list(rows), settled_answers(benchmark, "sentence", added))
     for declared in fields:
         row = by_name[declared.name]
         if row.is_active:
@@ -305,7 +310,9 @@ def _compare_claim(
         fields.append(take)
 
     by_name = {each.name: declared_row(each, key, members, decisions) for each in compared_fields("claim")}
-    details = list(by_name.values())
+    benchmark = present[0].sentence.annotation.document.benchmark
+    added = added_rows(benchmark, "claim", key, members, decisions)
+    details = [*by_name.values(), *added.values()]
     for declared in compared_fields("claim"):
         if declared.asked_when is not None:
             # Where it had come up for nobody, nobody has answered yet: it is asked now.
@@ -321,7 +328,7 @@ def _compare_claim(
         return
     text = by_name["text"].settled
     base = next((claim for claim in present if same_text(claim.text) == text), present[0])
-    values: dict[str, Any] = {}
+    values = settled_answers(benchmark, "claim", added)
     for declared in compared_fields("claim"):
         values |= settled_values(declared, by_name[declared.name], members)
     if same_text(base.text) == text:

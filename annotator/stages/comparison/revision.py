@@ -16,9 +16,11 @@ from annotator.stages.comparison.comparison import (
     Decisions,
     FieldRow,
     Option,
+    added_rows,
     key_for,
     label_row,
     same_text,
+    settled_answers,
     settled_origin,
     text_row,
     voted,
@@ -84,10 +86,14 @@ def _compare_claim(result: Revisions, rows: list[ClaimRevision | None], decision
         [row.text if row and row.handling == Handling.REWRITE else ABSENT for row in rows], decisions,
     )  # fmt: skip
     text.is_active = handling.settled == Handling.REWRITE
+    benchmark = present[0].annotation.document.benchmark
+    asked = added_rows(benchmark, "claim-revision", key, rows, decisions)
     texts = [[] if row is None else [row.text if row.handling == Handling.REWRITE else ""] for row in rows]
-    result.items.append(ComparedItem(key, "handling", "", texts, [handling, text], heading=present[0].claim.text))
+    details = [handling, text, *asked.values()]
+    result.items.append(ComparedItem(key, "handling", "", texts, details, heading=present[0].claim.text))
     settled = present[0].claim.text if not text.is_active or text.settled is ABSENT else text.settled
     values = {"handling": Handling.KEEP.value if handling.settled is ABSENT else handling.settled, "text": settled}
+    values |= settled_answers(benchmark, "claim-revision", asked)
     result.claims.append(AgreedRevision(present[0], present, values))
 
 
@@ -106,13 +112,18 @@ def _compare_sentence(
         for each, value in zip(row.words, row.values, strict=True)
     ]
     texts = [[] if value is ABSENT else [value] for value in values]
-    result.items.append(ComparedItem(key, "rewrite", number, texts, [row], heading=present[0].sentence.text))
+    benchmark = present[0].annotation.document.benchmark
+    asked = added_rows(benchmark, "sentence-revision", key, rows, decisions)
+    details = [row, *asked.values()]
+    result.items.append(ComparedItem(key, "rewrite", number, texts, details, heading=present[0].sentence.text))
     settled = present[0].text if row.settled is ABSENT else row.settled
     deleted = row.settled == DELETED
     base = next((each for each in present if same_text(_standing(each)) == settled), present[0])
     origin = settled_origin(row, ["" if each is None else each.text_origin for each in rows])
     text = base.text if deleted or same_text(base.text) == settled else settled
-    result.sentences.append(AgreedRevision(base, present, {"text": text, "text_origin": origin, "deleted": deleted}))
+    values_of = {"text": text, "text_origin": origin, "deleted": deleted}
+    values_of |= settled_answers(benchmark, "sentence-revision", asked)
+    result.sentences.append(AgreedRevision(base, present, values_of))
 
 
 def _standing(row: SentenceRevision) -> str:
@@ -135,7 +146,10 @@ def _compare_response(result: Revisions, rows: list[ResponseRevision], decisions
     row = FieldRow(f"{key}-text", "text", "Response", "text", values, words, options, auto, tied)
     row.decision = decisions.get(row.key)
     texts = [[each.text] if not each.follows_statements else [] for each in rows]
-    result.items.append(ComparedItem(key, "answer", "", texts, [row], heading="The response as a whole"))
+    benchmark = rows[0].annotation.document.benchmark
+    asked = added_rows(benchmark, "response-revision", key, rows, decisions)
+    details = [row, *asked.values()]
+    result.items.append(ComparedItem(key, "answer", "", texts, details, heading="The response as a whole"))
     result.answers = [each.text for each in rows]
     result.response_follows = row.settled in (ABSENT, FOLLOWS)
     origin = (
@@ -143,9 +157,9 @@ def _compare_response(result: Revisions, rows: list[ResponseRevision], decisions
     )
     base = next((rows[who] for who in row.settled_by), rows[0])
     text = "" if result.response_follows else row.settled
-    result.response = AgreedRevision(
-        base, list(rows), {"text": text, "text_origin": origin, "follows_statements": result.response_follows}
-    )
+    values_of = {"text": text, "text_origin": origin, "follows_statements": result.response_follows}
+    values_of |= settled_answers(benchmark, "response-revision", asked)
+    result.response = AgreedRevision(base, list(rows), values_of)
 
 
 def _who(values: Sequence[Any], value: Any) -> tuple[int, ...]:

@@ -22,9 +22,11 @@ from annotator.stages.comparison.comparison import (
     Decisions,
     FieldRow,
     Option,
+    added_rows,
     declared_row,
     key_for,
     same_text,
+    settled_answers,
     settled_values,
     voted,
 )
@@ -114,6 +116,8 @@ def _compare_stance(result: Verifications, number: str, cards: list[Card | None]
     stances = [None if card is None else card.stance for card in cards]
     key = key_for("stance", stances)
     rows = {each.name: declared_row(each, key, stances, decisions, blank=ABSENT) for each in compared_fields("stance")}
+    benchmark = present[0].stance.annotation.document.benchmark
+    asked = added_rows(benchmark, "stance", key, stances, decisions)
     added = present[0].evidence.annotation_id is not None
     note = ""
     if added and len(present) < len(cards):
@@ -126,12 +130,12 @@ def _compare_stance(result: Verifications, number: str, cards: list[Card | None]
         "stance",
         number,
         [[shown.passage or shown.url] if card else [] for card in cards],
-        list(rows.values()),
+        [*rows.values(), *asked.values()],
         heading=shown.title or present[0].site or shown.url,
         note=note,
     )
     result.items.append(item)
-    values: dict[str, Any] = {}
+    values = settled_answers(benchmark, "stance", asked)
     for declared in compared_fields("stance"):
         values |= settled_values(declared, rows[declared.name], stances)
     agreeing = [
@@ -169,7 +173,9 @@ def _compare_verdict(
         if each.is_choice
     }
     factuality = chosen["factuality"]
-    others = [row for row in chosen.values() if row is not factuality]
+    benchmark = present[0].verdict.annotation.document.benchmark
+    asked = added_rows(benchmark, "verdict", key, verdicts, decisions)
+    others = [*(row for row in chosen.values() if row is not factuality), *asked.values()]
     edit = _edit_row(f"{key}-edit", first.claim, verdicts, decisions)
     edit.is_active = factuality.settled == Factuality.FALSE
     texts = [[] if verdict is None else [verdict.reason] if verdict.reason else [] for verdict in verdicts]
@@ -177,7 +183,7 @@ def _compare_verdict(
         ComparedItem(key, "verdict", first.number, texts, [factuality, *others, edit], heading=first.claim.text)
     )
     standing = [verdict for verdict in verdicts if verdict and verdict.factuality == factuality.settled]
-    values: dict[str, Any] = {
+    values: dict[str, Any] = settled_answers(benchmark, "verdict", asked) | {
         "reason": next((verdict.reason for verdict in standing if verdict.reason), ""),
         "confidence": standing[0].confidence if len({verdict.confidence for verdict in standing}) == 1 else "",
     }

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from annotator.core.fields import Kind, fields_of
 from annotator.core.missing import Missing
-from annotator.core.models import Annotation, Claim, Sentence
+from annotator.core.models import Annotation, Benchmark, Claim, Sentence
+from annotator.core.queries.protocols import unanswered
 from annotator.core.vocabulary import Factuality, SentenceType, Stage
 from annotator.stages.queries.decomposition import present_claims, sentences_of
 from annotator.stages.queries.revision import RevisedResponse, StatementRow, answer_of, statements_of
@@ -32,6 +35,8 @@ def missing_in_sentence(sentence: Sentence, number: int) -> list[Missing]:
         return Missing(text, row, anchor or row)
 
     found = [lack(f"{what} of sentence {number}", f"{row}-{name}") for what, name in _unanswered("sentence", sentence)]
+    benchmark = sentence.annotation.document.benchmark
+    found += _added(sentence, "sentence", benchmark, f"sentence {number}", row)
     if sentence.type in (SentenceType.OPINION, SentenceType.NOT_A_CLAIM, SentenceType.OTHER):
         return found
     if not sentence.decontext_origin or not sentence.decontext.strip():
@@ -44,7 +49,16 @@ def missing_in_sentence(sentence: Sentence, number: int) -> list[Missing]:
             Missing(f"{what} of {number}.{position}", row, f"claim-{claim.public_id}-{anchor}")
             for what, anchor in _missing_in_decomposed_claim(claim)
         ]
+        found += _added(claim, "claim", benchmark, f"{number}.{position}", row)
     return found
+
+
+def _added(record: Any, kind: str, benchmark: Benchmark, where: str, row: str) -> list[Missing]:
+    """What the benchmark's protocol asks beyond the declared fields."""
+    return [
+        Missing(f"“{each.ask}” of {where}", row, f"q-{kind}-{record.public_id}-{each.key}")
+        for each in unanswered(record, kind, benchmark)
+    ]
 
 
 def _missing_in_decomposed_claim(claim: Claim) -> list[tuple[str, str]]:
@@ -83,7 +97,10 @@ def missing_in_claim(work: ClaimWork) -> list[Missing]:
         found.append(Missing(f"factuality of {work.number}", row, f"verdict-{verdict.public_id}-factuality"))
     if verdict.factuality == Factuality.FALSE and not list(verdict.operations.all()):
         found.append(Missing(f"edit of {work.number}", row, f"verdict-{verdict.public_id}-edit"))
-    return found
+    benchmark = verdict.annotation.document.benchmark
+    for card in work.cards:
+        found += _added(card.stance, "stance", benchmark, f"evidence {card.number} of {work.number}", row)
+    return found + _added(verdict, "verdict", benchmark, work.number, row)
 
 
 def missing_in_revision(
@@ -93,6 +110,7 @@ def missing_in_revision(
     sentences that are blank, and a response that no longer fits its sentences until somebody merges it or keeps it.
     No query where the caller has read the ``statements`` and the ``answer`` already."""
     found: list[Missing] = []
+    benchmark = annotation.document.benchmark
     statements = statements_of(annotation) if statements is None else statements
     for number, statement in enumerate(statements, start=1):
         row = f"sentence-revision-{statement.row.public_id}"
@@ -104,6 +122,11 @@ def missing_in_revision(
             found.append(Missing(f"edit of sentence {number}", row, f"{row}-text"))
         elif not statement.row.text.strip():
             found.append(Missing(f"text of sentence {number}", row, f"{row}-text"))
-    if (answer or answer_of(annotation, statements)).is_behind:
+        found += _added(statement.row, "sentence-revision", benchmark, f"sentence {number}", row)
+        for each in statement.claims:
+            if each.is_undecided and each.revision is not None:
+                found += _added(each.revision, "claim-revision", benchmark, f"claim {each.number}", row)
+    answer = answer or answer_of(annotation, statements)
+    if answer.is_behind:
         found.append(Missing("merge the response again, or keep your text", "answer", "answer-state"))
-    return found
+    return found + _added(answer.row, "response-revision", benchmark, "the response", "answer")

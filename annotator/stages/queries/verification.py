@@ -106,7 +106,9 @@ def claim_work(annotation: Annotation, stances: Sequence[Stance]) -> ClaimWork:
     """One claim with its verdict, from its stances (in the order of their evidence). One query, and one more for the
     edit of a false claim."""
     claim = stances[0].evidence.claim
-    return ClaimWork("", claim, Verdict.objects.get(annotation=annotation.pk, claim=claim.pk), cards_of(stances))
+    verdict = Verdict.objects.get(annotation=annotation.pk, claim=claim.pk)
+    verdict.annotation = annotation  # read already
+    return ClaimWork("", claim, verdict, cards_of(stances))
 
 
 def claims_to_verify(annotation: Annotation, sentences: list[Sentence] | None = None) -> list[ClaimWork]:

@@ -15,7 +15,7 @@ from annotator.core import charts, rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Document, Question, User
 from annotator.core.screens.common import document_for, is_htmx, person, render_domain_errors, stage_links, whole_number
-from annotator.core.vocabulary import STAGES, DisagreementReason, Phase, Stage
+from annotator.core.vocabulary import STAGES, DisagreementReason, DiscardReason, Phase, Stage
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions import adjudicate as actions
 from annotator.stages.comparison.comparison import ABSENT
@@ -114,6 +114,7 @@ def context_of(board: AdjudicationBoard, user: User, mine: Mapping[str, str] | N
         "whole_comments": board.comments.get("", []),
         "closed_for": _closed_for(board, is_third),
         "whole_question": next((each for each in board.open_questions if each.key == ""), None),
+        "discard_reasons": list(DiscardReason),
         "can_discard": is_third or rules.can_manage(user, board.document.benchmark),
         "last_own": own_decisions[-1].key if own_decisions else "",
         "changed_by": "",
@@ -261,7 +262,8 @@ def change(request: HttpRequest, public_id: str, stage: str, what: str) -> HttpR
     elif what == "unsign":
         board = actions.take_signature_back(document, chosen, by=user)
     elif what == "discard":
-        actions.discard_together(document, chosen, request.POST.get("reason", ""), by=user)
+        code = request.POST.get("code", DiscardReason.OTHER)
+        actions.discard_together(document, chosen, request.POST.get("reason", ""), by=user, code=code)
         messages.success(request, "The document was discarded. An admin can bring it back.")
         return _to_document(request, document)
     else:

@@ -26,6 +26,7 @@ from annotator.core.screens.common import (
     stage_links,
     whole_number,
 )
+from annotator.core.screens.questions import wrote_answer
 from annotator.core.vocabulary import REMOVAL_REASONS, FlagReason, SentenceType, Stage
 from annotator.stages import rules
 from annotator.stages.actions import decompose as actions
@@ -283,6 +284,7 @@ def saved(request: HttpRequest, annotation: Annotation, done: Saved) -> HttpResp
         "offers_changed": any(_is_decision(record, change) for change in changes),
         "revealed": annotation.document.blind_first and isinstance(record, Sentence),
         "words_changed": isinstance(record, Claim) and "text" in changed,
+        "wrote": wrote_answer(request, record, annotation),
         "oob": True,
     }
     response = render(request, f"{TEMPLATE}#saved", context)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Annotation, ResponseRevision, RevisionSuggestion, SentenceRevision, User
 from annotator.core.models.base import Record
+from annotator.core.record_keys import KINDS
 from annotator.core.screens.common import (
     document_for,
     is_htmx,
@@ -21,6 +22,7 @@ from annotator.core.screens.common import (
     seconds,
     stage_links,
 )
+from annotator.core.screens.questions import wrote_answer
 from annotator.core.vocabulary import FlagReason, Stage
 from annotator.stages import rules
 from annotator.stages.actions import revise as actions
@@ -135,6 +137,9 @@ def saved(request: HttpRequest, annotation: Annotation, done: saving.Saved) -> H
     changed = None if of_answer else _statement_of(context["statements"], record)
     context |= {
         "oob": True,
+        "wrote": wrote_answer(request, record, annotation),
+        "saved_record": record,
+        "saved_kind": KINDS[type(record)],
         "changed": changed,
         "answer_redrawn": context["answer"].follows and isinstance(record, SentenceRevision),
     }

@@ -16,7 +16,9 @@ from annotator.core.actions.fields import BadValueError, clean_text
 from annotator.core.fields import MAX_TEXT, field_of
 from annotator.core.models import Activity, Annotation, Claim, Document, Stance
 from annotator.core.models.base import Record
+from annotator.core.protocol import Question, chosen
 from annotator.core.queries.history import versions_of
+from annotator.core.queries.protocols import added_question
 from annotator.core.record_keys import KINDS, find_record, key_of
 from annotator.core.screens.common import (
     document_for,
@@ -27,6 +29,7 @@ from annotator.core.screens.common import (
     seconds,
     whole_number,
 )
+from annotator.core.screens.questions import as_sent
 from annotator.core.texts import spans
 from annotator.core.vocabulary import Stage
 from annotator.stages import rules as stages_rules
@@ -91,16 +94,18 @@ def conflict(request: HttpRequest, stale: saving.StaleSaveError) -> HttpResponse
     activity = stale.activity
     own = activity is not None and activity.by_id == person(request).pk
     name = str(activity.by) if activity is not None and activity.by else "Touchstone"
+    benchmark = recorder.annotation_of(stale.record).document.benchmark
+    question = added_question(benchmark, KINDS[type(stale.record)], stale.field)
     context = {
         "record": key_of(stale.record),
         "field": stale.field,
-        "label": field_of(KINDS[type(stale.record)], stale.field).label,
+        "label": question.ask if question else field_of(KINDS[type(stale.record)], stale.field).label,
         "version": stale.record.version,
         "who": "You, in another tab," if own else name,
-        "mine": _as_sent(stale.mine),
-        "theirs": _as_sent(stale.theirs),
-        "mine_shown": _as_read(stale, stale.mine),
-        "theirs_shown": _as_read(stale, stale.theirs),
+        "mine": as_sent(stale.mine) if question else _as_sent(stale.mine),
+        "theirs": as_sent(stale.theirs) if question else _as_sent(stale.theirs),
+        "mine_shown": _as_read(stale, stale.mine, question),
+        "theirs_shown": _as_read(stale, stale.theirs, question),
     }
     return render(request, "components/conflict.html", context, status=409)
 
@@ -114,11 +119,13 @@ def _as_sent(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _as_read(stale: saving.StaleSaveError, value: Any) -> str:
+def _as_read(stale: saving.StaleSaveError, value: Any, question: Question | None) -> str:
     """A value in a person's words: the label of a word, the text itself, or that nothing stands there."""
     if isinstance(stale.record, Stance) and isinstance(value, list):
         quotes = spans.words(value, stale.record.evidence.passage)
         return ", ".join(f"“{each}”" for each in quotes) or "(empty)"
+    if question is not None:
+        return ", ".join(question.words_of(each) for each in sorted(chosen(value))) or "(empty)"
     choices = dict(getattr(stale.record._meta.get_field(stale.field), "flatchoices", []))
     return str(choices.get(value, "")) or _as_sent(value).capitalize() if choices else _as_sent(value) or "(empty)"
 

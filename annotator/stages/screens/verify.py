@@ -29,6 +29,7 @@ from annotator.core.screens.common import (
     stage_links,
     whole_number,
 )
+from annotator.core.screens.questions import wrote_answer
 from annotator.core.texts import edits
 from annotator.core.vocabulary import Confidence, EditKind, Factuality, FlagReason, Stage, StanceLabel
 from annotator.stages import rules, verdict_hints
@@ -211,6 +212,7 @@ def _saved_stance(
         "sufficient_options": SUFFICIENT,
         "can_edit": True,
         "locked": False,
+        "wrote": wrote_answer(request, done.record, annotation),
         "oob": True,
     }
     return render(request, f"{TEMPLATE}#saved_stance", context)
@@ -238,6 +240,7 @@ def _saved_all(request: HttpRequest, annotation: Annotation, record: Record) -> 
     ]
     context |= {
         "oob": True,
+        "wrote": wrote_answer(request, record, annotation),
         "changed_cards": changed,
         "verdict_changed": isinstance(record, Verdict),
         "edit_changed": request.POST.get("field") == "factuality",

@@ -8,19 +8,18 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from annotator.core.actions.fields import BadValueError, clean_text
+from annotator.core.actions.answers import read_answer
+from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.recorder import Action, NothingToUndoError
 from annotator.core.missing import IncompleteError
 from annotator.core.models import Activity, User
+from annotator.core.protocol import Kind, Question
 from annotator.core.record_keys import find_record
 from annotator.core.vocabulary import Origin
 from annotator.studies import rules
 from annotator.studies.item_file import comparable
 from annotator.studies.models import StudyActivity, StudyAnswer, StudyAssignment, StudyItem, StudyPart
-from annotator.studies.protocol import Kind, Question
 from annotator.studies.queries.work import TIE, Sheet, sheet_of
-
-MAX_NUMBER = 1e12
 
 
 class StaleAnswerError(Exception):
@@ -90,37 +89,11 @@ def _write(action: Action, assignment: StudyAssignment) -> Activity | None:
 def read_value(sheet: Sheet, question: Question, raw: str, part: StudyPart | None = None) -> Any:
     """The value of a question as it was sent; blank takes the answer back. Raises BadValueError."""
     raw = raw.replace("\x00", "")
-    if question.kind == Kind.TEXT:
-        return clean_text(raw) if raw.strip() else None
-    if not raw.strip():
-        return None
-    if question.kind == Kind.LABELS:
-        values = [_one_of(question, each) for each in raw.split(",")]
-        return [value for value in question.values if value in values]
-    if question.kind == Kind.NUMBER:
-        return _number(raw)
-    if question.kind == Kind.SPAN:
+    if question.kind == Kind.SPAN and raw.strip():
         return _spans(raw, part.text if part else sheet.item.text)
-    if question.kind in (Kind.CANDIDATE, Kind.CANDIDATES):
+    if question.kind in (Kind.CANDIDATE, Kind.CANDIDATES) and raw.strip():
         return _candidates(sheet, question, raw)
-    value = _one_of(question, raw)
-    return value == "yes" if question.kind == Kind.YES_NO else value
-
-
-def _one_of(question: Question, raw: str) -> str:
-    if raw not in question.values:
-        raise BadValueError(f"“{raw}” isn't a valid label; choose one of {', '.join(question.values)}.")
-    return raw
-
-
-def _number(raw: str) -> float | int:
-    try:
-        value = float(raw)
-    except ValueError:
-        raise BadValueError(f"“{raw}” isn’t a number.") from None
-    if not abs(value) <= MAX_NUMBER:
-        raise BadValueError("This number is out of range.")
-    return int(value) if value.is_integer() else value
+    return read_answer(question, raw)
 
 
 def _spans(raw: str, text: str) -> list[list[int]]:

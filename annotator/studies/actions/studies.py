@@ -12,17 +12,17 @@ from django.utils import timezone
 
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
+from annotator.core.actions.protocols import freeze, store_protocol
 from annotator.core.actions.recorder import Action
 from annotator.core.file_problems import BadRow, Problem
 from annotator.core.models import Benchmark, Membership, User
 from annotator.core.models.base import new_public_ids
+from annotator.core.protocol import Protocol, Work
 from annotator.core.rules import LABEL_ROLES
-from annotator.studies.actions.protocols import freeze, store_protocol
 from annotator.studies.dealing import arranged, deal
 from annotator.studies.item_file import CANDIDATE, ItemRow, PartRow, is_identical, read_items
 from annotator.studies.models import Study, StudyAssignment, StudyItem, StudyPart, StudyRater
 from annotator.studies.models.study import Dropped
-from annotator.studies.protocol import Protocol, Work
 from annotator.studies.queries.answers import items_of_round
 from annotator.studies.rules import check_not_started
 

@@ -2,14 +2,12 @@
 
 from annotator.core.record_keys import register
 from annotator.studies.models.answer import StudyActivity, StudyAnswer, StudyAssignment
-from annotator.studies.models.protocol import ProtocolVersion
 from annotator.studies.models.study import Study, StudyItem, StudyPart, StudyRater
 
 # The history names answers like all other records.
 register("answer", StudyAnswer)
 
 __all__ = [
-    "ProtocolVersion",
     "Study",
     "StudyActivity",
     "StudyAnswer",

@@ -9,8 +9,8 @@ from django.db import models
 from django.db.models import Q
 
 from annotator.core.models.base import choice_constraint, choices, new_public_id, public_id_once, where_given
+from annotator.core.models.protocol import ProtocolVersion
 from annotator.core.vocabulary import Labelled
-from annotator.studies.models.protocol import ProtocolVersion
 
 
 class Dropped(Labelled):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.core.models import User
+from annotator.core.protocol import Kind, Protocol, Question, Round, chosen, is_answered
 from annotator.studies.figures.comparisons import Chosen
 from annotator.studies.item_file import CANDIDATE
 from annotator.studies.models import Study, StudyAnswer, StudyAssignment, StudyItem, StudyPart
-from annotator.studies.protocol import Kind, Protocol, Question, Round, chosen, is_answered
 from annotator.studies.queries.work import Sheet, Stored, lay_out
 
 ROWS = 2000  # read at once

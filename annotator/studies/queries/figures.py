@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Count, Q
 
 from annotator.core.models import User
+from annotator.core.protocol import ITEM, Kind, Protocol, chosen
 from annotator.studies.figures.comparisons import ComparisonFigures, comparison_figures
 from annotator.studies.figures.fastfact import (
     ADDED,
@@ -32,7 +33,6 @@ from annotator.studies.figures.judgements import (
     usefulness,
 )
 from annotator.studies.models import Study
-from annotator.studies.protocol import ITEM, Kind, Protocol, chosen
 from annotator.studies.queries.answers import (
     choices_of,
     complete_items,
@@ -116,11 +116,15 @@ def study_figures(study: Study, *, resamples: int = 500) -> StudyFigures:
     # Sheets are let go one by one: of tens of thousands only the answers are kept, unless claims are aligned.
     kept: list[Sheet] = []
     answers = _judged(_keeping(sheets_of(study), kept) if protocol.figures.alignment else sheets_of(study))
-    figures["judgement"] = _judgement(protocol, answers, resamples)
-    rounds = {
-        each.key: _questions(protocol, _judged(sheets_of(study, each.key)), each.key, resamples)
+    after = {each.key: _judged(sheets_of(study, each.key)) for each in protocol.rounds}
+    settled = {
+        answer.item: answer.value
         for each in protocol.rounds
+        for answer in after[each.key]
+        if answer.question == f"{ITEM}.{each.settles}"
     }
+    figures["judgement"] = _judgement(protocol, answers, settled, resamples)
+    rounds = {key: _questions(protocol, given, key, resamples) for key, given in after.items()}
     figures["rounds"] = {key: found for key, found in rounds.items() if any(each.answers for each in found)}
     if protocol.figures.alignment:
         figures["alignment"] = tuple(alignment_rows(statistics_of(responses_of(kept))))
@@ -134,13 +138,14 @@ def _keeping(sheets: Iterable[Sheet], kept: list[Sheet]) -> Iterator[Sheet]:
         yield sheet
 
 
-def _judgement(protocol: Protocol, answers: list[Judged], resamples: int) -> JudgementFigures:
+def _judgement(protocol: Protocol, answers: list[Judged], settled: dict[int, str], resamples: int) -> JudgementFigures:
+    """``settled``: the labels of items that were adjudicated in a round."""
     questions = _questions(protocol, answers, "rate", resamples)
     named = protocol.figures
     final: Counter[str] = Counter()
     if named.majority:
         votes = [each for each in answers if each.question == f"{ITEM}.{named.majority.question}"]
-        final = Counter(final_labels(votes, named.majority.otherwise).values())
+        final = Counter((final_labels(votes, named.majority.otherwise) | settled).values())
     ranks: tuple[Rank, ...] = ()
     if named.usefulness:
         name = f"{named.usefulness.on}.{named.usefulness.question}"

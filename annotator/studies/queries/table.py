@@ -6,13 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from annotator.core.protocol import Kind, chosen
 from annotator.core.queries.pseudonyms import Keys
-from annotator.studies.item_file import CANDIDATE
-from annotator.studies.models import Study, StudyPart
-from annotator.studies.protocol import Kind, chosen
+from annotator.studies.models import Study
 from annotator.studies.queries.answers import given_answers, sheets_of
 from annotator.studies.queries.figures import labeled_claim
-from annotator.studies.queries.work import PASSAGE, Sheet
+from annotator.studies.queries.work import Sheet
 
 # Name, meaning.
 COLUMNS: tuple[tuple[str, str], ...] = (
@@ -76,46 +75,6 @@ def _values(kind: str, value: Any, sources: dict[str, str]) -> list[str]:
     if kind == Kind.SPAN:
         return [f"{start}-{end}" for start, end in value]
     return [str(value)] if kind in (Kind.TEXT, Kind.NUMBER) else sorted(chosen(value))
-
-
-def native_lines(study: Study, *, named: bool) -> Iterator[str]:
-    """The whole study, one JSON object a line: its head, then each item with its parts and its answers. Items read back
-    in by `import_study` (the answers are left out there)."""
-    version = study.version
-    head = {
-        "touchstone_study": 1,
-        "study": study.name,
-        "protocol": json.loads(version.content),
-        "sha256": version.sha256,
-        "seed": study.seed,
-    }
-    yield json.dumps(head, ensure_ascii=False)
-    answers: dict[str, list[dict[str, Any]]] = {}
-    for row in long_rows(study, named=named):
-        kept = ("round", "record", "record_id", "annotator", "question", "value", "origin", "changed_at", "shown_order")
-        answers.setdefault(row["item"], []).append({name: row[name] for name in kept})
-    for item in study.items.prefetch_related("parts").order_by("order"):
-        below: dict[int | None, list[StudyPart]] = {}
-        for part in sorted(item.parts.all(), key=lambda each: (each.order, each.pk)):
-            if part.assignment_id is None:
-                below.setdefault(part.parent_id, []).append(part)
-        line = {"id": item.external_id, "stratum": item.stratum, "prompt": item.prompt, "text": item.text}
-        line |= {"data": item.data, "dropped": item.dropped, **_parts(below, None)}
-        yield json.dumps(line | {"answers": answers.get(item.external_id, [])}, ensure_ascii=False)
-
-
-def _parts(below: dict[int | None, list[StudyPart]], parent: int | None) -> dict[str, Any]:
-    """The parts as import reads them: candidates, passages and other parts, each with its own parts."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for part in below.get(parent, []):
-        if part.kind == CANDIDATE:
-            found.setdefault("candidates", []).append({"source": part.source, "content": part.lines or part.text})
-        elif part.kind == PASSAGE:
-            found.setdefault("passages", []).append({"text": part.text} | part.data)
-        else:
-            line = {"kind": part.kind, "id": part.source, "text": part.text, "data": part.data}
-            found.setdefault("parts", []).append(line | _parts(below, part.pk))
-    return found
 
 
 def fastfact_lines(study: Study) -> Iterator[str]:

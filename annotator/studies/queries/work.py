@@ -12,9 +12,9 @@ from django.db.models import Count, Q
 
 from annotator.core.missing import Missing
 from annotator.core.models import User
+from annotator.core.protocol import ITEM, Asked, Evidence, Kind, Protocol, Question, asked, holds, is_answered
 from annotator.studies.item_file import CANDIDATE, comparable
 from annotator.studies.models import Study, StudyAnswer, StudyAssignment, StudyItem, StudyPart
-from annotator.studies.protocol import ITEM, Asked, Evidence, Kind, Protocol, Question, asked, holds, is_answered
 
 TIE = "tie"
 PASSAGE = "passage"

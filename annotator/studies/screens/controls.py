@@ -3,52 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from annotator.core.protocol import Kind, Question
+from annotator.core.screens.questions import Control, Option, fixed_options, form_of
 from annotator.studies.item_file import comparable
-from annotator.studies.protocol import Kind, Question
 from annotator.studies.queries.work import TIE, Row, Sheet
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One answer. The names of the attributes are those that components/segment.html reads."""
-
-    value: str
-    label: str
-    glyph: str = ""
-    tone: str = ""
-    key: str = ""
-    definition: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """A question on a record, ready to draw. ``form``: segment, checks, toggle, text, number or words."""
-
-    question: Question
-    row: Row
-    form: str
-    field: str
-    value: str
-    options: tuple[Option, ...] = ()
-    suggested: str = ""
-    is_numbered: bool = False
-    advances: bool = False
-    values: frozenset[str] = frozenset()
-
-
-FORMS = {
-    Kind.LABEL: "segment",
-    Kind.LABELS: "checks",
-    Kind.YES_NO: "segment",
-    Kind.TEXT: "text",
-    Kind.NUMBER: "number",
-    Kind.SPAN: "words",
-    Kind.CANDIDATE: "segment",
-    Kind.CANDIDATES: "segment",
-}
 
 
 def controls_of(sheet: Sheet, row: Row) -> list[Control]:
@@ -68,9 +28,7 @@ def _has_keys(question: Question) -> bool:
 def _control(sheet: Sheet, row: Row, question: Question, *, is_numbered: bool) -> Control:
     answer = row.answers.get(question.key)
     value = sheet.as_sent(question, answer.value if answer else None)
-    form = FORMS[question.kind]
-    if question.kind == Kind.YES_NO and not question.required:
-        form = "toggle"
+    form = form_of(question)
     machine = row.machine.get(question.key) if question.suggestion == "before" else None
     return Control(
         question=question,
@@ -90,15 +48,10 @@ def _control(sheet: Sheet, row: Row, question: Question, *, is_numbered: bool) -
 def _options(sheet: Sheet, row: Row, question: Question) -> tuple[Option, ...]:
     if question.kind in (Kind.CANDIDATE, Kind.CANDIDATES):
         return _candidates(sheet, question)
-    if question.kind == Kind.YES_NO:
-        return (Option("yes", "Yes", key=question.key_yes or ""), Option("no", "No"))
     if question.kind == Kind.SPAN:
         text = row.part.text if row.part else sheet.item.text
         return tuple(Option(f"{each.start()}-{each.end()}", each.group()) for each in re.finditer(r"\S+", text))
-    return tuple(
-        Option(each.value, each.label, each.glyph, each.tone, each.key or "", each.definition)
-        for each in question.labels
-    )
+    return fixed_options(question)
 
 
 def _candidates(sheet: Sheet, question: Question) -> tuple[Option, ...]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.core.charts import interval, number, percent
+from annotator.core.protocol import Protocol
 from annotator.studies.figures.comparisons import ComparisonFigures, Preference
 from annotator.studies.figures.fastfact import OPERATIONS, AlignmentRow
 from annotator.studies.figures.judgements import QuestionFigures
-from annotator.studies.protocol import Protocol
 from annotator.studies.queries.figures import StudyFigures
 from pipeline.metrics.agreement import Agreement
 

@@ -11,14 +11,39 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotator.core.actions.fields import BadValueError
+from annotator.core.actions.protocols import ASKED, store_protocol, use_stage_protocol
+from annotator.core.protocol import ITEM, Evidence, Kind, Protocol, Work
+from annotator.core.protocol_file import ProtocolError, as_json, protocol_of, read_protocol
+from annotator.core.queries.protocols import (
+    DEFAULT,
+    newest_versions,
+    protocol_named,
+    shipped_protocols,
+    stage_protocol,
+    versions_of,
+)
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, managed_benchmark, person, render_domain_errors
-from annotator.studies.actions.protocols import store_protocol
-from annotator.studies.protocol import ITEM, Kind, Protocol
-from annotator.studies.protocol_file import ProtocolError, as_json, protocol_of, read_protocol
-from annotator.studies.queries.protocols import newest_versions, protocol_named, shipped_protocols, versions_of
+from annotator.core.screens.spreadsheet import csv_lines
+from annotator.studies.queries.parquet import MissingParquetError, parquet_bytes
+from annotator.studies.queries.stage_table import stage_rows
+from annotator.studies.queries.table import COLUMNS
+from annotator.studies.rules import check_see_figures
 
 MAX_UPLOAD = 1_000_000
+WORK = {Work.STAGES: "The stages", Work.COMPARISON: "Comparisons", Work.JUDGEMENT: "Judgments"}
+EVIDENCE = {
+    Evidence.GIVEN: "Only what is given",
+    Evidence.OWN_SEARCH: "Own search allowed",
+    Evidence.NONE: "None given",
+    Evidence.BY_RECORD: "Given passages alone where there are some, own search elsewhere",
+}
+SAMPLING = {
+    "all": "Everything by several people",
+    "shares": "Disjoint shares",
+    "core_and_shares": "A shared core, then disjoint shares",
+    "crossed": "Disjoint shares, a part of them cross-annotated",
+}
 NEW_KINDS = (Kind.LABEL, Kind.LABELS, Kind.YES_NO, Kind.TEXT, Kind.NUMBER)
 
 
@@ -47,7 +72,23 @@ def show(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """A protocol as a readable page."""
     benchmark, protocol = _named(request, slug, name)
     context = page_of_benchmark(request, benchmark, "Studies")
-    context |= {"protocol": protocol, "versions": versions_of(benchmark, name), "records": sections(protocol)}
+    versions = versions_of(benchmark, name)
+    used = stage_protocol(benchmark)
+    context |= {
+        "protocol": protocol,
+        "versions": versions,
+        "records": sections(protocol),
+        "words": {
+            "work": WORK[protocol.work],
+            "evidence": EVIDENCE[protocol.evidence],
+            "sampling": SAMPLING[protocol.sampling.design],
+        },
+        "is_of_stages": protocol.work == Work.STAGES,
+        "is_used": used == protocol,
+        "used": used,
+        # The default protocol of the stages stays as the paper has it: a copy is edited.
+        "can_edit_protocol": name != DEFAULT,
+    }
     return render(request, "studies/protocol.html", context)
 
 
@@ -111,6 +152,39 @@ def copy(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     return redirect("protocol-edit", slug=slug, name=version.name)
 
 
+@require_POST
+@render_domain_errors
+def use(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """The stages ask by the newest version of this protocol from now on."""
+    benchmark, protocol = _named(request, slug, name, manages=True)
+    version = store_protocol(benchmark, protocol, by=person(request))
+    use_stage_protocol(benchmark, version, by=person(request))
+    messages.success(request, f"The stages now ask by {version}.")
+    return redirect("protocol", slug=slug, name=name)
+
+
+@require_GET
+@render_domain_errors
+def stage_answers(request: HttpRequest, slug: str, form: str) -> HttpResponse:
+    """All answers of the stages as one long table. People are pseudonyms; the command gives names."""
+    benchmark = benchmark_for(request, slug)
+    check_see_figures(person(request), benchmark)
+    rows = stage_rows(benchmark, named=False)
+    if form == "csv":
+        heads = [name for name, _ in COLUMNS]
+        lines = csv_lines([heads, *([row[name] for name in heads] for row in rows)])
+        answer: HttpResponse = HttpResponse(lines, content_type="text/csv; charset=utf-8")
+    elif form == "parquet":
+        try:
+            answer = HttpResponse(parquet_bytes(rows), content_type="application/vnd.apache.parquet")
+        except MissingParquetError as refusal:
+            raise BadValueError(str(refusal)) from None
+    else:
+        raise Http404
+    answer["Content-Disposition"] = f'attachment; filename="{slug}-answers.{form}"'
+    return answer
+
+
 # --- the form -------------------------------------------------------------------------------------
 
 
@@ -119,6 +193,8 @@ def copy(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 def edit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Change words, labels, keys and what is asked; look at it, then save."""
     benchmark, protocol = _named(request, slug, name, manages=True)
+    if name == DEFAULT:
+        raise BadValueError("The default protocol of the stages stays as it is. Copy it, and edit the copy.")
     content, problems = as_json(protocol), []
     if request.method == "POST":
         content = changed(content, request.POST)
@@ -131,6 +207,8 @@ def edit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         except ProtocolError as refusal:
             problems = [f"{place}: {reason}" if place else reason for place, reason in refusal.problems]
     kinds = [ITEM, *(each["kind"] for each in content.get("records", []))]
+    if protocol.work == Work.STAGES:
+        kinds = [kind.replace("-", "_") for kind in ASKED]
     context = page_of_benchmark(request, benchmark, "Studies") | {
         "protocol": protocol,
         "content": {"description": ""} | content,

@@ -14,6 +14,8 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.file_problems import FileError
 from annotator.core.models import Benchmark, Membership, User
+from annotator.core.protocol import Work
+from annotator.core.queries.protocols import known_names, protocol_named, versions_of
 from annotator.core.rules import LABEL_ROLES
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import (
@@ -34,10 +36,9 @@ from annotator.studies.actions.studies import (
     start_study,
 )
 from annotator.studies.models import Study
-from annotator.studies.protocol import Work
 from annotator.studies.queries.figures import progress_of_raters, study_figures
-from annotator.studies.queries.protocols import known_names, protocol_named, versions_of
-from annotator.studies.queries.table import COLUMNS, fastfact_lines, long_rows, native_lines
+from annotator.studies.queries.native import native_lines
+from annotator.studies.queries.table import COLUMNS, fastfact_lines, long_rows
 from annotator.studies.queries.work import next_assignment
 from annotator.studies.rules import check_see_figures
 from annotator.studies.screens.figures import looks_of

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core import rules
 from annotator.core.missing import IncompleteError
+from annotator.core.protocol import Evidence, Kind
 from annotator.core.screens.common import (
     benchmark_for,
     is_htmx,
@@ -22,7 +23,6 @@ from annotator.core.screens.common import (
 )
 from annotator.studies.actions import answering
 from annotator.studies.models import Study, StudyAssignment
-from annotator.studies.protocol import Evidence, Kind
 from annotator.studies.queries.answers import given_answers, sheets_of
 from annotator.studies.queries.work import (
     Row,

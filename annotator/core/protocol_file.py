@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from annotator.core.file_problems import RowError
 from annotator.core.lines import json_value
-from annotator.studies.protocol import ITEM, Condition, Kind, Protocol, Question, Work
+from annotator.core.protocol import ITEM, Condition, Kind, Protocol, Question, Work
 
 MAX_BYTES = 1_000_000
 # Keys that the screens themselves use (templates/studies).
@@ -240,10 +240,24 @@ def _figures(protocol: Protocol) -> Iterator[tuple[str, str]]:
     for number, each in enumerate(protocol.rounds):
         if protocol.question(each.question, ITEM) is None:
             yield f"rounds[{number}].question", f"There is no question “{each.question}” on the item."
+        if each.settles is not None:
+            yield from _settles(protocol, number)
     for form, fields in protocol.maps.items():
         for field, name in fields.items():
             if name not in {each.name for each in protocol.questions}:
                 yield f"maps.{form}.{field}", f"There is no question “{name}”."
+
+
+def _settles(protocol: Protocol, number: int) -> Iterator[tuple[str, str]]:
+    """An adjudicated label is one of those that people could choose."""
+    declared = protocol.rounds[number]
+    asked = next((each for each in protocol.on(ITEM, declared.key) if each.key == declared.settles), None)
+    about = protocol.question(declared.question, ITEM)
+    place = f"rounds[{number}].settles"
+    if asked is None:
+        yield place, f"There is no question “{declared.settles}” on the item in this round."
+    elif about is not None and (set(asked.values) - set(about.values) or not asked.values):
+        yield place, f"“{asked.key}” has other labels than “{about.key}”, whose answers it settles."
 
 
 def removed_answers(old: Protocol, new: Protocol) -> dict[str, set[str]]:

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db import models
 
 from annotator.core.models.base import new_public_id, public_id_once
-from annotator.studies.protocol import Protocol
-from annotator.studies.protocol_file import parsed
+from annotator.core.protocol import Protocol
+from annotator.core.protocol_file import parsed
 
 
 class ProtocolVersion(models.Model):

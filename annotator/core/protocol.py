@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 FORMAT = 1
+ASK = "ask_"  # what the name of a question begins with among the fields of a record of the stages
 ITEM = "item"  # the kind of record that the study's item itself is
 Key = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Words = Annotated[str, Field(min_length=1, max_length=400)]
@@ -124,6 +125,11 @@ class Question(Strict):
         return named.get(value) or {"yes": "Yes", "no": "No"}.get(value, value)
 
 
+def record_kind(question: Question) -> str:
+    """The kind of record as `core/fields.py` calls it: a protocol's keys have no hyphens."""
+    return question.on.replace("_", "-")
+
+
 class Record(Strict):
     """A kind of record below an item. ``may_add``: people add records of this kind in place."""
 
@@ -165,7 +171,8 @@ class Hint(Strict):
 
 class Round(Strict):
     """Work after the rating, on some of the items: those on whose ``question`` people ``disagree``, or whose majority
-    ``is`` one of these values."""
+    ``is`` one of these values. ``settles``: the question of this round whose answer becomes the item's final label, as
+    adjudication."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -173,6 +180,7 @@ class Round(Strict):
     title: Words
     question: Key
     items: Literal["disagreed", "majority"] = "disagreed"
+    settles: Key | None = None
     is_: tuple[str, ...] = Field(default=(), alias="is")
 
 
@@ -253,6 +261,27 @@ class Protocol(Strict):
     def record(self, kind: str) -> Record | None:
         """The declaration of a kind of record below the item."""
         return next((each for each in self.records if each.kind == kind), None)
+
+
+def compared(question: Question, value: Any) -> str | None:
+    """An answer as one text, for comparing and for figures: "yes", "one,other", "5"; None where there is none."""
+    if not is_answered(question, value):
+        return None
+    if question.values:
+        return ",".join(each for each in question.values if each in chosen(value))
+    return str(value)
+
+
+def from_compared(question: Question, text: str) -> Any:
+    """The answer of such a text."""
+    if question.kind == Kind.LABELS:
+        return text.split(",")
+    if question.kind == Kind.YES_NO:
+        return text == "yes"
+    if question.kind == Kind.NUMBER:
+        number = float(text)
+        return int(number) if number.is_integer() else number
+    return text
 
 
 # --- which questions are asked --------------------------------------------------------------------
