@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0024_asked_at_the_stages'),
+        ("annotator", "0026_asked_at_the_stages"),
     ]
 
     operations = [

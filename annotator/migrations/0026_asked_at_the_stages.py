@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0023_archived_benchmark'),
+        ("annotator", "0025_release_with_pages"),
     ]
 
     operations = [
