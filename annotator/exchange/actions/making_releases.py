@@ -168,6 +168,8 @@ def _write(release: Release, folder: Path, progress: _ReleaseProgress) -> tuple[
     for write in formats:
         write(folder, contents)
         progress.alive()
+    release_files.write_soft_labels(folder, contents)
+    progress.alive()
     if release.with_pages:
         release_files.write_pages(folder, contents, progress.alive)
     release_files.write_texts(folder, contents)

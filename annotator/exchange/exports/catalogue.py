@@ -25,6 +25,7 @@ from annotator.exchange.formats.writing import Documents
 from annotator.exchange.formats.zipping import NamedFiles, zip_of
 from annotator.exchange.native import touchstone
 from annotator.exchange.queries import native
+from annotator.exchange.queries.dataset_card import card_facts
 from annotator.exchange.queries.export import INCLUDE, count_documents, gold_documents
 from annotator.exchange.tables import tables, tables_parquet
 
@@ -125,7 +126,7 @@ def _hugging_face(reading: Reading) -> Pieces:
 
 
 def _croissant(reading: Reading) -> Pieces:
-    return zip_of(croissant.files(reading.documents, _about(reading.benchmark)))
+    return zip_of(croissant.files(reading.documents, _about(reading.benchmark), card_facts(reading.benchmark)))
 
 
 _ALL: tuple[ExportFormat, ...] = (

@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from annotator.core.file_problems import FileError
+from annotator.exchange.exports import croissant_rai
+from annotator.exchange.exports.croissant_rai import rai_fields
 from annotator.exchange.formats.about import About
 from annotator.exchange.formats.writing import Documents, Files, pieces_of
+from annotator.exchange.queries.dataset_card import CardFacts
 from annotator.exchange.tables import tables
 from annotator.exchange.tables.table_columns import TABLES, ColumnKind, ExportTable, TableColumn
 
@@ -88,20 +91,21 @@ class Sums:
         self.sha256[name], self.size[name] = counted.hexdigest(), size
 
 
-def files(documents: Documents, about: About) -> Files:
-    """The five CSV tables, then the metadata that describe them: (file name, its content in pieces)."""
+def files(documents: Documents, about: About, facts: CardFacts | None = None) -> Files:
+    """The five CSV tables and the metadata that describe them, last: (file name, its content piece by piece).
+    ``facts``: how the data came about, for the fields of responsible AI."""
     sums = Sums()
     for name, pieces in tables.files(documents):
         counted = sums.of(name, pieces)
         yield name, counted
         for _ in counted:  # pieces that the caller didn't read count, too
             pass
-    yield NAME, iter([_written(metadata(about, sums))])
+    yield NAME, iter([_written(metadata(about, sums, facts))])
 
 
-def describe(folder: Path, about: About, *, below: str = "") -> bytes:
-    """The metadata for the CSV tables in a folder. ``below``: the folder relative to the metadata file ("tables/").
-    Raises FileError for a missing table."""
+def describe(folder: Path, about: About, facts: CardFacts | None = None, *, below: str = "") -> bytes:
+    """The metadata for the CSV tables that lie in a folder. ``below``: the folder as seen from the metadata's own place
+    ("tables/"). Raises FileError where a table is missing."""
     sums = Sums()
     for table in TABLES:
         path = folder / (table.name + tables.SUFFIX)
@@ -110,15 +114,16 @@ def describe(folder: Path, about: About, *, below: str = "") -> bytes:
         with path.open("rb") as file:
             for _ in sums.of(path.name, pieces_of(file)):
                 pass
-    return _written(metadata(about, sums, below=below))
+    return _written(metadata(about, sums, facts, below=below))
 
 
 def _written(found: dict[str, Any]) -> bytes:
     return (json.dumps(found, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def metadata(about: About, sums: Sums, *, below: str = "") -> dict[str, Any]:
+def metadata(about: About, sums: Sums, facts: CardFacts | None = None, *, below: str = "") -> dict[str, Any]:
     """The metadata as a JSON-LD object."""
+    rai = rai_fields(facts, about) if facts else {}
     said: dict[str, Any] = {
         "name": about.name,
         "alternateName": about.title,
@@ -134,8 +139,9 @@ def metadata(about: About, sums: Sums, *, below: str = "") -> dict[str, Any]:
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
-        "conformsTo": CONFORMS_TO,
+        "conformsTo": [CONFORMS_TO, croissant_rai.CONFORMS_TO] if rai else CONFORMS_TO,
         **{name: value for name, value in said.items() if value},
+        **rai,
         "keywords": ["fact-checking", "factuality", "claim decomposition", "evidence", "language models"],
         "distribution": [_file_object(table, sums, below) for table in TABLES],
         "recordSet": [_record_set(table) for table in TABLES],

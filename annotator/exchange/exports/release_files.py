@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ from annotator.exchange.formats.zipping import zip_of
 from annotator.exchange.models import Release
 from annotator.exchange.native import touchstone
 from annotator.exchange.queries import native
+from annotator.exchange.queries.dataset_card import card_facts
+from annotator.exchange.queries.soft_labels import soft_labels
 from annotator.exchange.queries.warc import ArchivedPage, archived_pages
 from annotator.exchange.releases.canary import canary_of
 from annotator.exchange.releases.differences import Fingerprint, fingerprint
@@ -101,7 +104,8 @@ def write_splits(folder: Path, contents: Contents) -> dict[str, Fingerprint]:
 def write_tables(folder: Path, contents: Contents) -> None:
     """The tables as CSV, with their Croissant metadata."""
     _write_all(folder / "tables", tables.files(contents.documents))
-    metadata = croissant.describe(folder / "tables", contents.about(), below="tables/")
+    facts = card_facts(contents.release.benchmark)
+    metadata = croissant.describe(folder / "tables", contents.about(), facts, below="tables/")
     (folder / croissant.NAME).write_bytes(metadata)
 
 
@@ -133,6 +137,14 @@ def write_provenance(folder: Path, contents: Contents) -> None:
     named, tick = contents.release.names_people, contents.reading.tick
     lines = prov.lines(contents.release.benchmark, named=named, on_document=tick)
     _write_all(folder, [("prov.jsonl", lines)])
+
+
+def write_soft_labels(folder: Path, contents: Contents) -> None:
+    """All raters' own labels, before adjudication, an item a line; empty where nobody labeled these documents here."""
+    release = contents.release
+    rows = soft_labels(release.benchmark, splits=contents.splits, named=release.names_people)
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    _write_all(folder, [("soft-labels.jsonl", lines)])
 
 
 def formats() -> list[Callable[[Path, Contents], None]]:

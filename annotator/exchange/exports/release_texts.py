@@ -152,6 +152,7 @@ def about_release(release: Release) -> str:
         "| `data/` | the same as tables, one JSON Lines file per table and split |",
         "| `tables/` | the complete tables; `croissant.json` describes them |",
         f"| `touchstone.jsonl` | the full record, including each person's work; people by {people} |",
+        f"| `soft-labels.jsonl` | every rater's own label of each item before adjudication; people by {people} |",
         "| `prov.jsonl` | where each label came from, as W3C PROV |",
         "| `CITATION.cff`, `CHANGELOG.md`, `LICENSE.txt` | how to cite it, what changed, the terms |",
         "",

@@ -8,11 +8,11 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q
 
 from annotator.core.models import Annotation, Benchmark, Guidelines, PipelineRun, RunItem, SignOff
 from annotator.core.queries.gold import GoldScope
-from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, RunState, Stage
+from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Factuality, RunState, Stage
 from annotator.measures.agreement.report import AgreementReport
 from annotator.measures.queries.agreement import agreement_of
 from annotator.measures.queries.irregularities import irregularities_of
@@ -45,8 +45,10 @@ class UsedPipeline:
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    """``imported``: gold documents imported with their labels, so nobody here labeled them. ``third_raters`` signed off
-    as adjudicators. ``blind_first``: gold documents that people labeled before they saw a suggestion."""
+    """``imported``: gold documents that came in as agreed, so that nobody here labeled them. ``third_raters`` signed
+    as such. ``blind_first``: gold documents on which people labeled before they saw a suggestion. ``sources`` and
+    ``models`` count gold documents that name one, the most frequent first. ``timeframe``: the first and the last day on
+    which a document came in or was labeled. ``undetermined`` claims have not enough evidence."""
 
     gold: int
     imported: int
@@ -59,6 +61,10 @@ class CardFacts:
     pipelines: tuple[UsedPipeline, ...]
     agreement: AgreementReport
     irregularities: dict[str, int]
+    sources: dict[str, int]
+    models: dict[str, int]
+    timeframe: tuple[dt.date, ...]
+    undetermined: int
     discards: dict[str, int]  # discarded documents by coded reason
 
 
@@ -82,8 +88,23 @@ def card_facts(benchmark: Benchmark) -> CardFacts:
         pipelines=_pipelines(scope),
         agreement=agreement_of(benchmark),
         irregularities={name: number for name, number in irregularities_of(scope).items() if number},
+        sources=_counted(scope, "source"),
+        models=_counted(scope, "model"),
+        timeframe=_timeframe(scope),
+        undetermined=scope.checked_verdicts().filter(factuality=Factuality.NOT_ENOUGH_EVIDENCE).count(),
         discards=discards_of(benchmark),
     )
+
+
+def _counted(scope: GoldScope, field: str) -> dict[str, int]:
+    rows = scope.documents().exclude(**{field: ""}).values_list(field).annotate(number=Count("pk"))
+    return dict(rows.order_by("-number", field))
+
+
+def _timeframe(scope: GoldScope) -> tuple[dt.date, ...]:
+    found = scope.documents().aggregate(first=Min("created_at"), last=Max("annotations__submitted_at"))
+    moments = [each for each in (found["first"], found["last"]) if each]
+    return tuple(each.date() for each in ([min(moments), max(moments)] if moments else ()))
 
 
 def _guidelines(benchmark: Benchmark, scope: GoldScope) -> tuple[UsedGuidelines, ...]:
