@@ -437,6 +437,7 @@ def test_the_same_addresses_are_there_for_whoever_owns_them(client: Client, scen
         if address.name not in POST_ONLY:
             answer = ask(client, scene.ada, "get", scene.url(address))
             # Who is no staff is told so instead of seeing the form for a new benchmark.
+            # "study-next" goes on to the item itself. There is no gold, so no item of it and no system to compare.
             # "study-next" goes on to the item itself. There is no gold here: no item of it, and no system to compare.
             expected = {
                 "benchmark-new": 403,

@@ -77,6 +77,27 @@ def test_one_stray_label_costs_one_error_and_no_third_of_f1() -> None:
     assert one_stray["f1_macro"] == pytest.approx(f1_score(golds, said, labels=["true", "false"], average="macro"))
 
 
+def test_breakdowns_are_the_figures_of_the_group_alone_as_scikit_learn_has_them() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    random = Random(3)
+    golds = [random.choice(["true", "false"]) for _ in range(60)]
+    answers = [gold if random.random() < 0.7 else random.choice(["true", "false"]) for gold in golds]
+    gold = gold_of(*golds)
+    scorer = Scorer(Task.CLAIM_FACTUALITY, Options(), gold)
+    rows = ({"id": f"k{number}", "label": label} for number, label in enumerate(answers, start=1))
+    groups = {f"d{number}": "web" if number <= 45 else "books" if number <= 56 else "few" for number in range(1, 61)}
+    found = scorer.breakdowns(join(gold, scorer.measure, rows_of(*rows)).scored, {"source": groups})
+    web, books, few = found["source"]
+    for group, part in ((web, slice(0, 45)), (books, slice(45, 56))):
+        assert group["figures"]["accuracy"] == pytest.approx(metrics.accuracy_score(golds[part], answers[part]))
+        f1 = metrics.f1_score(golds[part], answers[part], labels=sorted(set(golds[part])), average="macro")
+        assert group["figures"]["f1_macro"] == pytest.approx(f1)
+    assert few == {"group": "few", "items": 4, "documents": 4, "figures": None, "intervals": None}
+    for group in found["label"]:
+        recall = metrics.recall_score(golds, answers, labels=[group["group"]], average=None)
+        assert group["figures"] == {"accuracy": pytest.approx(float(recall[0]))}
+
+
 def test_the_interval_of_macro_f1_keeps_the_labels_of_the_whole() -> None:
     golds = ["true"] * 30 + ["false"]
     gold = gold_of(*golds)

@@ -24,7 +24,7 @@ FIGURES = {
     "false_responses_released": "False responses, by the released field",
     "false_claims": "False claims",
     "undetermined_claims": "Not enough evidence",
-    "sufficient": "Automatic evidence was sufficient",
+    "sufficient": "Evidence sufficient",
 }
 # Claims with one verdict are told apart by what was found of them alone.
 LABEL_FIGURES = ("sufficient",)
