@@ -6,6 +6,7 @@ from celery import shared_task
 
 from annotator.core.actions import notices, search_entries
 from annotator.exchange.actions import import_jobs, making_releases, releases
+from annotator.leaderboard.actions import evaluations, scoring_jobs
 from annotator.home.actions import benchmark_settings, document_changes
 from annotator.team.actions import batch_changes, retention, team
 
@@ -45,6 +46,23 @@ def resume_releases(alone: bool = False) -> int:
         make_release.delay(release_id)
     for release_id in perhaps_lost:
         make_release.apply_async((release_id,), countdown=making_releases.LOST_AFTER.total_seconds() + 5)
+    return len(begin) + len(perhaps_lost)
+
+
+@shared_task(name=evaluations.SCORE)
+def score_evaluation(evaluation_id: int) -> None:
+    """Score a large upload."""
+    scoring_jobs.score_evaluation(evaluation_id)
+
+
+@shared_task(name="annotator.resume_scoring")
+def resume_scoring(alone: bool = False) -> int:
+    """Pick up every upload that waits to be scored; as ``resume_imports``."""
+    begin, perhaps_lost = scoring_jobs.resume_scoring(alone=alone)
+    for evaluation_id in begin:
+        score_evaluation.delay(evaluation_id)
+    for evaluation_id in perhaps_lost:
+        score_evaluation.apply_async((evaluation_id,), countdown=scoring_jobs.LOST_AFTER.total_seconds() + 5)
     return len(begin) + len(perhaps_lost)
 
 

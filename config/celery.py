@@ -40,6 +40,7 @@ def resume_runs(**_: object) -> None:
     app.send_task("pipeline.resume_runs", kwargs={"alone": settings.IN_PROCESS_WORKER})
     app.send_task("annotator.resume_imports", kwargs={"alone": settings.IN_PROCESS_WORKER})
     app.send_task("annotator.resume_releases", kwargs={"alone": settings.IN_PROCESS_WORKER})
+    app.send_task("annotator.resume_scoring", kwargs={"alone": settings.IN_PROCESS_WORKER})
 
 
 _working = threading.local()

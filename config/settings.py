@@ -474,6 +474,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "go on with deletions that were cut off": {"task": "annotator.resume_deletions", "schedule": 15 * 60.0},
     "bring the search index of documents up to date": {"task": "annotator.index_documents", "schedule": 20.0},
     "go on with releases that a killed worker left": {"task": "annotator.resume_releases", "schedule": 15 * 60.0},
+    "go on with scoring that a killed worker left": {"task": "annotator.resume_scoring", "schedule": 15 * 60.0},
     "tell webhooks what failed or was left behind": {"task": "pipeline.send_due_webhooks", "schedule": 10.0},
     "forget old deliveries of webhooks": {"task": "pipeline.forget_old_deliveries", "schedule": 60 * 60.0},
     "delete what is kept for a time only": {"task": "annotator.forget_what_is_old", "schedule": 24 * 60 * 60.0},

@@ -87,8 +87,10 @@ def operation(
     body: Any = None,
     query: Any = None,
     needs_version: bool = False,
+    may_be_queued: bool = False,
 ) -> Callable[[F], F]:
-    """Describes one method of a view. Without an ``answer``, it responds 204 without content."""
+    """Describes one method of a view. Without an ``answer`` it answers 204 with nothing; ``may_be_queued``: where a
+    worker is to do it, 202 with the same ``answer``."""
     parameters = [each for each in (query, IF_MATCH if needs_version else None) if each is not None]
     code = status or (200 if answer is not None else 204)
     return extend_schema(
@@ -97,7 +99,7 @@ def operation(
         tags=[tag],
         parameters=parameters,
         request=body,
-        responses={code: answer},
+        responses={code: answer} | ({202: answer} if may_be_queued else {}),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,11 +21,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotator.core import rules
+from annotator.core.actions.enqueue import after_commit
 from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.recorder import Action
 from annotator.core.file_problems import FileError
 from annotator.core.models import Benchmark, User
 from annotator.core.models.base import new_public_id
+from annotator.core.queries.gold import GoldScope
+from annotator.core.vocabulary import RunState
 from annotator.leaderboard import rules as leaderboard_rules
 from annotator.leaderboard.models import Evaluation
 from annotator.leaderboard.predictions import predictions
@@ -47,6 +51,9 @@ FOLDER = "predictions"
 # A file is read line by line, yet someone waits for the answer: a larger one is for the command line.
 MAX_BYTES = 256 * 1024 * 1024
 NAME_LENGTH = 120
+# Larger files, and files against more gold, are scored by a worker: reading either takes seconds then.
+AT_ONCE_BYTES, AT_ONCE_DOCUMENTS = 1024 * 1024, 500
+SCORE = "annotator.score_evaluation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,8 @@ class Wanted:
 
 def score_upload(*, benchmark: Benchmark, by: User, wanted: Wanted, file: UploadedFile) -> Evaluation:
     """Keep a file of predictions and score it. A file with faults is kept too, and nothing of it scored: its problems
-    are in the row, and ``score_again(partial=True)`` scores what is right in it.
+    are in the row, and ``score_again(partial=True)`` scores what is right in it. A large file waits for a worker
+    (``Evaluation.is_open``); what is wrong with it as a whole is then in its ``message``.
 
     Raises NotAllowedError by the rules; BadValueError where there is no gold, where options do not go together, and for
     a file that is too large or cannot be read at all.
@@ -86,30 +94,56 @@ def score_upload(*, benchmark: Benchmark, by: User, wanted: Wanted, file: Upload
     )
     suffix = Path(evaluation.filename).suffix.lower()[:12]
     evaluation.file.name = default_storage.save(f"{FOLDER}/{new_public_id()}{suffix}", file)
+    if is_large(benchmark, file.size or 0):
+        evaluation.scored_at = timezone.now()
+        _enqueue(evaluation)
+        return evaluation
     try:
-        _score(evaluation)
+        score_file(evaluation)
     except BadValueError:
         evaluation.file.delete(save=False)
         raise
     with transaction.atomic():
         evaluation.save()
-        _note("score", evaluation, by)
+        note("score", evaluation, by)
     return evaluation
 
 
-def score_again(evaluation: Evaluation, *, by: User, partial: bool | None = None) -> None:
-    """Score the kept file against the gold of today; ``partial`` as in ``Wanted``, None: as before.
+def is_large(benchmark: Benchmark, size: int) -> bool:
+    """Whether a file of this size is for a worker (one query)."""
+    return size > AT_ONCE_BYTES or GoldScope(benchmark).documents().count() > AT_ONCE_DOCUMENTS
 
-    Raises NotAllowedError by the rules, BadValueError where there is no gold (any more) or the file is gone.
-    """
-    leaderboard_rules.check_change_evaluation(by, evaluation)
-    if partial is not None:
-        evaluation.partial = partial
-    before = evaluation.errors.name
-    _score(evaluation)
+
+def _enqueue(evaluation: Evaluation) -> None:
+    """Leave it to a worker. What it scored before stays until then."""
+    evaluation.state, evaluation.share, evaluation.message = RunState.QUEUED, 0.0, ""
+    evaluation.started_at = evaluation.seen_at = None
     with transaction.atomic():
         evaluation.save()
-        _note("score-again", evaluation, by)
+        after_commit(SCORE, evaluation.pk)
+
+
+def score_again(evaluation: Evaluation, *, by: User, partial: bool | None = None) -> None:
+    """Score the kept file against the gold of today; ``partial`` as in ``Wanted``, None: as before. A large one waits
+    for a worker.
+
+    Raises NotAllowedError by the rules, BadValueError where there is no gold (any more), the file is gone, or it is
+    being scored.
+    """
+    leaderboard_rules.check_change_evaluation(by, evaluation)
+    if evaluation.is_open:
+        raise BadValueError("This file is being scored. Wait until it is done.")
+    if partial is not None:
+        evaluation.partial = partial
+    if default_storage.exists(evaluation.file.name) and is_large(evaluation.benchmark, evaluation.file.size):
+        _enqueue(evaluation)
+        return
+    before = evaluation.errors.name
+    score_file(evaluation)
+    evaluation.state, evaluation.message = RunState.FINISHED, ""
+    with transaction.atomic():
+        evaluation.save()
+        note("score-again", evaluation, by)
     if before:
         default_storage.delete(before)
 
@@ -120,7 +154,7 @@ def hide(evaluation: Evaluation, *, by: User, hidden: bool) -> None:
     with transaction.atomic():
         evaluation.hidden = hidden
         evaluation.save(update_fields=["hidden"])
-        _note("hide-scores" if hidden else "show-scores", evaluation, by)
+        note("hide-scores" if hidden else "show-scores", evaluation, by)
 
 
 def delete(evaluation: Evaluation, *, by: User) -> None:
@@ -128,7 +162,7 @@ def delete(evaluation: Evaluation, *, by: User) -> None:
     leaderboard_rules.check_change_evaluation(by, evaluation)
     names = [str(each.name) for each in (evaluation.file, evaluation.errors) if each]
     with transaction.atomic():
-        _note("delete-scores", evaluation, by)
+        note("delete-scores", evaluation, by)
         evaluation.delete()
     for name in names:
         default_storage.delete(name)
@@ -154,8 +188,9 @@ def _check(wanted: Wanted, file: UploadedFile) -> None:
         )
 
 
-def _score(evaluation: Evaluation) -> None:
-    """Read, join, measure; fills in everything that follows from the file and the gold. Raises BadValueError."""
+def score_file(evaluation: Evaluation, *, on_share: Callable[[float], None] | None = None) -> None:
+    """Read, join, measure; fills in everything that follows from the file and the gold. ``on_share`` is called for
+    each row with how much of the file is read, from 0 to 1. Raises BadValueError."""
     benchmark, task = evaluation.benchmark, Task(evaluation.task)
     # Before the gold is read: what changes meanwhile makes the scores old, never falsely new.
     evaluation.gold = gold_fingerprint(benchmark)
@@ -164,7 +199,13 @@ def _score(evaluation: Evaluation) -> None:
         with Path(evaluation.file.path).open("rb") as stream:
             evaluation.sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
             stream.seek(0)
-            joined = joined_of(benchmark, scorer, stream, evaluation.format)
+            size = max(evaluation.file.size, 1)
+
+            def tell() -> None:
+                if on_share:
+                    on_share(stream.tell() / size)
+
+            joined = joined_of(benchmark, scorer, stream, evaluation.format, on_row=tell)
     except NoGoldError as error:
         raise BadValueError(str(error)) from None
     except FileError as error:
@@ -207,7 +248,7 @@ def _error(item: TaskItem, answer: str | None) -> dict[str, Any]:
     }
 
 
-def _note(name: str, evaluation: Evaluation, by: User) -> None:
+def note(name: str, evaluation: Evaluation, by: User) -> None:
     words = f"{evaluation.system}, {evaluation.task}: " + (
         f"{evaluation.scored:,} items" if evaluation.result is not None else "nothing scored, the file has errors"
     )

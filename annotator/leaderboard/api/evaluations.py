@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from annotator.core import rules
 from annotator.core.models import Benchmark
-from annotator.core.vocabulary import Scope, Task
+from annotator.core.vocabulary import RunState, Scope, Task
 from annotator.exchange.api.imports import ProblemRowSerializer
 from annotator.integrations.api.base import ApiView
 from annotator.integrations.api.fields import Input, PersonSerializer, Upload, word
@@ -51,6 +51,9 @@ class EvaluationRowSerializer(serializers.Serializer):
     scored = serializers.IntegerField()
     faults = serializers.IntegerField()
     hidden = serializers.BooleanField()
+    state = word(RunState)
+    share = serializers.FloatField(help_text="How much of the scoring is done, from 0 to 1.")
+    message = serializers.CharField(help_text="Why a worker could not score it.")
     by = PersonSerializer()
     created_at = serializers.DateTimeField()
     scored_at = serializers.DateTimeField()
@@ -198,10 +201,17 @@ class EvaluationsView(ScoringView):
         return pages.answer(EvaluationRowSerializer(pages.cut(rows, request, self), many=True).data)
 
     @operation(
-        "evaluation_create", "Score predictions", TAG, body=EvaluationInput, answer=EvaluationSerializer, status=201
+        "evaluation_create",
+        "Score predictions",
+        TAG,
+        body=EvaluationInput,
+        answer=EvaluationSerializer,
+        status=201,
+        may_be_queued=True,
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Scores the file at once. A file with errors is kept but not scored; its problems are listed by line."""
+        """One with faults is kept and not scored: its problems are named by line. A file over 1 MiB, or against more
+        than 500 documents, is scored by a worker: 202, and the upload says its state and how much is done."""
         benchmark, given = self.scored(slug), self.body(EvaluationInput)
         wanted = actions.Wanted(
             task=Task(given["task"]),
@@ -212,7 +222,7 @@ class EvaluationsView(ScoringView):
             partial=given["partial"],
         )
         made = actions.score_upload(benchmark=benchmark, by=self.person, wanted=wanted, file=given["file"])
-        return Response(EvaluationSerializer(made).data, status=201)
+        return Response(EvaluationSerializer(made).data, status=202 if made.is_open else 201)
 
 
 class EvaluationView(ScoringView):
@@ -236,12 +246,12 @@ class EvaluationView(ScoringView):
 
 
 class AgainView(ScoringView):
-    @operation("evaluation_again", "Score again", TAG, body=AgainInput, answer=EvaluationSerializer)
+    @operation("evaluation_again", "Score again", TAG, body=AgainInput, answer=EvaluationSerializer, may_be_queued=True)
     def post(self, request: Request, slug: str, evaluation_id: str) -> Response:
-        """Scores the stored file against the current gold."""
+        """The kept file against the gold of today; 202 where a worker is to score it."""
         found = self.evaluation(slug, evaluation_id)
         actions.score_again(found, by=self.person, **self.body(AgainInput))
-        return Response(EvaluationSerializer(found).data)
+        return Response(EvaluationSerializer(found).data, status=202 if found.is_open else 200)
 
 
 class WrongView(ScoringView):

@@ -8,15 +8,19 @@ from django.conf import settings
 from django.db import models
 
 from annotator.core.models.base import choice_constraint, choices, new_public_id
-from annotator.core.vocabulary import Task
+from annotator.core.vocabulary import OPEN_STATES, RunState, Task
 
 
 class Evaluation(models.Model):
     """One uploaded file of predictions and its scores.
 
-    ``options`` are those that the task uses (``annotator.leaderboard.scoring.tasks.Options.said``). ``result`` is the
-    output of ``manage.py evaluate --json``, null if the file has errors and nothing was scored. ``gold`` identifies the
-    gold used: if it differs now, documents have become gold since, or stopped being it.
+    ``options`` are those that the task listens to (``annotator.leaderboard.scoring.tasks.Options.said``). ``result``
+    is what
+    ``manage.py evaluate --json`` gives, null where the file has faults and nothing was scored. ``gold`` names the gold
+    that it was scored against: another one means that documents became gold since, or stopped being it.
+
+    A large file is scored by a worker: ``share`` of it is done, from 0 to 1, and ``seen_at`` is the worker's last sign
+    of life. ``message`` says why a worker could not score it; what it scored before is still there then.
     """
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -44,14 +48,24 @@ class Evaluation(models.Model):
     )
     gold = models.CharField(max_length=64, help_text="The fingerprint of the gold that was scored against.")
     hidden = models.BooleanField(default=False, help_text="Not on the leaderboard.")
+    state = models.CharField(max_length=16, choices=choices(RunState), default=RunState.FINISHED)
+    share = models.FloatField(default=1.0)
+    message = models.TextField(blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    seen_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = ["-id"]
-        constraints: ClassVar = [choice_constraint("task", Task)]
+        constraints: ClassVar = [choice_constraint("task", Task), choice_constraint("state", RunState)]
         indexes: ClassVar = [models.Index(fields=["benchmark", "task"], name="annotator_evaluation_board")]
 
     def __str__(self) -> str:
         return f"{self.system}, {Task(self.task).label}"
+
+    @property
+    def is_open(self) -> bool:
+        """It waits for a worker, or one is at it."""
+        return self.state in OPEN_STATES
 
     @property
     def report(self) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO, TypeVar
 
 from django.db.models import Count, Max, Sum
 
@@ -28,6 +29,9 @@ SCORING = 2
 FORMATS = (predictions.NAME, *READERS)
 # Formats whose rows name a claim by its words.
 _BY_WORDS = set(READERS) - {"openfactcheck"}
+
+
+_Row = TypeVar("_Row")
 
 
 class NoGoldError(ValueError):
@@ -57,12 +61,27 @@ def scorer_of(
     return Scorer(task, options, gold, resamples=resamples, seed=seed)
 
 
-def joined_of(benchmark: Benchmark, scorer: Scorer, stream: BinaryIO, format: str = predictions.NAME) -> Joined:
-    """The rows of a file beside their items, line by line. Raises ``FileError`` for a file that cannot be read."""
+def joined_of(
+    benchmark: Benchmark,
+    scorer: Scorer,
+    stream: BinaryIO,
+    format: str = predictions.NAME,
+    *,
+    on_row: Callable[[], None] | None = None,
+) -> Joined:
+    """The rows of a file beside their items, line by line; ``on_row`` is called for each. Raises ``FileError`` for a
+    file that cannot be read."""
     read = READERS.get(format, predictions.read)
-    joined = join(scorer.gold, scorer.measure, read(stream), task=scorer.task.value)
+    rows = read(stream)
+    joined = join(scorer.gold, scorer.measure, _watched(rows, on_row) if on_row else rows, task=scorer.task.value)
     _name_unknown(benchmark, joined)
     return joined
+
+
+def _watched(rows: Iterable[_Row], on_row: Callable[[], None]) -> Iterator[_Row]:
+    for row in rows:
+        on_row()
+        yield row
 
 
 def _name_unknown(benchmark: Benchmark, joined: Joined) -> None:

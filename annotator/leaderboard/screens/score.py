@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core import rules
 from annotator.core.models import Benchmark
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import benchmark_for, person, render_domain_errors
+from annotator.core.screens.common import benchmark_for, is_htmx, person, render_domain_errors
 from annotator.core.screens.spreadsheet import csv_lines
 from annotator.core.vocabulary import StanceLabel
 from annotator.leaderboard import rules as leaderboard_rules
@@ -74,7 +74,11 @@ def show(request: HttpRequest, slug: str, evaluation_id: str) -> HttpResponse:
         "can_change": leaderboard_rules.can_change_evaluation(user, evaluation),
         "faults": fault_words(evaluation),
     }
-    if evaluation.result is not None:
+    if is_htmx(request):  # the page asks how far the worker is
+        if evaluation.is_open:
+            return render(request, "leaderboard/show.html#scoring", context)
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    if evaluation.result is not None and not evaluation.is_open:
         others = comparable(user, evaluation, today)
         context |= _figures(evaluation, task) | _compared(request, evaluation, others) | _errors(request, evaluation)
     return render(request, "leaderboard/show.html", context)
@@ -262,7 +266,9 @@ def change(request: HttpRequest, slug: str, evaluation_id: str, what: str) -> Ht
     user = person(request)
     if what in ("again", "partial"):
         actions.score_again(evaluation, by=user, partial=True if what == "partial" else None)
-        if evaluation.result is None:
+        if evaluation.is_open:
+            messages.info(request, f"{evaluation.system} is being scored.")
+        elif evaluation.result is None:
             messages.warning(request, "The file has errors against the current gold, so nothing was scored.")
         else:
             messages.success(request, f"{evaluation.system} was scored against the current gold.")
