@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0016_studies'),
+        ("annotator", "0027_pools_and_discard_reasons"),
     ]
 
     operations = [
