@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotator.core.models import Annotation, Document, User
+from annotator.core.models import Activity, Annotation, Document, User
 from annotator.core.vocabulary import Role, Stage
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.submit import submit
@@ -59,7 +59,9 @@ def listed(client: Client, document: Document) -> bool:
 def test_managers_find_the_document_and_read_why(client: Client, document: Document, person: User, owner: User) -> None:
     other = prefill(DocumentFactory(benchmark=document.benchmark))
     client.force_login(owner)
+    early = Activity.objects.create(document=document, by=person, action="confirm-contradictions", reason=WHY)
     assert not listed(client, document), "nothing is told before the stage is adjudicated"
+    early.delete()
     verify_submitted(document, person)
     assert listed(client, document)
     assert not listed(client, other)
