@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import template
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from annotator.core.actions.recorder import annotation_of
 from annotator.core.fields import Field, Kind, field_of, fields_of, reason_for
+from annotator.core.texts.markdown import Leaf, Stretch, Tag
 from annotator.core.queries.protocols import added_questions
 from annotator.core.screens.questions import Control as AskedControl
 from annotator.core.screens.questions import added_controls
@@ -39,6 +42,31 @@ def options(words: Iterable[Labelled], keys: str = "") -> list[dict[str, str]]:
         key = keys[position] if position < len(keys) else ""
         found.append({"value": word.value, "label": word.label, "glyph": glyph, "tone": tone, "key": key})
     return found
+
+
+@register.filter
+def block(tag: Tag) -> SafeString:
+    """The start or the end of a block of a response. Headings are no headings of the page: its own outline stays."""
+    if tag.name == "h":
+        return mark_safe("</p>") if tag.is_end else format_html('<p class="md-h{}">', min(tag.number, 3))
+    if tag.name == "hr":
+        return mark_safe("<hr>")
+    if tag.name == "ol" and not tag.is_end:
+        return format_html('<ol start="{}">', tag.number)
+    return format_html("</{}>" if tag.is_end else "<{}>", tag.name)
+
+
+@register.filter
+def read(stretch: Stretch) -> SafeString:
+    """The words of a stretch with their emphasis. A link's words are underlined and lead nowhere."""
+    return mark_safe("".join(_leaf(leaf) for leaf in stretch.leaves))
+
+
+def _leaf(leaf: Leaf) -> str:
+    html: str = conditional_escape(leaf.text)
+    for mark in reversed(leaf.marks):
+        html = f"<{mark}>{html}</{mark}>"
+    return html
 
 
 @register.filter

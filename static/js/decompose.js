@@ -7,17 +7,21 @@
   const ts = window.touchstone;
   const newest = new Map(); // sentence -> at
   let unseen = ""; // the record that has to be looked at next
-  const links = (which = "") => document.querySelectorAll(`#map a${which}`);
+  // A sentence of several blocks has a link in each; the first one (not .rest) carries its number.
+  const links = (which = "") => document.querySelectorAll(`#map a:not(.rest)${which}`);
+  const all = (id) => document.querySelectorAll(`#map a[href="?sentence=${CSS.escape(id)}"]`);
 
   function show({ id, complete, folded, at }) {
     if ((newest.get(id) ?? 0) > at) return;
     newest.set(id, at);
-    const [link] = links(`[href="?sentence=${CSS.escape(id)}"]`);
-    if (!link) return;
-    link.classList.toggle("todo", !complete);
-    link.classList.toggle("ok", complete);
-    link.classList.toggle("soft", folded);
-    link.querySelector("sup .visually-hidden").textContent = complete ? " complete: " : " incomplete: ";
+    const [first] = all(id);
+    if (!first) return;
+    for (const link of all(id)) {
+      link.classList.toggle("todo", !complete);
+      link.classList.toggle("ok", complete);
+      link.classList.toggle("soft", folded);
+    }
+    first.querySelector("sup .visually-hidden").textContent = complete ? " complete: " : " incomplete: ";
     count();
   }
 
@@ -34,13 +38,14 @@
 
   /** The panel alone was swapped: the map shows the sentence that it is at. */
   function moveTo(id) {
-    const all = [...links()];
-    const here = all.find((link) => link.getAttribute("href") === `?sentence=${id}`);
+    const [here, ...rest] = all(id);
     if (!here) location.assign(`?sentence=${id}`); // split off in another tab: this map is old
-    for (const link of all) {
+    for (const link of document.querySelectorAll("#map a:is([aria-current], .here)")) {
       link.removeAttribute("aria-current");
+      link.classList.remove("here");
       link.tabIndex = -1;
     }
+    for (const link of rest) link.classList.add("here");
     here?.setAttribute("aria-current", "true");
     here?.removeAttribute("tabindex");
   }
@@ -83,7 +88,8 @@
       button.value = new URL(link.href).searchParams.get("sentence");
       button.className = "quiet one-line";
       button.dir = "auto";
-      button.textContent = `${parseInt(link.querySelector("sup").textContent, 10)} ${link.lastChild.textContent.trim()}`;
+      const words = [...link.childNodes].slice(1).map((node) => node.textContent);
+      button.textContent = `${parseInt(link.querySelector("sup").textContent, 10)} ${words.join("").trim()}`;
       return button;
     });
     document.querySelector("[data-moves]").replaceChildren(...buttons);

@@ -112,7 +112,7 @@
     const way = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
     const list = way && event.target.closest?.("[data-roving]");
     if (!list || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
-    const links = [...list.querySelectorAll("a[href]")];
+    const links = [...list.querySelectorAll("a[href]:not(.rest)")];
     const next = links[links.indexOf(event.target) + way];
     event.preventDefault();
     if (!next) return;

@@ -154,7 +154,8 @@ def test_moving_on_sends_the_panel_alone(signed_in: Client, annotation: Annotati
 
 def test_a_response_of_400_sentences_stays_light(signed_in: Client, person: User) -> None:
     """What goes over the wire: the page, the answer to accepting all of a sentence, and to one label."""
-    text = " ".join(f"Ada Lovelace wrote note {number} in 18{number % 100:02} with Charles." for number in range(400))
+    sentences_text = (f"**Ada** wrote `note` {number} in 18{number % 100:02} with Charles." for number in range(400))
+    text = "\n".join(f"{'- ' if number % 7 else ''}{each}" for number, each in enumerate(sentences_text))
     document = prefill(DocumentFactory(benchmark=person.memberships.get().benchmark, response=text))
     annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
     sentences = sentences_of(annotation)
@@ -165,6 +166,48 @@ def test_a_response_of_400_sentences_stays_light(signed_in: Client, person: User
     answer = signed_in.post(address, {"seen": all_of(sentences[7])}, headers={"hx-request": "true"})
     assert len(answer.content) <= 25 * 1024
     assert len(post_save(signed_in, sentences[8], "importance", "less").content) <= 3 * 1024
+
+
+MARKDOWN = """## Life
+
+**Ada Lovelace** wrote the first program. She met *Charles Babbage* [in 1833](https://example.org/1833).
+
+| Year | Event |
+|---|---|
+| 1843 | The notes appeared. |
+
+- <b>Raw HTML</b> is shown as text.
+"""
+
+
+def test_markdown_is_shown_as_markdown_and_raw_on_request(signed_in: Client, person: User) -> None:
+    document = prefill(DocumentFactory(benchmark=person.memberships.get().benchmark, response=MARKDOWN))
+    annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
+    page = soup_of(signed_in.get(screen(document)).content)
+    shown = page.select_one("#map")
+    assert shown is not None
+    assert [each.get_text() for each in shown.select(".md-h2, th, strong, em, u")] == [
+        "Life",
+        "Ada Lovelace",
+        "Charles Babbage",
+        "in 1833",
+        "Year",
+        "Event",
+    ]
+    assert "<b>Raw HTML</b> is shown as text." in shown.select_one("ul > li").get_text()  # type: ignore[union-attr]
+    # A row of a table is one sentence with a link in each cell; only the first one has the number.
+    row = shown.select("tbody td a")
+    assert [each["href"] for each in row[:1]] * 2 == [each["href"] for each in row]
+    assert ["rest" in each["class"] for each in row] == [False, True]
+    assert len(shown.select("a:not(.rest)")) == len(sentences_of(annotation))
+    assert {each["href"].split("=")[0] for each in shown.select("a")} == {"?sentence"}  # no link leads out
+    raw = soup_of(signed_in.get(screen(document), {"response": "raw"}).content)
+    for sup in raw.select("#map sup"):
+        sup.decompose()
+    assert raw.select_one("#map").get_text() == MARKDOWN  # type: ignore[union-attr]
+    again = soup_of(signed_in.get(screen(document)).content)  # it is remembered
+    assert not again.select("#map table")
+    assert soup_of(signed_in.get(screen(document), {"response": "formatted"}).content).select("#map table")
 
 
 def test_taking_over_moves_on_to_the_next_incomplete_sentence(

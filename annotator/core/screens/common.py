@@ -86,6 +86,15 @@ def is_htmx(request: HttpRequest) -> bool:
     return bool(getattr(request, "htmx", False))
 
 
+def wants_raw(request: HttpRequest) -> bool:
+    """Does the person read responses as they stand, not as their Markdown reads? ``?response=raw`` and
+    ``?response=formatted`` are kept for the session."""
+    chosen = request.GET.get("response", "")
+    if chosen in ("raw", "formatted"):
+        request.session["raw_response"] = chosen == "raw"
+    return bool(request.session.get("raw_response"))
+
+
 def seconds(request: HttpRequest) -> int:
     """The active seconds sent with a request, capped at an hour."""
     raw = request.POST.get("active_seconds", "0")

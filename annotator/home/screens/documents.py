@@ -19,7 +19,8 @@ from annotator.core.models import Annotation, Document, Flag, SentBack, User
 from annotator.core.queries.documents import agreed_of, prefilling_of
 from annotator.core.queries.history import lines_of, visible_activities, visible_flags
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import document_for, person, render_domain_errors
+from annotator.core.screens.common import document_for, person, render_domain_errors, wants_raw
+from annotator.core.texts.markdown import is_formatted, reading
 from annotator.core.vocabulary import (
     STAGES,
     AnnotationKind,
@@ -93,7 +94,13 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
     agreed = agreed_of(annotations)
     activities = visible_activities(document, user, annotations)
     history = Paginator(activities, HISTORY_PAGE).get_page(request.GET.get("page"))
+    raw = wants_raw(request)
     context |= page_of_benchmark(request, document.benchmark, "Documents")
+    context |= {
+        "raw": raw,
+        "is_formatted": is_formatted(document.response),
+        "response": reading(document.response, raw=raw),
+    }
     context |= {
         "agreed": agreed,
         "verdict_counts": [(word, agreed.count(word)) for word in Factuality],

@@ -24,8 +24,10 @@ from annotator.core.screens.common import (
     render_domain_errors,
     seconds,
     stage_links,
+    wants_raw,
     whole_number,
 )
+from annotator.core.texts.markdown import Stretch, Tag, is_formatted, reading
 from annotator.core.screens.questions import wrote_answer
 from annotator.core.vocabulary import REMOVAL_REASONS, FlagReason, SentenceType, Stage
 from annotator.stages import rules
@@ -150,10 +152,11 @@ def place_of(rows: list[SentencePanel], current: str) -> tuple[int | None, str]:
     return None, ""
 
 
-def context_of(annotation: Annotation, user: Any, current: str = "") -> dict[str, Any]:
+def context_of(annotation: Annotation, user: Any, current: str = "", *, raw: bool = False) -> dict[str, Any]:
     """All that the screen shows: rows in order, the current one, what is missing. Constant number of queries.
 
-    ``current`` is the public id of the sentence or claim to show; without it the first one that is open.
+    ``current`` is the public id of the sentence or claim to show; without it the first one that is open. ``raw``: the
+    response as it stands.
     """
     sentences = sentences_of(annotation)
     can_edit = rules.can_edit(user, annotation)
@@ -195,35 +198,27 @@ def context_of(annotation: Annotation, user: Any, current: str = "") -> dict[str
         "removal_reasons": REMOVAL_REASONS,
         "stages": stage_links(annotation.document, Stage.DECOMPOSE),
         "flag_reasons": list(FlagReason),
-        "pieces": pieces_of(annotation.document.response, rows),
+        "pieces": pieces_of(annotation.document.response, rows, raw=raw),
+        "raw": raw,
+        "is_formatted": is_formatted(annotation.document.response),
     }
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class MapPiece:
-    """A stretch of the response on the map: a sentence, or what stands between two."""
+    """A stretch of the response on the map: of a sentence, or of what stands between two; or the border of a block."""
 
-    text: str
+    part: Tag | Stretch
     row: SentencePanel | None = None
 
 
-def pieces_of(response: str, rows: list[SentencePanel]) -> list[MapPiece]:
-    """The response cut at the sentences. Sentences that are no substring follow one another at the end."""
-    pieces: list[MapPiece] = []
-    position = 0
-    loose: list[MapPiece] = []
-    for row in rows:
-        start, end = row.sentence.start, row.sentence.end
-        if start is None or end is None or start < position:
-            loose.append(MapPiece(row.sentence.text, row))
-            continue
-        if start > position:
-            pieces.append(MapPiece(response[position:start]))
-        pieces.append(MapPiece(response[start:end], row))
-        position = end
-    if position < len(response) and not loose:
-        pieces.append(MapPiece(response[position:]))
-    return pieces + loose
+def pieces_of(response: str, rows: list[SentencePanel], *, raw: bool = False) -> list[MapPiece]:
+    """The response cut at the sentences, as its Markdown reads or ``raw``."""
+    parts = reading(response, ((row.sentence.start, row.sentence.end, row.sentence.text) for row in rows), raw=raw)
+    return [
+        MapPiece(part, rows[part.sentence] if isinstance(part, Stretch) and part.sentence is not None else None)
+        for part in parts
+    ]
 
 
 @require_GET
@@ -234,7 +229,7 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
     annotation = own_place(document, Stage.DECOMPOSE, person(request))
     if annotation is None:
         return start_page(request, document, Stage.DECOMPOSE)
-    context = context_of(annotation, person(request), request.GET.get("sentence", ""))
+    context = context_of(annotation, person(request), request.GET.get("sentence", ""), raw=wants_raw(request))
     if is_htmx(request) and "missing" in request.GET:
         return render(request, f"{TEMPLATE}#missing_list", context)
     return panel(request, context) if is_htmx(request) else render(request, TEMPLATE, context)
@@ -256,7 +251,7 @@ def workspace(request: HttpRequest, annotation: Annotation, current: str) -> Htt
     """The whole workspace after a structural change. ``current``: the sentence or claim it was about, which gets
     the focus."""
     annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=annotation.pk)
-    context = context_of(annotation, person(request), current)
+    context = context_of(annotation, person(request), current, raw=wants_raw(request))
     return render(request, f"{TEMPLATE}#workspace", context | {"focus": bool(current)})
 
 
@@ -356,7 +351,7 @@ def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what
 def _taken_over(request: HttpRequest, sentence: Sentence, current: str, told: str) -> HttpResponse:
     """The sentence to go on with, and how the one that was accepted stands now."""
     annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=sentence.annotation_id)
-    context = context_of(annotation, person(request), current) | {"focus": True}
+    context = context_of(annotation, person(request), current, raw=wants_raw(request)) | {"focus": True}
     accepted = next(row for row in context["rows"] if row.sentence.pk == sentence.pk)
     if accepted.open_suggestions:
         told = "Accepted what has been in view. Read the rest, then press A again"
