@@ -284,4 +284,28 @@
     const row = document.querySelector("[data-begin-here]");
     if (row) ts.rows.makeCurrent(row, { focus: true });
   });
+
+  /* --- the response beside the rows: the sentence of the current row --- */
+
+  function markSentence() {
+    const panel = document.getElementById("answer");
+    const number = ts.rows.current()?.dataset.in ?? "";
+    if (!panel || panel.dataset.at === number) return;
+    panel.dataset.at = number;
+    for (const link of panel.querySelectorAll("[data-sentence]")) {
+      link.classList.toggle("here", link.dataset.sentence === number);
+    }
+    const [here] = panel.querySelectorAll(".here");
+    if (!here || !panel.checkVisibility()) return;
+    // Within the panel alone: the page does not move under the hand.
+    const gap = here.getBoundingClientRect().top - panel.getBoundingClientRect().top;
+    if (gap < 0 || gap > panel.clientHeight - 80) panel.scrollTop += gap - panel.clientHeight / 3;
+  }
+  for (const name of ["focusin", "click", "keyup", "htmx:afterSettle"]) document.addEventListener(name, markSentence);
+  markSentence();
+  // From the sheet of a small window to the row.
+  document.addEventListener("click", (event) => {
+    const panel = event.target.closest?.("#answer [data-sentence]") && document.getElementById("answer");
+    if (panel?.matches(":popover-open")) panel.hidePopover();
+  });
 })();

@@ -128,6 +128,23 @@ def test_the_head_counts_and_the_foot_says_what_is_open(client, differing, ada):
     assert "only-differs" in one(page, "#rows")["class"]
 
 
+def leads_to_rows(page: BeautifulSoup) -> list[str]:
+    """The response beside the rows: the numbers of its sentences, each of which leads to a row of that sentence."""
+    for link in page.select("#answer [data-sentence]"):
+        assert one(page, str(link["href"]))["data-in"] == link["data-sentence"]
+    return [str(link["data-sentence"]) for link in page.select("#answer [data-sentence]:not(.rest)")]
+
+
+def test_prompt_and_response_stand_beside_the_rows_and_the_sign_off_is_the_main_button(client, differing, ada):
+    page = load(client, ada, differing)
+    assert differing.prompt in words(one(page, "#answer"))
+    assert leads_to_rows(page) == ["1", "2", "3"]
+    for sup in page.select("#answer sup"):
+        sup.decompose()
+    assert one(page, "#answer .reading").get_text() == differing.response
+    assert [each["id"] for each in page.select("main .btn.main")] == ["sign"]
+
+
 def test_a_third_rater_sees_names(client, differing, cleo):
     page = load(client, cleo, differing)
     assert [words(each) for each in page.select(".agree-columns span")] == ["Ada", "Ben", "Adjudicated"]
@@ -495,6 +512,7 @@ def differ_at_verify(document: Document, ada: User, ben: User) -> None:
 def test_verify_stands_claim_by_claim_with_its_passages_and_edits(client, at_verify, ada, ben):
     differ_at_verify(at_verify, ada, ben)
     page = load(client, ada, at_verify, Stage.VERIFY)
+    assert leads_to_rows(page)
     group = one(page, "#group-claim-1-1")
     assert words(one(group, ".agree-claim")) == "Ada Lovelace was an English mathematician."
     links = [str(each["href"]) for each in group.select(".agree-source a")]
@@ -534,6 +552,7 @@ def test_revise_stands_sentence_by_sentence_against_the_original(client, at_veri
     submit(mine, by=ada)
     submit(theirs, by=ben)
     page = load(client, ada, at_verify, Stage.REVISE)
+    assert leads_to_rows(page)
     row_of_first = one(page, "#group-sentences .agree-row.open")
     assert "Ada Lovelace was an English mathematician." in words(one(row_of_first, ".agree-original"))
     assert [words(each) for each in row_of_first.select("ins")] == ["a", "from England"]

@@ -14,7 +14,16 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core import charts, rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Document, Question, User
-from annotator.core.screens.common import document_for, is_htmx, person, render_domain_errors, stage_links, whole_number
+from annotator.core.screens.common import (
+    document_for,
+    is_htmx,
+    person,
+    render_domain_errors,
+    stage_links,
+    wants_raw,
+    whole_number,
+)
+from annotator.core.texts.markdown import is_formatted
 from annotator.core.vocabulary import STAGES, DisagreementReason, DiscardReason, Phase, Stage
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions import adjudicate as actions
@@ -30,6 +39,7 @@ from annotator.stages.queries.adjudication_news import (
 )
 from annotator.stages.screens.adjudicate_cells import columns_of
 from annotator.stages.screens.adjudicate_choices import label_of, pick_of, picked
+from annotator.stages.screens.adjudicate_response import response_of
 from annotator.stages.screens.adjudicate_rows import RowGroup, field_figures, groups_of, summary_of
 
 TEMPLATE = "stages/adjudicate.html"
@@ -58,17 +68,28 @@ def show(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
         return _news(request, document, chosen)
     if is_open(document, chosen):
         stages_rules.check_consolidate(user, document, chosen)
-        return render(request, TEMPLATE, context_of(board_of(document, chosen), user))
+        return _page(request, board_of(document, chosen))
     is_later = STAGES.index(Stage(document.stage)) > STAGES.index(chosen) or document.is_gold
     if is_later and document.phase != Phase.DISCARDED:
         stages_rules.check_look_back(user, document, chosen)
-        return render(request, TEMPLATE, context_of(board_of(document, chosen), user))
+        return _page(request, board_of(document, chosen))
     if document.stage == chosen and document.phase in (Phase.PREFILLING, Phase.INDEPENDENT):
         waiting = waiting_for(document, chosen)
         if user in (*waiting.submitted, *waiting.open) or stages_rules.is_third_rater(user, document, chosen):
             return render(request, "stages/adjudicate_wait.html", waiting_context(document, chosen, waiting))
     stages_rules.check_consolidate(user, document, chosen)
     raise Http404
+
+
+def _page(request: HttpRequest, board: AdjudicationBoard) -> HttpResponse:
+    """The rows, and beside them the prompt and the response, which stay when rows are swapped."""
+    context, raw = context_of(board, person(request)), wants_raw(request)
+    context |= {
+        "raw": raw,
+        "is_formatted": is_formatted(board.document.response),
+        "response": response_of(board, context["groups"], raw=raw),
+    }
+    return render(request, TEMPLATE, context)
 
 
 def context_of(board: AdjudicationBoard, user: User, mine: Mapping[str, str] | None = None) -> dict[str, Any]:

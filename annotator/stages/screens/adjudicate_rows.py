@@ -44,6 +44,12 @@ class ItemView:
         return self.item.key
 
     @property
+    def sentence(self) -> str:
+        """The number of its sentence in the response; "" for what is about the whole."""
+        number = self.item.number.split(",")[0].split(".")[0]
+        return number if number.isdecimal() and self.item.kind != "handling" else ""
+
+    @property
     def state(self) -> str:
         """In a word: same, open or settled."""
         if not self.item.differs:
