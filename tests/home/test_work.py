@@ -442,6 +442,25 @@ def test_lists_show_what_is_begun_waiting_and_done(client: Client, benchmark: Be
     assert "Which waits?" in lists["Completed by you: 1 document"].get_text()  # type: ignore[union-attr]
 
 
+def test_newcomers_see_the_stages_and_a_worked_example_until_they_have_submitted(
+    client: Client, benchmark: Benchmark, ada: User
+) -> None:
+    document = prefill(DocumentFactory(benchmark=benchmark, response="Ada Lovelace was an English mathematician."))
+    shown = page(client, ada)
+    assert [each.get_text(" ", strip=True) for each in shown.select(".three-stages h3")] == [
+        "1 Decompose next for you",
+        "2 Verify",
+        "3 Revise",
+    ]
+    assert shown.select_one(".example")["open"] is not None  # type: ignore[index]
+    assert document.response in shown.select_one("#next").get_text()  # type: ignore[union-attr]
+    assert "0 stages submitted" in shown.select_one(".today").get_text()  # type: ignore[union-attr]
+    decomposed(document, ada)
+    shown = page(client, ada)
+    assert shown.select_one(".example") is not None and not shown.select(".example[open]")
+    assert "1 stage submitted" in shown.select_one(".today").get_text()  # type: ignore[union-attr]
+
+
 def test_what_is_done_is_listed_document_by_document(benchmark: Benchmark, ada: User) -> None:
     first, second = (prefill(DocumentFactory(benchmark=benchmark)) for _ in range(2))
     decomposed(first, ada)

@@ -57,6 +57,7 @@ def home(request: HttpRequest) -> HttpResponse:
     user = person(request)
     task = next_task(user)
     work = my_work(user)
+    pace = own_pace(user)
     context = {
         "task": task,
         "task_verb": VERBS.get(task.why, "Start") if task else "",
@@ -65,8 +66,10 @@ def home(request: HttpRequest) -> HttpResponse:
         "work": work,
         "in_work": [row for row in work.in_work if task is None or row.document_id != task.document.pk],
         "to_agree": [row for row in work.to_agree if task is None or row.document.pk != task.document.pk],
+        "pace": pace,
+        "is_annotator": bool(task or work.in_work or work.waiting or work.done),
+        "is_newcomer": pace is None,
         "studies": open_studies(user),
-        "pace": own_pace(user),
         "paper": PAPER_MINUTES,
         "benchmarks": list(benchmarks_of(user).order_by("name")[:20]),
         "guidelines_url": reverse("guidelines", args=[task.document.benchmark.slug]) if task else "",

@@ -286,6 +286,11 @@ class OwnPace:
         return charts.columns([(charts.day_words(day), number) for day, number in self.days], gap=0.3)
 
     @property
+    def today(self) -> int:
+        """Stages submitted today."""
+        return self.days[-1][1]
+
+    @property
     def busiest(self) -> int:
         return max(number for _, number in self.days)
 
