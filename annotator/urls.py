@@ -6,6 +6,7 @@ from django.urls import path
 
 from annotator.exchange.screens import exports, imports, pools, release_form, releases
 from annotator.home.screens import (
+    accessibility,
     audit,
     benchmark_settings,
     benchmarks,
@@ -39,6 +40,8 @@ urlpatterns = [
     path("account/tokens/", tokens.show, name="tokens"),
     path("account/tokens/new/", tokens.create, name="tokens-new"),
     path("account/tokens/<str:token_id>/revoke/", tokens.revoke, name="token-revoke"),
+    # open to everyone
+    path("accessibility/", accessibility.show, name="accessibility"),
     # open to whoever has the link
     path("invitation/<str:token>/", invitation.show, name="invitation"),
     # benchmarks
