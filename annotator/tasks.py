@@ -6,8 +6,8 @@ from celery import shared_task
 
 from annotator.core.actions import notices, search_entries
 from annotator.exchange.actions import import_jobs, making_releases, releases
-from annotator.leaderboard.actions import evaluations, scoring_jobs
 from annotator.home.actions import benchmark_settings, document_changes
+from annotator.leaderboard.actions import evaluations, scoring_jobs
 from annotator.team.actions import batch_changes, retention, team
 
 

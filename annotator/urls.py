@@ -17,9 +17,9 @@ from annotator.home.screens import (
     work,
 )
 from annotator.integrations.screens import tokens, webhooks
-from annotator.stages.screens import adjudicate, decompose, revise, saved_pages, saving, verify
 from annotator.leaderboard.screens import answers, crossed, score, scores
 from annotator.measures.screens import agreement, automation, people_report, practice, statistics, suggestion_quality
+from annotator.stages.screens import adjudicate, decompose, revise, saved_pages, saving, verify
 from annotator.studies.screens import protocols, studies
 from annotator.studies.screens import work as study_work
 from annotator.suggestions.screens import costs, prompts, run_form, runs, services, suggesters

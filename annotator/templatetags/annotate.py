@@ -13,10 +13,10 @@ from django.utils.safestring import SafeString, mark_safe
 
 from annotator.core.actions.recorder import annotation_of
 from annotator.core.fields import Field, Kind, field_of, fields_of, reason_for
-from annotator.core.texts.markdown import Leaf, Stretch, Tag
 from annotator.core.queries.protocols import added_questions
 from annotator.core.screens.questions import Control as AskedControl
 from annotator.core.screens.questions import added_controls
+from annotator.core.texts.markdown import Leaf, Stretch, Tag
 from annotator.core.vocabulary import Factuality, Labelled, StanceLabel
 
 register = template.Library()

@@ -27,8 +27,8 @@ from annotator.core.screens.common import (
     wants_raw,
     whole_number,
 )
-from annotator.core.texts.markdown import Stretch, Tag, is_formatted, reading
 from annotator.core.screens.questions import wrote_answer
+from annotator.core.texts.markdown import Stretch, Tag, is_formatted, reading
 from annotator.core.vocabulary import REMOVAL_REASONS, FlagReason, SentenceType, Stage
 from annotator.stages import rules
 from annotator.stages.actions import decompose as actions
