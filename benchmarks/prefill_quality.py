@@ -5,35 +5,31 @@
 
 FILE is the released JSONL (default: factcheck-bench.dev.jsonl in the folder TOUCHSTONE_DATA). Nothing is fetched. The
 paper's figures beside ours are ChatGPT's on all 94 documents, the file holds 47 of them: a yardstick, not a contest.
-Honesty: all 47 documents were read while the rules were written, so the column "all" flatters. "In folds" is what is
-left when the cuts that are used are chosen without the documents that they are judged on (ten folds of whole documents,
-three seeds); the wording of each cut was still written with all of them in view. No document is unread. Beside them
-stand, where they are in the same folder, the answers of the VeriScore and FastFact samples (three, 42 claims): their
-claims were extracted by models and checked by nobody here, so they say how far the rules agree with other machines.
-Claim matching counts a suggested claim as found when its words
+Honesty: the rules were written with some of these documents in view, the first 22 and the last 13. The 12 between were
+not read and are reported apart as "unread"; but their figures were watched while rules were chosen, and decided which
+rules were kept, so they are no clean test. Beside them stand, where they are in the same folder, the answers of the
+VeriScore and FastFact samples (three, 42 claims): their claims were extracted by models and checked by nobody here, so
+they say how far the rules agree with other machines. Claim matching counts a suggested claim as found when its words
 agree with a gold claim (token F1, one to one within the document) at the threshold given.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
+import hashlib
 import json
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from pipeline.claims import splits  # noqa: E402
 from pipeline.claims.decompose import decompose  # noqa: E402
 from pipeline.metrics.alignment import PrecisionRecall, align, match_score  # noqa: E402
 from pipeline.metrics.classification import classify  # noqa: E402
@@ -43,10 +39,11 @@ from pipeline.retrieval.corpus_ranking import PER_CLAIM, PassageIndex  # noqa: E
 from pipeline.retrieval.queries import query_for  # noqa: E402
 from pipeline.suggestions import Page, SuggestedSentence  # noqa: E402
 
-FOLDS, SEEDS, DRAWS = 10, (0, 1, 2), 500
+UNREAD = range(22, 34)
+# Of this file alone: of any other nothing is known about what was read.
+DEV_FILE = "a48e8219d4cd4b889b2f99916a91c409914b87419ce22684bd8ffed99a56e4e3"
 THRESHOLDS = (0.7, 0.8, 0.9)
 NOTHING = PrecisionRecall(0, 0, 0)
-WITH_INTERVAL = ("claim F1 at 0.8", "same number of claims", "sentence type accuracy", "sentence type macro-F1")
 EXTRACTED = ("veriscore.claims.sample.jsonl", "fastfact.annotation-input.example.jsonl")
 
 
@@ -102,91 +99,19 @@ def main() -> None:
         show(documents[options.show])
         return
     index = pooled(documents)
-    tallies = [measured(document, index) for document in documents]
-    everything = together(tallies)
-    results: dict[str, Any] = {
-        "all": figures(everything),
-        "intervals": intervals(tallies),
-        "in folds": in_folds(documents),
-        "trivial": trivial(everything),
-        "passages": len(index),
-    }
+    everything, unread = Tally(), Tally()
+    is_dev_file = hashlib.sha256(options.file.read_bytes()).hexdigest() == DEV_FILE
+    for number, document in enumerate(documents):
+        for tally in [everything, unread] if is_dev_file and number in UNREAD else [everything]:
+            measure(document, index, tally)
+    results = {"all": figures(everything), "trivial": trivial(everything), "passages": len(index)}
+    if is_dev_file:
+        results["unread"] = figures(unread)
     results["labels"] = dict(Counter(everything.claim_gold)) | {
         f"sentence: {label}": number for label, number in Counter(everything.sentence_gold).items()
     }
     results["extracted"] = extracted(options.file.parent)
     print(json.dumps(results, indent=1) if options.json else table(results))
-
-
-def measured(document: dict[str, Any], index: PassageIndex) -> Tally:
-    tally = Tally()
-    measure(document, index, tally)
-    return tally
-
-
-def together(tallies: Sequence[Tally]) -> Tally:
-    """One tally of several documents."""
-    whole = Tally()
-    for each in dataclasses.fields(Tally):
-        if each.name == "claims":
-            for threshold in THRESHOLDS:
-                whole.claims[threshold] = sum((one.claims[threshold] for one in tallies), start=NOTHING)
-        else:
-            values = [getattr(one, each.name) for one in tallies]
-            setattr(whole, each.name, sum(values, start=getattr(whole, each.name)))
-    return whole
-
-
-def intervals(tallies: Sequence[Tally]) -> dict[str, list[float]]:
-    """95% of some figures when documents are drawn anew."""
-    generator = np.random.default_rng(0)
-    drawn: dict[str, list[float]] = {name: [] for name in WITH_INTERVAL}
-    for _ in range(DRAWS):
-        chosen = figures(together([tallies[at] for at in generator.integers(len(tallies), size=len(tallies))]))
-        for name, values in drawn.items():
-            values.append(chosen[name])
-    return {name: [float(each) for each in np.quantile(values, (0.025, 0.975))] for name, values in drawn.items()}
-
-
-def in_folds(documents: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Claim F1 and same number where, for each fold, the cuts are those that are best on the other folds: all of them,
-    or all but one. Mean and standard deviation over seeds."""
-    every = splits.CUTS
-    scores = []
-    for cuts in (every, *(tuple(each for each in every if each is not left_out) for left_out in every)):
-        splits.CUTS = cuts
-        scores.append([of_claims(document) for document in documents])
-    splits.CUTS = every
-    found: dict[str, list[float]] = {"claim F1 at 0.8": [], "same number of claims": []}
-    for seed in SEEDS:
-        order = np.random.default_rng(seed).permutation(len(documents))
-        held = Counts()
-        for start in range(FOLDS):
-            fold = set(order[start::FOLDS].tolist())
-            rest = [at for at in range(len(documents)) if at not in fold]
-            best = max(scores, key=lambda each: sum((each[at] for at in rest), start=Counts()).claims.f1)
-            held = sum((best[at] for at in fold), start=held)
-        found["claim F1 at 0.8"].append(held.claims.f1)
-        found["same number of claims"].append(held.same / held.sentences)
-    return {name: {"mean": mean(values), "deviation": float(np.std(values))} for name, values in found.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Matched claims, and check-worthy sentences with the same number of them."""
-
-    claims: PrecisionRecall = NOTHING
-    same: int = 0
-    sentences: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.claims + other.claims, self.same + other.same, self.sentences + other.sentences)
-
-
-def of_claims(document: dict[str, Any]) -> Counts:
-    tally = Tally()
-    measure_text(document, tally)
-    return Counts(tally.claims[0.8], tally.same_number, tally.checkworthy_sentences)
 
 
 def extracted(folder: Path) -> dict[str, float]:
@@ -225,13 +150,6 @@ def pooled(documents: list[dict[str, Any]]) -> PassageIndex:
 
 def measure(document: dict[str, Any], index: PassageIndex, tally: Tally) -> None:
     """Adds one document to the tally."""
-    measure_text(document, tally)
-    for sentence in document["sentences"].values():
-        measure_evidence(sentence, document["prompt"], index, tally)
-
-
-def measure_text(document: dict[str, Any], tally: Tally) -> None:
-    """Sentences and claims of one document, without its evidence."""
     began = time.perf_counter()
     found = decompose(document["prompt"], document["response"]).sentences
     tally.seconds += time.perf_counter() - began
@@ -255,6 +173,7 @@ def measure_text(document: dict[str, Any], tally: Tally) -> None:
     for sentence, matched in zip(gold, pair_sentences(gold, found), strict=True):
         if matched is not None:
             measure_sentence(sentence.fields, found[matched], tally)
+        measure_evidence(sentence.fields, document["prompt"], index, tally)
 
 
 def measure_sentence(gold: dict[str, Any], found: SuggestedSentence, tally: Tally) -> None:
@@ -402,17 +321,14 @@ def trivial(tally: Tally) -> dict[str, float]:
 
 
 def table(results: dict[str, Any]) -> str:
-    lines = [f"{'':44}{'all':>8}{'95 %':>16}{'in folds':>16}{'trivial':>9}{'paper, ChatGPT':>16}"]
-    for name, value in results["all"].items():
-        cells = f"{value:8.3f}" if isinstance(value, float) else f"{value:8}"
-        low_high = results["intervals"].get(name)
-        cells += f"{f'{low_high[0]:.3f} to {low_high[1]:.3f}' if low_high else '':>16}"
-        folds = results["in folds"].get(name)
-        spread = f"{folds['mean']:.3f} ±{folds['deviation']:.3f}" if folds else ""
-        cells += f"{spread:>16}"
-        cells += f"{results['trivial'][name]:9.3f}" if name in results["trivial"] else " " * 9
-        cells += f"{PAPER[name]:16.3f}" if name in PAPER else ""
-        lines.append(f"{name:44}{cells}".rstrip())
+    columns = {name: results[name] for name in ("all", "unread") if name in results}
+    lines = [f"{'':44}" + "".join(f"{name:>8}" for name in columns) + f"{'trivial':>9}{'paper, ChatGPT':>16}"]
+    for name in results["all"]:
+        values = [column[name] for column in columns.values()]
+        cells = [f"{each:8.3f}" if isinstance(each, float) else f"{each:8}" for each in values]
+        cells.append(f"{results['trivial'][name]:9.3f}" if name in results["trivial"] else " " * 9)
+        cells.append(f"{PAPER[name]:16.3f}" if name in PAPER else "")
+        lines.append(f"{name:44}{''.join(cells)}".rstrip())
     lines += ["", "Other answers, claims extracted by models (VeriScore, FastFact):"]
     lines += [f"  {name:42}{round(value, 3):8}" for name, value in results["extracted"].items()]
     counts = ", ".join(f"{label} {number}" for label, number in results["labels"].items())

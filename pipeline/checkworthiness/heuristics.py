@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from annotator.core.vocabulary import ClaimType, Importance, SentenceType
+from pipeline.claims.clauses import clause
 from pipeline.claims.lexicon import FUNCTION_WORDS
-from pipeline.claims.parsing import AUXILIARIES, SUBJECTS, VERBS, is_finite, parsed
 from pipeline.metrics.text import words
 from pipeline.sentences.boundaries import LIST_MARKER
 from pipeline.suggestions import SuggestedClaim
@@ -32,8 +32,6 @@ _OPINION = re.compile(
     r"|worth (?:a visit|it))\b",
     re.IGNORECASE,
 )
-
-_LONG = 12  # words; a text this long without a finite verb is rather one that the tagger misread
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +56,10 @@ def sentence_type(sentence: str, decontext: str) -> SentenceType:
     text = sentence[marker.end() if marker else 0 :].strip().strip("*_ ")
     if not words(text) or text.endswith("?") or text.startswith(("```", "~~~")):
         return SentenceType.NOT_A_CLAIM
-    verbs = [
-        each for each in parsed(decontext) if each.pos_ in VERBS and each.dep_ not in AUXILIARIES and is_finite(each)
-    ]
-    if text.endswith(":") or (not verbs and len(words(text)) < _LONG):
-        return SentenceType.NOT_A_CLAIM  # a heading, a reference, or a lead-in to a list
-    opening = list(verbs[0].children) if verbs else []
-    if any(child.lower_ == "here" for child in opening):
-        return SentenceType.NOT_A_CLAIM
+    if text.endswith(":") or (sentence.lstrip().startswith("#") and clause(decontext) is None):
+        return SentenceType.NOT_A_CLAIM  # a heading, or a lead-in to a list
     if _OPINION.search(text) and not _has_facts(text):
         return SentenceType.OPINION
-    if any(child.dep_ in SUBJECTS and child.text in ("I", "We") for child in opening):
-        return SentenceType.OTHER  # talk of the one who answers
-    if any(child.lower_ in ("should", "must") for child in opening):
-        return SentenceType.OPINION  # advice
     return SentenceType.CHECKWORTHY
 
 

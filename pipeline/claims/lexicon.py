@@ -1,6 +1,10 @@
-"""The closed word classes of English."""
+"""The closed word classes of English, and the forms of common verbs: what the rules know in place of a model."""
 
 from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -59,6 +63,38 @@ FUNCTION_WORDS = (
     | ADVERBS
     | word_set("him them me us himself herself itself themselves hers theirs s t re ve ll d m")
 )
+MONTHS = word_set("january february march april may june july august september october november december")
+
+
+class Verbs(NamedTuple):
+    """Forms of the listed verbs: present third person, base, past, participle, each mapped to the base form."""
+
+    third: dict[str, str]
+    base: dict[str, str]
+    past: dict[str, str]
+    participle: dict[str, str]
+    gerund: dict[str, str]
+    nouns: set[str]  # base and third person forms that are mostly nouns
+
+
+@cache
+def verbs() -> Verbs:
+    """All forms of the verbs in pipeline/data/verbs.txt, spelled by the regular rules where none is given."""
+    found = Verbs({}, {}, {}, {}, {}, set())
+    text = (Path(__file__).resolve().parent.parent / "data" / "verbs.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        for entry in [] if line.startswith("#") else line.split():
+            base, *irregular = entry.removeprefix("~").split("/")
+            if entry.startswith("~"):
+                found.nouns.update((base, with_s(base)))
+            found.base[base] = base
+            found.third["has" if base == "have" else with_s(base)] = base
+            past, participle = irregular or (with_ending(base, "ed"), with_ending(base, "ed"))
+            # Some pasts are the base of another verb (found, lay): the first entry keeps the form.
+            found.past.setdefault(past, base)
+            found.participle.setdefault(participle, base)
+            found.gerund.setdefault(with_ending(base, "ing"), base)
+    return found
 
 
 def with_s(base: str) -> str:
@@ -68,3 +104,26 @@ def with_s(base: str) -> str:
     if base.endswith("y") and base[-2] not in "aeiou":
         return base[:-1] + "ies"
     return base + "s"
+
+
+def with_ending(base: str, ending: str) -> str:
+    """The regular "ed" or "ing" form: make, making; stop, stopped; carry, carried; die, dying."""
+    if base.endswith("ie") and ending == "ing":
+        return base[:-2] + "ying"
+    if base.endswith("e") and ending == "ed":
+        return base + "d"
+    if base.endswith("e") and not base.endswith(("ee", "ye", "oe")):
+        return base[:-1] + ending
+    if base.endswith("y") and base[-2] not in "aeiou" and ending == "ed":
+        return base[:-1] + "ied"
+    if base in _DOUBLING:
+        return base + base[-1] + ending
+    return base + ending
+
+
+_DOUBLING = word_set(
+    """
+    stop plan drop fit commit admit permit submit transfer refer prefer occur propel star begin get set
+    put cut let run win sit hit shut control stem
+    """
+)

@@ -1,404 +1,217 @@
-"""The statements that follow from a sentence: its parse is cut where another statement begins (step 1).
+"""The statements that follow from a sentence, by splitting it (step 1).
 
-A piece is a list of words: those of the sentence, and others that were put in between. Each cut is a function of a
-token that begins something (a clause, a list), the piece, and the piece's tokens; it gives the pieces that follow, or
-nothing. What each cut is worth: docs/prefill-quality.md.
+Every split is a function from a clause to statements, or to nothing when it does not apply for certain. The rules stay
+on the cautious side: appendix C.1 of Factcheck-Bench asks not to overdo it, and a wrong split costs an annotator more
+than a missing one. Only splits that helped on unread documents are here (docs/prefill-quality.md).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
 
-from spacy.tokens import Token
+from pipeline.claims.clauses import RELATIVES, Clause, clause, head, inside_date, next_word
+from pipeline.claims.decontextualize import without_markers
+from pipeline.claims.lexicon import MODALS, SUBJECT_PRONOUNS, verbs, with_s, word_set
+from pipeline.claims.lists import listed_objects, paired_objects
+from pipeline.claims.tagging import FINITE, Tag, is_plural
 
-from pipeline.claims.lexicon import with_s, word_set
-from pipeline.claims.parsing import (
-    NOUNS,
-    SUBJECTS,
-    VERBS,
-    is_empty,
-    is_finite,
-    is_past,
-    is_plural,
-    owner,
-    parsed,
-    subject_of,
-    verb_above,
-    whole,
-)
-
-Word = Token | str
-Piece = list[Word]
-Tokens = set[Token]
-Cut = Callable[[Token, Piece, Tokens], list[Piece] | None]
-
-_JOINS = word_set("because while whereas although though since so as")
-_NO_PARTICIPLE = word_set("including depending using based being according regarding concerning leading resulting")
-# "A combination of A and B", "between A and B": the parts hold together.
 # "..., which allows X": it is the whole clause that allows, not the noun before the comma.
 _CLAUSE_VERBS = word_set("allow make mean cause lead result help enable suggest give let require seem appear")
-_WHOLES = word_set(
-    "combination mix mixture series set group variety range number sum total blend team pair difference relation"
-    " relationship balance"
+# The last two are said of the whole event: "Many protested, leading to reforms".
+_NO_PARTICIPLE_CLAUSE = word_set(
+    "including following according regarding concerning depending being during leading resulting"
 )
-_TOGETHER = word_set("between among from")
-_NO_LIST = word_set("conj compound npadvmod nmod poss nummod quantmod intj")
-_PRONOUNS = word_set("it they its their he she his her")
-_POINTING = word_set("it there this that which who they these those he she we you i what")
-_LONGEST = 800  # characters; what is longer is no sentence
-_MAX_CLAIMS = 14  # more from one sentence is a list gone wrong
+_OPENING_PRONOUN = re.compile(r"(?:it|they|he|she|its|their)\b(?!['’])", re.IGNORECASE)
+_LABEL = re.compile(r"(?P<label>[^:.,;!?\d]{2,60}):\s+(?P<rest>\S.*)", re.DOTALL)
+_JOINS = word_set("and but so yet while whereas although though meaning where")
 
 
-def statements(text: str) -> list[str]:
+def statements(text: str, depth: int = 0) -> list[str]:
     """The statements of a sentence, in order, each without its final point; the sentence itself when none splits."""
-    text = text.strip()
-    if text.endswith("?") or len(text) > _LONGEST:
+    text = _without_label(text.strip().rstrip(".").rstrip())
+    found = clause(text) if depth < 6 else None
+    if found is None or text.endswith("?"):
         return [text]
-    found = [_written(piece) for piece in _pieces([token for token in parsed(text) if not token.is_space], set())]
-    return found if len(found) <= _MAX_CLAIMS else [_written([text])]
+    for split in _SPLITS:
+        parts = split(found)
+        if parts:
+            return [statement for part in parts for statement in statements(part, depth + 1)]
+    return [text]
 
 
-def _pieces(piece: Piece, tried: set[tuple[str, int]]) -> list[Piece]:
-    """What the first cut that applies makes of a piece, each part cut on. A token is cut at once for each cut."""
-    inside = {word for word in piece if isinstance(word, Token)}
-    for cut in CUTS:
-        for token in sorted(inside, key=lambda each: each.i):
-            if (cut.__name__, token.i) in tried:
-                continue
-            parts = cut(token, piece, inside)
-            if parts and all(len(part) > 1 for part in parts):
-                tried = tried | {(cut.__name__, token.i)}
-                return [each for part in parts for each in _pieces(part, tried)]
-    return [piece]
+def _without_label(text: str) -> str:
+    """Label: X does Y -> X does Y. A label with a number (a year, a rank) stays."""
+    match = _LABEL.match(text)
+    if match is None or clause(match["label"]) is not None or clause(match["rest"]) is None:
+        return text
+    return match["rest"]
 
 
-def joined_clause(token: Token, piece: Piece, inside: Tokens) -> list[Piece] | None:
-    """A does B, and C does D -> A does B; C does D. Also after ";", ":" and "so"."""
-    above = token.head
-    if not (_is_clause(token) and above in inside):
-        return None
-    after, before = token.doc[above.i : token.i], token.doc[token.right_edge.i + 1 : token.right_edge.i + 3]
-    if not (
-        (token.dep_ == "conj" and above.pos_ in VERBS)
-        or token.dep_ == "parataxis"
-        or (token.dep_ == "ccomp" and any(each.text in ";:" for each in after))
-        or (
-            token.dep_ == "ccomp"
-            and token.i < above.i
-            and any(each.lower_ in (";", ",", "so", "but") for each in before)
-        )
-    ):
-        return None
-    clause: Piece = [*_within(whole(token), inside)]
-    rest = _without(piece, [*whole(token), *_joint(token)])
-    return [clause, _named(rest, token)] if token.i < above.i else [rest, _named(clause, above)]
-
-
-def adverbial_clause(token: Token, piece: Piece, inside: Tokens) -> list[Piece] | None:
-    """Because A does B, C does D -> A does B; C does D. Not "when", "if": the one holds only where the other does."""
-    opening = token.left_edge
-    if token.dep_ != "advcl" or token.head not in inside or not _is_clause(token) or opening.lower_ not in _JOINS:
-        return None
-    if opening.lower_ in ("since", "as", "so") and opening.dep_ != "mark":
-        return None
-    if token.head.lemma_ == "be" and not any(each.dep_ in ("attr", "acomp", "prep") for each in token.head.children):
-        return None  # "This is because ..."
-    clause: Piece = [each for each in _within(whole(token), inside) if each != opening]
-    rest = _without(piece, [*whole(token), *_joint(token), *_comma_behind(token)])
-    return [clause, _named(rest, token)] if token.i < token.head.i else [rest, _named(clause, token.head)]
-
-
-def joined_predicate(token: Token, piece: Piece, inside: Tokens) -> list[Piece] | None:
-    """X does A and does B -> X does A; X does B. Also "was founded in A and named B"."""
-    above = token.head
-    if token.dep_ != "conj" or not {token.pos_, above.pos_} <= VERBS or above not in inside:
-        return None
-    subject = subject_of(above)
-    if subject is None or subject not in inside or any(each.dep_ in SUBJECTS for each in token.lefts):
-        return None
-    first = verb_above(subject)
-    shared = [each for each in first.lefts if each.dep_ in ("aux", "auxpass", "neg")]
-    if is_finite(token):
-        if not is_finite(first):
-            return None  # "can help people see and know"
-        shared = []
-    elif any(each.dep_ == "neg" for each in shared):
-        return None  # "cannot reduce costs and save time"
-    elif token.tag_ == "VB":
-        shared = [each for each in shared if each.dep_ != "auxpass"]
-        if not any(each.tag_ == "MD" for each in shared):
-            return None
-    elif token.tag_ != "VBN" or not shared:
-        return None
-    between = [
-        each for each in above.rights if each.i < token.left_edge.i and each.dep_ not in ("cc", "punct", "advmod")
-    ]
-    if not between and above.tag_ != "VBN" and above.lemma_ != "be":
-        return None  # "wrote and sang the song"
-    opening = [
-        each for each in first.lefts if each.right_edge.i < subject.left_edge.i and each.dep_ not in ("cc", "mark")
-    ]
-    front = [each for part in opening for each in whole(part)] if opening and opening[0].dep_ != "punct" else []
-    second: Piece = [*_within([*front, *whole(subject), *shared, *whole(token)], inside)]
-    return [_without(piece, [*whole(token), *_joint(token)]), second]
-
-
-def relative_clause(token: Token, piece: Piece, inside: Tokens) -> list[Piece] | None:
-    """A has B, which does C -> A has B; B does C. Also "X is a Y that does Z" -> X is a Y; X does Z."""
-    pronoun = next((each for each in token.lefts if each.tag_ in ("WDT", "WP") and each.dep_ in SUBJECTS), None)
-    if token.dep_ != "relcl" or pronoun is None or token.head not in inside:
-        return None
-    noun, behind_comma = token.head, _comma_before(token)
-    if (behind_comma and token.lemma_ in _CLAUSE_VERBS) or (not behind_comma and _is_bare(noun)):
-        return None
-    tags = {each.tag_ for each in (token, *token.lefts) if each is token or each.dep_ in ("aux", "auxpass")}
-    agrees = is_plural(noun) if "VBP" in tags else not is_plural(noun) if "VBZ" in tags else True
-    if not agrees:  # "the fabric of stars that shine" against "that shines"
-        noun = next(
-            (
-                each
-                for each in noun.ancestors
-                if each.pos_ in NOUNS and each in inside and is_plural(each) == ("VBP" in tags)
-            ),
-            noun,
-        )
-    if noun.pos_ not in NOUNS:
-        return None
-    named = _phrase(noun, inside, token)
-    if noun.dep_ == "attr" and (not behind_comma or any(each.lower_ in ("a", "an") for each in noun.lefts)):
-        named = _said_of(noun.head, inside) or named
-    clause = [each for each in _within(whole(token), inside) if each != pronoun]
-    return [
-        _without(piece, [*whole(token), *behind_comma, *(_comma_behind(token) if behind_comma else [])]),
-        [*named, *clause],
-    ]
-
-
-def participle_clause(token: Token, piece: Piece, inside: Tokens) -> list[Piece] | None:
-    """X does Y, causing Z -> X does Y; X causes Z."""
-    above = verb_above(token)
-    if token.tag_ != "VBG" or token.dep_ not in ("advcl", "acl") or token.head not in inside or token.i < above.i:
-        return None
-    if not _comma_before(token) or token.lower_ in _NO_PARTICIPLE:
-        return None
-    subject = subject_of(above)
-    if (
-        subject is None
-        or not _said_of(above, inside)
-        or any(each.dep_ in ("aux", "mark", "prep") for each in token.lefts)
-    ):
-        return None
-    plural = is_plural(subject)
-    verb = (
-        f"{_form('be', plural=plural, past=True)} {token}"
-        if is_past(above)
-        else _form(token.lemma_, plural=plural, past=False)
-    )
-    said: Piece = [verb if each == token else each for each in _within(whole(token), inside)]
-    return [_without(piece, [*whole(token), *_comma_before(token)]), [*_said_of(above, inside), *said]]
-
-
-def description(token: Token, piece: Piece, inside: Tokens) -> list[Piece] | None:
-    """N, founded in A, does B -> N was founded in A; N does B. The same of "N, a town in A,"."""
-    noun, comma = token.head, _comma_before(token)
-    if noun not in inside or noun.pos_ not in NOUNS or not comma or any(each.dep_ == "conj" for each in noun.children):
-        return None
-    if token.dep_ == "appos" and noun.dep_ not in SUBJECTS and not _comma_behind(token):
-        return None  # "She died in Ema, a rich woman"
-    kinds = {each.dep_ for each in token.children}
-    is_name = (
-        token.dep_ == "appos"
-        and token.pos_ in NOUNS
-        and kinds & {"det", "prep", "amod", "poss"}
-        and "conj" not in kinds
-    )
-    if not is_name and not (token.dep_ == "acl" and token.tag_ == "VBN"):
-        return None
-    verb = _form("be", plural=is_plural(noun), past=is_past(verb_above(noun)))
-    rest = _without(piece, [*whole(token), *comma, *_comma_behind(token)])
-    return [rest, [*_phrase(noun, inside, token), verb, *_within(whole(token), inside)]]
-
-
-def short_relative(token: Token, piece: Piece, inside: Tokens) -> list[Piece] | None:
-    """X is a Y found in Z -> X is a Y; X is found in Z. Also "..., similar to Z"."""
-    noun, comma = token.head, _comma_before(token)
-    if noun not in inside or token.i < noun.i:
-        return None
-    if token.dep_ == "acl" and token.tag_ == "VBN" and noun.dep_ == "attr":
-        above = noun.head
-    elif token.pos_ == "ADJ" and comma and token.dep_ in ("amod", "acl", "advcl") and list(token.rights):
-        above = verb_above(token)
-    else:
-        return None
-    subject = subject_of(above)
-    if subject is None or not (named := _said_of(above, inside)):
-        return None
-    verb = _form("be", plural=is_plural(subject), past=is_past(above))
-    rest = _without(piece, [*whole(token), *comma, *_comma_behind(token)])
-    return [rest, [*named, verb, *_within(whole(token), inside)]]
-
-
-def listed(token: Token, piece: Piece, inside: Tokens) -> list[Piece] | None:
-    """X has A, B and C -> X has A; X has B; X has C. Lists that end the statement, or have three items."""
-    items = _items(token)
-    if len(items) < 2 or not inside.issuperset(items) or token.dep_ in _NO_LIST or token.pos_ in VERBS:
-        return None
-    if {each.lower_ for item in items for each in item.children if each.dep_ == "cc"} not in ({"and"}, {"&"}):
-        return None
-    above, verb = token.head, verb_above(token)
-    if above.lower_ in _TOGETHER or (above.lower_ == "of" and above.head.lemma_ in _WHOLES) or verb != _main(inside):
-        return None
-    if token.i and token.nbor(-1).text == ":" and above.pos_ in NOUNS:
-        return None  # "four fields: A and B"
-    said = [each for complement in verb.rights if complement.dep_ == "attr" for each in complement.children]
-    if token.dep_ in SUBJECTS and any(each.lower_ == "the" or each.dep_ == "nummod" for each in said):
-        return None  # "A and B are the two largest"
-    near = token in verb.children or above in verb.children
-    ends = items[-1].right_edge.i >= max(each.i for each in inside) - 1
-    if len(items) == 2 and not (near and ends):
-        return None
-    joints = {each for item in items[1:] for each in _joint(item)}
-    every = {*whole(token), *joints}
-    start = next(at for at, word in enumerate(piece) if word in every)
-    behind = [word for word in piece[start:] if word not in every]
-    found: list[Piece] = []
-    for at, item in enumerate(items):
-        others = {each for other in items[at + 1 :] for each in whole(other)} | joints
-        kept = [each for each in whole(item) if each not in others and each.dep_ not in ("cc", "preconj")]
-        if not kept:
-            return None
-        part: Piece = [*piece[:start], *_within(kept, inside), *behind]
-        alone = token.dep_ in SUBJECTS and item.tag_ in ("NN", "NNP", "VBG")
-        found.append([_singular(word, above) for word in part] if alone else part)
-    return found
-
-
-CUTS: tuple[Cut, ...] = (
-    joined_clause,
-    adverbial_clause,
-    joined_predicate,
-    relative_clause,
-    participle_clause,
-    description,
-    short_relative,
-    listed,
-)
-
-
-def _items(token: Token) -> list[Token]:
-    """The token and what is joined to it as an item of the same list, in order; verbs are no items."""
-    items = [token]
-    while joined := [each for each in items[-1].rights if each.dep_ == "conj" and each.pos_ not in VERBS]:
-        items += joined
-    return items
-
-
-def _main(inside: Tokens) -> Token | None:
-    """The verb of a piece that no other of its finite verbs stands above."""
-    verbs = [each for each in inside if each.pos_ in VERBS and is_finite(each)]
-    return min(verbs, key=lambda each: (len(list(each.ancestors)), each.i), default=None)
-
-
-def _is_clause(verb: Token) -> bool:
-    """Whether a verb is finite and has a subject of its own before it."""
-    return verb.pos_ in VERBS and is_finite(verb) and any(each.dep_ in SUBJECTS for each in verb.lefts)
-
-
-def _said_of(verb: Token, inside: Tokens) -> list[Token]:
-    """The subject of a verb where it names something; nothing where it only points ("it", "there")."""
-    subject = subject_of(verb)
-    named = subject is not None and subject in inside and subject.lower_ not in _POINTING
-    return _within(whole(subject), inside) if subject is not None and named else []
-
-
-def _phrase(noun: Token, inside: Tokens, without: Token) -> list[Token]:
-    """A noun with what stands before it and its complements, but no clause, description or further item."""
-    apart = {"conj", "relcl", "acl", "appos", "advcl", "cc", "punct"}
-    gone = {each for child in noun.rights if child.dep_ in apart or child == without for each in whole(child)}
-    return [each for each in _within(whole(noun), inside) if each not in gone and each.text != ","]
-
-
-def _is_bare(noun: Token) -> bool:
-    """Whether a common noun stands alone: what is said of "plains that shine" does not hold of all plains."""
-    return noun.pos_ == "NOUN" and not any(each.dep_ != "punct" for each in noun.lefts)
-
-
-def _named(clause: Piece, other: Token) -> Piece:
-    """A clause whose opening pronoun is replaced by the subject of the other clause, where the number agrees."""
-    at = next((n for n, word in enumerate(clause[:4]) if isinstance(word, Token) and word.lower_ in _PRONOUNS), None)
-    subject = subject_of(other)
-    if at is None or subject is None or subject.pos_ not in NOUNS:
-        return clause
-    pronoun = clause[at]
-    if any(word.pos_ in NOUNS | {"VERB"} for word in clause[:at] if isinstance(word, Token)) or isinstance(
-        pronoun, str
-    ):
-        return clause
-    agrees = (pronoun.lower_ in ("they", "their")) == is_plural(subject)
-    if not agrees or is_empty(pronoun) or (pronoun.lower_ in ("he", "she", "his", "her") and subject.pos_ != "PROPN"):
-        return clause
-    name = _joined_up(list(whole(subject))).strip()
-    return [*clause[:at], owner(name) if pronoun.tag_ == "PRP$" else name, *clause[at + 1 :]]
-
-
-def _form(lemma: str, *, plural: bool, past: bool) -> str:
-    """A verb in the form that its subject and the time ask for; other verbs than "be" only in the present."""
-    if lemma == "be":
-        return ("were" if plural else "was") if past else ("are" if plural else "is")
-    return lemma if plural else "has" if lemma == "have" else with_s(lemma)
-
-
-def _singular(word: Word, verb: Token) -> Word:
-    """The word as a singular subject asks for it, if it is the verb that agrees with the subject."""
-    if isinstance(word, str) or not (word == verb or (word.head == verb and word.dep_ in ("aux", "auxpass"))):
-        return word
-    if word.lower_ in ("are", "were"):
-        return _form("be", plural=False, past=word.lower_ == "were")
-    return _form(word.lemma_, plural=False, past=False) if word.tag_ == "VBP" else word
-
-
-def _within(tokens: Iterable[Token], inside: Tokens) -> list[Token]:
-    return [each for each in sorted(set(tokens), key=lambda each: each.i) if each in inside]
-
-
-def _without(piece: Piece, tokens: Iterable[Token]) -> Piece:
-    gone = set(tokens)
-    return [word for word in piece if isinstance(word, str) or word not in gone]
-
-
-def _joint(token: Token) -> list[Token]:
-    """The "and", the commas right before what hangs on a token."""
-    found: list[Token] = []
-    for each in reversed(token.doc[: token.left_edge.i]):
-        if each.dep_ not in ("cc", "preconj") and each.text not in (",", ";"):
-            break
-        found.append(each)
-    return found
-
-
-def _comma_before(token: Token) -> list[Token]:
-    return [each for each in token.doc[max(token.left_edge.i - 1, 0) : token.left_edge.i] if each.text == ","]
-
-
-def _comma_behind(token: Token) -> list[Token]:
-    return [each for each in token.doc[token.right_edge.i + 1 : token.right_edge.i + 2] if each.text == ","]
-
-
-def _joined_up(piece: Piece) -> str:
-    """The piece as text: what stood beside each other is spaced as it was."""
-    text, before = "", -1
-    for word in piece:
-        if isinstance(word, str):
-            text, before = f"{text.rstrip()} {word} ", -1
+def _coordinated_clauses(found: Clause) -> list[str]:
+    """A, and B -> A; B, where both have a subject of their own. Also "while", "because", ";" and ":"."""
+    for index in range(found.verb + 2, len(found.tokens) - 2):
+        token = found.tokens[index]
+        after_comma = found.tokens[index - 1].text == ","
+        if token.text not in (";", ":") and token.lower != "because" and not (after_comma and token.lower in _JOINS):
             continue
-        if word.i != before + 1 and not re.match(r"[,.;:)'’]", word.text):
-            text = f"{text.rstrip()} "
-        text, before = text + word.text_with_ws, word.i
-    return text.lstrip()
+        left = found.text[: token.start].rstrip(" ,")
+        right = without_markers(found.text[token.end :].lstrip(" ,"))
+        other = clause(right)
+        if other is None or clause(left) is None:
+            continue
+        within = any(each.tag == Tag.SUBORDINATOR for each in found.tokens[found.verb : index])
+        if "," in other.subject or (within and token.lower not in ("while", "whereas", ";")):
+            continue  # a list that only looks like a clause, or a clause within a relative clause
+        return [left, _with_named_subject(found, right)]
+    return []
 
 
-def _written(piece: Piece) -> str:
-    """A piece as a statement without commas that a cut left over, and without its final point."""
-    text = re.sub(r"\s+([,.;:])", r"\1", " ".join(_joined_up(piece).split()))
-    return re.sub(r"[,;:](?:\s*[,;:])+", ",", text).strip(" ,;:").rstrip(".").rstrip(" ,;:")
+def _with_named_subject(first: Clause, second: str) -> str:
+    """The second of two clauses, its opening pronoun replaced by the subject of the first when the number agrees."""
+    pronoun = _OPENING_PRONOUN.match(second)
+    if pronoun is None or first.subject.lower() in SUBJECT_PRONOUNS:
+        return second
+    word, named = pronoun[0].lower(), first.subject
+    if (word in ("they", "their")) != first.is_plural or (word in ("he", "she") and not named[0].isupper()):
+        return second
+    owner = "'s" if word in ("its", "their") else ""
+    return f"{named}{owner}{second[pronoun.end() :]}"
+
+
+def _trailing_relative(found: Clause) -> list[str]:
+    """A does B to N, which does C -> A does B to N; N does C."""
+    tokens = found.tokens
+    for index in range(found.verb + 1, len(tokens) - 2):
+        if tokens[index].lower not in ("which", "who") or tokens[index - 1].text != ",":
+            continue
+        follows = next_word(tokens, index + 1)
+        if follows == len(tokens) or tokens[follows].tag not in FINITE:
+            continue
+        verb = tokens[follows].lower
+        if verbs().third.get(verb, verbs().past.get(verb, verb.rstrip("s"))) in _CLAUSE_VERBS:
+            continue
+        noun = _noun_before(found, index - 1, plural=verb in ("are", "were", "have") or verb in verbs().base)
+        if noun:
+            return [found.text[: tokens[index - 1].start], f"{noun} {found.text[tokens[index].end :].strip()}"]
+    return []
+
+
+def _noun_before(found: Clause, end: int, *, plural: bool) -> str:
+    """The noun phrase that ends at token ``end``, with its complements; of "A and B" only B when singular is asked."""
+    start = end
+    while start > found.verb + 1:
+        token = found.tokens[start - 1]
+        in_phrase = token.tag in (Tag.NOMINAL, Tag.DETERMINER, Tag.NUMBER, Tag.GERUND, Tag.PARTICIPLE)
+        if not in_phrase and token.lower != "of" and not (token.tag == Tag.CONJUNCTION and plural):
+            break
+        start -= 1
+    while start < end and found.tokens[start].tag in (Tag.CONJUNCTION, Tag.PREPOSITION, Tag.PARTICIPLE):
+        start += 1
+    phrase = found.tokens[start:end]
+    if len(phrase) < 2 and not (phrase and phrase[0].text[0].isupper()):
+        return ""  # a bare noun or "them" says too little alone
+    if phrase[-1].tag in (Tag.NUMBER, Tag.DETERMINER) or (plural and not is_plural(head(phrase))):
+        return ""
+    return found.text[phrase[0].start : found.tokens[end].start].strip()
+
+
+def _defining_relative(found: Clause) -> list[str]:
+    """X is a Y that does Z -> X is a Y; X does Z."""
+    tokens = found.tokens
+    article = next_word(tokens, found.verb + 1)
+    if tokens[found.verb].lower not in ("is", "was") or found.subject.lower() in SUBJECT_PRONOUNS:
+        return []
+    if article >= len(tokens) or tokens[article].lower not in ("a", "an"):
+        return []
+    for index in range(article + 2, len(tokens) - 2):
+        if tokens[index].tag == Tag.VERB or tokens[index].text == ",":
+            return []
+        if tokens[index].tag == Tag.SUBORDINATOR and tokens[index].lower in RELATIVES:
+            verb = tokens[min(next_word(tokens, index + 1), len(tokens) - 1)]
+            nearer = is_plural(tokens[index - 1].text) and verb.lower in (*MODALS, "are", "were", "have")
+            if verb.tag not in FINITE or nearer:
+                return []  # "a planet with surfaces that can be walked on"
+            return [found.text[: tokens[index].start], found.said_of_subject(found.text[tokens[index].end :])]
+    return []
+
+
+def _participle_clause(found: Clause) -> list[str]:
+    """X does Y, causing Z -> X does Y; X causes Z."""
+    tokens = found.tokens
+    for index in range(found.verb + 2, len(tokens) - 1):
+        token = tokens[index]
+        if token.tag != Tag.GERUND or tokens[index - 1].text != "," or token.lower in _NO_PARTICIPLE_CLAUSE:
+            continue
+        base = verbs().gerund.get(token.lower)
+        rest = tokens[index + 1 :]
+        if base is None or found.subject.lower() in ("there", "it", "this"):
+            continue
+        commas = [at for at in range(found.verb + 1, index - 1) if tokens[at].text == ","]
+        listed = any(each.tag == Tag.GERUND and rest[at - 1].text in (",", "and") for at, each in enumerate(rest))
+        if rest[0].text in (",", "and", "or") or listed or any(not inside_date(tokens, at) for at in commas):
+            return []  # a list, or nouns that look so
+        said = f"{_finite(found, base)} {found.text[token.end :].strip()}"
+        return [found.text[: tokens[index - 1].start], found.said_of_subject(said)]
+    return []
+
+
+def _finite(found: Clause, base: str) -> str:
+    """A verb in the form that the subject and the time of the clause ask for."""
+    if found.is_past:
+        return next((past for past, of in verbs().past.items() if of == base), base)
+    return base if found.is_plural else with_s(base)
+
+
+def _coordinated_predicates(found: Clause) -> list[str]:
+    """X does A and does B -> X does A; X does B. Also "was A-ed and B-ed", and three of them."""
+    tokens = found.tokens
+    passive_at = next_word(tokens, found.verb + 1)
+    is_passive = passive_at < len(tokens) and tokens[passive_at].tag == Tag.PARTICIPLE
+    for index in range(found.verb + 1, len(tokens) - 1):
+        token = tokens[index]
+        if token.tag == Tag.SUBORDINATOR and token.lower in RELATIVES:
+            return []  # what follows belongs to the relative clause
+        if token.lower not in ("and", "but"):
+            continue
+        follows = next_word(tokens, index + 1)
+        embedded = any(
+            tokens[at].tag in FINITE and tokens[at - 1].text != "," and tokens[at - 1].tag != Tag.ADVERB
+            for at in range(found.verb + 1, index)
+        )
+        if follows == len(tokens) or embedded or passive_at == index:
+            return []  # a clause without "that" in between; or two verbs that share what follows
+        listed = [at for at in range(found.verb + 1, index) if tokens[at].text == ","]
+        if (
+            len(listed) > 1
+            and tokens[follows].lower.endswith("ed")
+            and tokens[min(follows + 1, len(tokens) - 1)].tag == Tag.NOMINAL
+        ):
+            continue  # "abuses, unrest, and organized crime"
+        is_finite = tokens[follows].tag in FINITE
+        continues_passive = is_passive and tokens[follows].tag == Tag.PARTICIPLE and follows > passive_at + 2
+        if not is_finite and not continues_passive:
+            continue
+        left = found.text[: token.start].rstrip(" ,")
+        right = found.text[tokens[index + 1].start :]
+        if continues_passive:
+            right = f"{found.text[tokens[found.group].start : tokens[passive_at].start]}{right}"
+        pieces = []
+        start = 0
+        for at in range(found.verb + 1, index - 1):
+            if is_finite and tokens[at].text == "," and tokens[next_word(tokens, at + 1)].tag in FINITE:
+                pieces.append(left[start : tokens[at].start])
+                start = tokens[at].end
+        pieces.append(left[start:])
+        return [pieces[0], *map(found.said_of_subject, pieces[1:]), found.said_of_subject(right)]
+    return []
+
+
+_SPLITS = (
+    _coordinated_clauses,
+    _trailing_relative,
+    _participle_clause,
+    _coordinated_predicates,
+    _defining_relative,
+    listed_objects,
+    paired_objects,
+)
