@@ -209,7 +209,7 @@ def test_averitec_scores_are_broken_down_by_label_and_source(tmp_path: Path) -> 
          "questions": [{"question": "Is it?", "answers": [{"answer": "Yes, it is so."}]}]}
         for number, (label, source) in enumerate([("Refuted", "blog")] * 12 + [("Supported", "paper")] * 4)
     ]  # fmt: skip
-    said = [each | {"label": "Supported" if each["claim_id"] < 3 else each["label"]} for each in gold]
+    said = [each | {"label": "Supported" if number < 3 else each["label"]} for number, each in enumerate(gold)]
     found = averitec(tmp_path, gold, said)["breakdowns"]
     [refuted, supported] = found["label"]
     assert refuted["group"] == "Refuted" and refuted["figures"] == {"score": 0.75}

@@ -109,9 +109,12 @@ def test_progress_is_that_of_the_bytes_read(pilot: Benchmark, owner: User, monke
     monkeypatch.setattr(scoring_jobs, "SIGN_EVERY", 0.0)
     shares: list[float] = []
     write = scoring_jobs._ScoringProgress.write
-    monkeypatch.setattr(
-        scoring_jobs._ScoringProgress, "write", lambda self, share: (shares.append(share), write(self, share))[1]
-    )
+
+    def noted(self: Any, share: float) -> None:
+        shares.append(share)
+        write(self, share)
+
+    monkeypatch.setattr(scoring_jobs._ScoringProgress, "write", noted)
     scoring_jobs.score_evaluation(uploaded(pilot, owner).pk)
     assert len(shares) == 13 and shares == sorted(shares) and shares[-1] == scoring_jobs.READING
     assert 0 < shares[0] < shares[5] < scoring_jobs.READING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -31,6 +32,11 @@ def by_hand(words: int, people: list[set[int]]) -> float:
     return float(AnnotationTask(triples).alpha())
 
 
+def rated(counted: Counter[tuple[str | None, ...]]) -> list[RatedItem]:
+    """The places of one document as items."""
+    return [RatedItem(1, {who: str(label) for who, label in enumerate(said)}, times) for said, times in counted.items()]
+
+
 @pytest.mark.parametrize("seed", range(25))
 def test_cuts_agree_as_counted_from_word_numbers(seed: int) -> None:
     random = Random(seed)
@@ -43,7 +49,7 @@ def test_cuts_agree_as_counted_from_word_numbers(seed: int) -> None:
     ]
     counted = cuts_of([version(text, lasts) for lasts in people])
     assert sum(counted.values()) == words - 1
-    items = [RatedItem("document", dict(enumerate(said)), times) for said, times in counted.items()]
+    items = rated(counted)
     found = agreement(items, resamples=0).alpha
     assert found is not None
     assert found.value == pytest.approx(by_hand(words, people), abs=1e-9)
@@ -52,8 +58,6 @@ def test_cuts_agree_as_counted_from_word_numbers(seed: int) -> None:
 def test_one_more_cut_costs_agreement_and_the_same_cuts_cost_none() -> None:
     text = "One two three. Four five six. Seven eight nine."
     same = [version(text, {2, 5}), version(text, {2, 5})]
-    items = [RatedItem(1, dict(enumerate(said)), times) for said, times in cuts_of(same).items()]
-    whole = agreement(items, resamples=0).alpha
-    split = cuts_of([version(text, {2, 5}), version(text, {2, 4, 5})])
-    less = agreement([RatedItem(1, dict(enumerate(said)), times) for said, times in split.items()], resamples=0).alpha
+    whole = agreement(rated(cuts_of(same)), resamples=0).alpha
+    less = agreement(rated(cuts_of([version(text, {2, 5}), version(text, {2, 4, 5})])), resamples=0).alpha
     assert whole is not None and whole.value == 1.0 and less is not None and 0.5 < less.value < 1.0

@@ -135,7 +135,7 @@ def score_again(evaluation: Evaluation, *, by: User, partial: bool | None = None
         raise BadValueError("This file is being scored. Wait until it is done.")
     if partial is not None:
         evaluation.partial = partial
-    if default_storage.exists(evaluation.file.name) and is_large(evaluation.benchmark, evaluation.file.size):
+    if default_storage.exists(str(evaluation.file.name)) and is_large(evaluation.benchmark, evaluation.file.size):
         _enqueue(evaluation)
         return
     before = evaluation.errors.name

@@ -79,6 +79,9 @@ def crossed(one: Evaluation, other: Evaluation, *, cell: Cell | None = None, gol
 def _item(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> CrossedItem:
     row = first or second
     assert row is not None
+    gold = row["gold"]
+    one, two = (each["predicted"] if each else gold for each in (first, second))
+    return CrossedItem(Wrong.of(row), one, two, cell_of(gold, one, two))
     one, other = (each["predicted"] if each else row["gold"] for each in (first, second))
     return CrossedItem(Wrong.of(row), one, other, cell_of(row["gold"], one, other))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 
 from annotator.core.models import Annotation, Benchmark, Claim, Document, Evidence, Sentence, Stance, User, Verdict
 from annotator.core.queries.gold import GoldScope, agreed
@@ -135,12 +135,11 @@ def _row(benchmark: Benchmark, task: Task, key: str) -> Any:
     return rows.filter(public_id=key).first()
 
 
-def _said(row: Model, task: Task) -> tuple[str, dict[int, str]]:
+def _said(row: Any, task: Task) -> tuple[str, dict[int, str]]:
     """The adjudicated label, and each person's by primary key, read off the rows that it was made from."""
     if isinstance(row, Sentence):
         return row.type, dict(row.sources.values_list("annotation__person", "type"))
     if task == Task.CLAIM_CHECKWORTHINESS:
-        assert isinstance(row, Claim)
         return row.type, dict(row.sources.values_list("sentence__annotation__person", "type"))
     if task == Task.STANCE:
         return _of_stage(Stance.objects.filter(evidence=row.pk), "label")

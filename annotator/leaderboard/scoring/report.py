@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -18,11 +19,13 @@ from annotator.leaderboard.scoring.measure import Baseline, Floats, Numbers, Tas
 from annotator.leaderboard.scoring.responses import EndToEnd
 from annotator.leaderboard.scoring.tasks import Options, Task, headline, measure_of
 from annotator.measures.statistics.breakdowns import BREAKDOWNS, UNKNOWN, order_of, too_few
-from pipeline.metrics.agreement import RESAMPLES, sums_estimates
+from pipeline.metrics.agreement import RESAMPLES, Estimate, sums_estimates
 from pipeline.metrics.paired import mcnemar, randomisation
 from pipeline.metrics.ranking import holm, rank_intervals
 
 SEED = 0
+# A document's numbers, added up, and how many items they are of.
+_Sums = tuple[list[float], int]
 # Baselines are given as the paper's tables print them.
 PLACES = 3
 
@@ -45,23 +48,16 @@ class Scorer:
         """The figures of what was scored. Figures that are not defined, and those that the task does not have, are
         null."""
         sums = self._sums(scored)
-        measure = _over_all(self.measure, sums)
-        found = sums_estimates(
-            list(sums.items()), measure.width, measure.figures, resamples=self.resamples, seed=self.seed
-        ) if sums else [None] * len(measure.names)  # fmt: skip
-        figures = dict(zip(measure.names, found, strict=True))
+        measure, figures = _over_all(self.measure, sums), self._estimates(sums)
         total = np.array(list(sums.values())).sum(axis=0).tolist() if sums else [0.0] * measure.width
         return {
             "items": len(scored),
             "documents": len(sums),
             **dict.fromkeys(NAMES),
             "per_label": {},
-            **{name: each and each.value for name, each in figures.items()},
+            **{name: _value(each) for name, each in figures.items()},
             **measure.details(total),
-            "intervals": {
-                name: None if each is None or each.low is None else [each.low, each.high]
-                for name, each in figures.items()
-            },
+            "intervals": {name: _interval(each) for name, each in figures.items()},
         }
 
     def _sums(self, scored: Mapping[str, Numbers]) -> dict[str, list[float]]:
@@ -126,34 +122,56 @@ class Scorer:
         Intervals are from a fifth of the resamples, so that all breakdowns together take no longer than the whole.
         """
         part = replace(self, resamples=self.resamples // 5)
-        items = self.gold.items
-        by = {name: {key: of.get(items[key].document, UNKNOWN) for key in scored} for name, of in groups.items()}
-        labels = {key: label for key in scored if (label := items[key].label) is not None}
-        if len(set(labels.values())) > 1:
+        sums = self._sums(scored)
+        items = Counter(self.gold.items[key].document for key in scored)
+        by: dict[str, dict[str, dict[str, _Sums]]] = {}
+        for name, group_of in groups.items():
+            by[name] = {}
+            for document, numbers in sums.items():
+                by[name].setdefault(group_of.get(document, UNKNOWN), {})[document] = numbers, items[document]
+        labels = self._by_label(scored)
+        if len(labels) > 1:
             by["label"] = labels
         found = {}
         for name in (each for each in BREAKDOWNS if each in by):
-            keys: dict[str, dict[str, Numbers]] = {}
-            for key, group in by[name].items():
-                keys.setdefault(group, {})[key] = scored[key]
-            ordered = sorted(keys.items(), key=lambda each: order_of(each[0], len(each[1])))
             # Of items with one gold label only the share that is right says something.
             names = ("accuracy",) if name == "label" else self.measure.names
-            found[name] = [part._group(group, rows, names) for group, rows in ordered]
+            rows = [part._group(group, each, names) for group, each in by[name].items()]
+            found[name] = sorted(rows, key=lambda row: order_of(row["group"], row["items"]))
         return found
 
-    def _group(self, name: str, rows: Mapping[str, Numbers], names: Sequence[str]) -> dict[str, Any]:
-        documents = len({self.gold.items[key].document for key in rows})
-        if too_few(len(rows), documents):
-            return {"group": name, "items": len(rows), "documents": documents, "figures": None, "intervals": None}
-        scores = self.scores(rows)
+    def _by_label(self, scored: Mapping[str, Numbers]) -> dict[str, dict[str, _Sums]]:
+        """The numbers of each document and how many items they are of, by gold label; {} where the gold has none."""
+        width = self.measure.width
+        found: dict[str, dict[str, _Sums]] = {}
+        for key, item in self.gold.items.items():
+            if key in scored and item.label is not None:
+                of_label = found.setdefault(item.label, {})
+                row, number = of_label.get(item.document, ([0.0] * width, 0))
+                for place, value in scored[key]:
+                    row[place] += value
+                of_label[item.document] = row, number + 1
+        return found
+
+    def _group(self, name: str, rows: Mapping[str, _Sums], names: Sequence[str]) -> dict[str, Any]:
+        items = sum(number for _, number in rows.values())
+        about = {"group": name, "items": items, "documents": len(rows)}
+        if too_few(items, len(rows)):
+            return {**about, "figures": None, "intervals": None}
+        figures = self._estimates({document: numbers for document, (numbers, _) in rows.items()})
         return {
-            "group": name,
-            "items": len(rows),
-            "documents": documents,
-            "figures": {each: scores[each] for each in names},
-            "intervals": {each: scores["intervals"][each] for each in names},
+            **about,
+            "figures": {each: _value(figures[each]) for each in names},
+            "intervals": {each: _interval(figures[each]) for each in names},
         }
+
+    def _estimates(self, sums: Mapping[str, Sequence[float]]) -> dict[str, Estimate | None]:
+        """The figures over these documents by name, with intervals."""
+        measure = _over_all(self.measure, sums)
+        found = sums_estimates(
+            list(sums.items()), measure.width, measure.figures, resamples=self.resamples, seed=self.seed
+        ) if sums else [None] * len(measure.names)  # fmt: skip
+        return dict(zip(measure.names, found, strict=True))
 
     def standing(self, systems: Mapping[str, Joined]) -> dict[str, Any]:
         """Several systems by the figure that ranks, over what all of them answered: the rank of each with its 95%
@@ -196,6 +214,14 @@ class Scorer:
         right = [(first.answer_of(key) == golds[key].gold, second.answer_of(key) == golds[key].gold) for key in both]
         only_first, only_second = (sum(pair == which for pair in right) for which in ((True, False), (False, True)))
         return {"only_first_right": only_first, "only_second_right": only_second, "p": mcnemar(only_first, only_second)}
+
+
+def _value(estimate: Estimate | None) -> float | None:
+    return estimate.value if estimate else None
+
+
+def _interval(estimate: Estimate | None) -> list[float | None] | None:
+    return None if estimate is None or estimate.low is None else [estimate.low, estimate.high]
 
 
 def _over_all(measure: TaskMeasure, sums: Mapping[str, Sequence[float]]) -> TaskMeasure:
