@@ -168,7 +168,8 @@ def test_people_are_named_only_where_that_was_asked_for(is_named):
     benchmark, person, _ = gold_by_hand()
     release = made(benchmark, person, names_people=is_named)
     naming = {name for name in archive(release).namelist() if b"ilhelmina" in archive(release).read(name)}
-    assert naming == ({"trial-1.0/touchstone.jsonl", "trial-1.0/prov.jsonl"} if is_named else set())
+    of_people = {f"trial-1.0/{name}.jsonl" for name in ("touchstone", "prov", "soft-labels")}
+    assert naming == (of_people if is_named else set())
     assert release.guidelines == [1] and text(release, "guidelines/version-1.md") == "# Guidelines"
 
 
