@@ -221,9 +221,7 @@ def test_breakdowns_are_shown_with_intervals_and_too_few(client, pilot, research
     assert section is not None
     assert "fewer than 10 check-worthy claims or 5 responses" in words(section)
     by_source = section.select("table")[0]
-    assert section is not None
     assert words(section.select_one("h3")) == "Source"
-    assert by_source is not None
     web, books = (words(each) for each in by_source.select("tbody tr"))
     assert "books 2 4 too few" in books and "web 5 10 0.00 0.00 to 0.00" in web
     [head, *rest] = rows(client, "breakdowns")

@@ -83,7 +83,8 @@ def checked(
 
 
 def notes_of(whole: Whole) -> list[str]:
-    return [note.text for part in (whole.decomposition, *(found for _, found in whole.verified)) for note in part.notes]
+    parts: list[Any] = [whole.decomposition, *(found for _, found in whole.verified)]
+    return [note.text for part in parts for note in part.notes]
 
 
 def usual_search(site: FakeSite) -> FakeSerper:
@@ -155,12 +156,12 @@ def test_a_search_client_gives_no_more_than_was_asked_for() -> None:
 
 # --- pages ----------------------------------------------------------------------------------------
 
+HTML = {"Content-Type": "text/html"}
 PAGES: dict[str, tuple[Callable[[], FakeSite], str]] = {
     "robots": (lambda: FakeSite(lambda path: html(article()), robots="User-agent: *\nDisallow: /\n"), "robots"),
     "paywall": (lambda: FakeSite(lambda path: Reply(402, b"<html>Subscribe</html>", HTML), robots=""), "402"),
     "refused": (lambda: FakeSite(lambda path: Reply(403, b"<html>No</html>", HTML), robots=""), "403"),
 }
-HTML = {"Content-Type": "text/html"}
 
 
 @pytest.mark.parametrize("kind", PAGES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -304,7 +305,7 @@ def test_what_a_killed_worker_left_is_picked_up(scene: Scene) -> None:
     assert unfinished() == []
     assert not check_slice(recheck.pk), "another worker is at it"
     assert not recheck.checks.exclude(outcome="").exists()
-    Recheck.objects.update(seen_at=timezone.now() - timezone.timedelta(hours=1))
+    Recheck.objects.update(seen_at=timezone.now() - dt.timedelta(hours=1))
     assert tasks.resume_rechecks() == 1
     recheck.refresh_from_db()
     assert recheck.finished_at is not None

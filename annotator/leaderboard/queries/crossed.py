@@ -82,8 +82,6 @@ def _item(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> 
     gold = row["gold"]
     one, two = (each["predicted"] if each else gold for each in (first, second))
     return CrossedItem(Wrong.of(row), one, two, cell_of(gold, one, two))
-    one, other = (each["predicted"] if each else row["gold"] for each in (first, second))
-    return CrossedItem(Wrong.of(row), one, other, cell_of(row["gold"], one, other))
 
 
 def _not_right(evaluation: Evaluation) -> dict[str, Mapping[str, Any]]:

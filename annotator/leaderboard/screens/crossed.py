@@ -81,7 +81,6 @@ def _table(found: Crossed, first: Evaluation, second: Evaluation) -> dict[str, A
 def _items(request: HttpRequest, found: Crossed, first: Evaluation, cell: Cell | None, gold: str) -> dict[str, Any]:
     page = Paginator(found.items, ITEMS_SHOWN).get_page(request.GET.get("page"))
     rows: list[CrossedItem] = list(page.object_list)
-    rows: Sequence[CrossedItem] = list(page.object_list)
     query = urlencode({name: value for name, value in (("cell", cell or ""), ("gold", gold)) if value})
     return {
         "cell": cell,
