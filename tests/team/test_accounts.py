@@ -156,7 +156,7 @@ def test_a_reset_tells_nobody_who_has_an_account(client: Client, ada: User, mail
 
 
 def test_without_a_mail_server_the_page_says_whom_to_ask(client: Client) -> None:
-    assert "Ask whoever runs this installation" in text_of(client.get(reverse("login")))
+    assert "Ask the administrator of this installation" in text_of(client.get(reverse("login")))
 
 
 def test_the_operator_gives_out_a_link_where_nothing_is_mailed(client: Client, ada: User) -> None:

@@ -185,7 +185,7 @@ def _use_cases(about: About) -> Iterator[str]:
 
 def _limits(facts: CardFacts) -> Iterator[str]:
     documents = _count(facts.gold, "document")
-    yield f"{documents}: figures by group rest on fewer, and small differences cannot be told."
+    yield f"{documents}: figures by group are based on fewer, so small differences mean little."
     if facts.undetermined:
         yield f"Without a verdict for lack of evidence: {_count(facts.undetermined, 'check-worthy claim')}."
     if not facts.agreement.documents:

@@ -98,7 +98,7 @@ def work_off(change_id: int, *, rest: bool = True) -> None:
             with transaction.atomic():
                 moved = move_some(change.benchmark, keys, batch, by=change.by)
             if len(moved) < len(keys):
-                problems["Already there."] += len(keys) - len(moved)
+                problems["Already in this batch."] += len(keys) - len(moved)
         else:
             problems.update(filter(None, (_change_one(pk, change, plan) for pk in keys)))
         change.done += len(keys)

@@ -40,7 +40,7 @@ class SettingsForm(forms.Form):
     )
     corpus = forms.ModelChoiceField(
         Corpus.objects.none(), required=False, empty_label="None", label="Corpus",
-        help_text="Where evidence is retrieved from. Evidence that is there already stays.",
+        help_text="Where evidence is retrieved from. Existing evidence stays.",
     )  # fmt: skip
     asks_reliable = forms.BooleanField(required=False, label="Ask whether each source is reliable")
     asks_sufficient = forms.BooleanField(required=False, label="Ask whether each passage is sufficient on its own")
@@ -96,7 +96,7 @@ def change(request: HttpRequest, slug: str, what: str) -> HttpResponse:
         messages.success(request, f"{benchmark} is archived. Nobody is given work in it any more.")
     elif what == "unarchive":
         actions.take_out_of_archive(benchmark, by=user)
-        messages.success(request, f"{benchmark} is open again.")
+        messages.success(request, f"{benchmark} is active again.")
     elif what == "copy":
         return _copy(request, benchmark)
     elif what == "delete":
