@@ -26,7 +26,7 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.test import TransactionTestCase
+from django.db.backends.base.operations import BaseDatabaseOperations
 from playwright.sync_api import BrowserContext, ConsoleMessage, Request, WebError
 from psycopg import sql
 from pytest_django.plugin import DjangoDbBlocker
@@ -75,18 +75,18 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def flushes_may_delete_history() -> Iterator[None]:
     """A test with transactions of its own ends with all tables emptied, the history among them."""
-    emptied = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
+    flush = BaseDatabaseOperations.execute_sql_flush
 
-    def unlocked(case: TransactionTestCase) -> None:
+    def unlocked(operations: BaseDatabaseOperations, statements: list[str]) -> None:
         append_only._unlocked.now = True
         try:
-            emptied(case)
+            flush(operations, statements)
         finally:
             append_only._unlocked.now = False
 
-    TransactionTestCase._fixture_teardown = unlocked  # type: ignore[attr-defined]
+    BaseDatabaseOperations.execute_sql_flush = unlocked  # type: ignore[method-assign]
     yield
-    TransactionTestCase._fixture_teardown = emptied  # type: ignore[attr-defined]
+    BaseDatabaseOperations.execute_sql_flush = flush  # type: ignore[method-assign]
 
 
 def pytest_unconfigure() -> None:

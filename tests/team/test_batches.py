@@ -376,15 +376,6 @@ def test_an_admin_previews_and_cuts_a_batch(client: Client, benchmark: Benchmark
     assert "5 not started" in words(get(client, owner, URL).select_one(f"#batch-{batch.public_id}"))
 
 
-@pytest.mark.parametrize(
-    ("typed", "sentence"),
-    [
-        ({"number": "0"}, "greater than or equal to 1"),
-        ({"cross": "101"}, "less than or equal to 100"),
-        ({"source": "nowhere"}, "Select a valid choice"),
-        ({"search": "nothing has these words"}, "No documents match, so no batch was created."),
-    ],
-)
 def test_the_rare_fields_of_a_batch_are_folded_unless_one_is_wrong(
     client: Client, benchmark: Benchmark, owner: User
 ) -> None:
@@ -401,6 +392,15 @@ def test_the_rare_fields_of_a_batch_are_folded_unless_one_is_wrong(
     assert folds(BeautifulSoup(wrong.content, "html.parser"))[1]
 
 
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ({"number": "0"}, "greater than or equal to 1"),
+        ({"cross": "101"}, "less than or equal to 100"),
+        ({"source": "nowhere"}, "Select a valid choice"),
+        ({"search": "nothing has these words"}, "No documents match, so no batch was created."),
+    ],
+)
 def test_what_cannot_be_cut_is_said_beside_what_was_typed(
     client: Client, benchmark: Benchmark, owner: User, typed: dict[str, str], sentence: str
 ) -> None:
