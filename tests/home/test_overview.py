@@ -95,7 +95,7 @@ def test_bars_count_agreed_in_work_and_waiting_documents(benchmark: Benchmark, o
         StageBar(Stage.REVISE, agreed=1, to_agree=0, in_work=0, waiting=0, total=5),
     ]
     assert (standing.total, standing.gold, standing.discarded) == (6, 1, 1)
-    assert bars[1].words == "1 agreed, 1 awaiting adjudication"
+    assert bars[1].words == "1 completed, 1 awaiting adjudication"
     assert bars[0].parts == [
         {"kind": "agreed", "x": 0.0, "width": 40.0},
         {"kind": "work", "x": 40.0, "width": 20.0},
@@ -165,9 +165,9 @@ def test_the_overview_says_how_far_it_is(client: Client, benchmark: Benchmark, o
     ]
     bars = page.select(".bars svg.phases")
     assert [bar["aria-label"] for bar in bars] == [
-        "Decompose: 1 agreed, 1 waiting",
-        "Verify: 1 agreed",
-        "Revise: 1 agreed",
+        "Decompose: 1 completed, 1 not started",
+        "Verify: 1 completed",
+        "Revise: 1 completed",
     ]
     assert bars[0].select_one("rect.agreed")["width"] == "50.0%"  # type: ignore[index]
     assert not page.select("[style]")

@@ -34,10 +34,10 @@ class StageBar:
     def words(self) -> str:
         """The bar in words, shown next to it."""
         parts = [
-            (self.agreed, "agreed"),
+            (self.agreed, "completed"),
             (self.to_agree, "awaiting adjudication"),
             (self.in_work, "in progress"),
-            (self.waiting, "waiting"),
+            (self.waiting, "not started"),
         ]
         return charts.in_words(parts, "none yet")
 

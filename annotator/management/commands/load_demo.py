@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from annotator.core.actions.search_entries import index_outdated
 from annotator.core.models import Benchmark, Membership, User
 from annotator.core.vocabulary import OPEN_STATES, Role
 from annotator.home import demo, demo_pair
@@ -74,6 +75,7 @@ class Command(BaseCommand):
         for benchmark in new:
             # Suggestions and evidence now, so that the demo is complete when the page opens.
             work_off(list(benchmark.runs.filter(state__in=OPEN_STATES)))
+        index_outdated()
         self._tell(people, kept)
 
     def _taken(self) -> str:
