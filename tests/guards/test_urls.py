@@ -60,7 +60,7 @@ from tests.studies_robots import study_of_one
 pytestmark = pytest.mark.django_db
 
 # Open to everybody: nothing else answers without signing in.
-OPEN = {"healthz", "readyz", "metrics", "login", "account_login", "admin:login", "invitation", "accessibility"}
+OPEN = {"healthz", "readyz", "metrics", "login", "account_login", "invitation", "accessibility"}
 # The admin leads there, too.
 SIGN_IN = ("/sign-in/?next=", "/account/login/?next=", "/admin/login/?next=")
 # django-allauth's own pages: tests/team/test_accounts.py and test_single_sign_on.py.
