@@ -50,9 +50,12 @@ def ben(benchmark: Benchmark) -> User:
 def differing(benchmark: Benchmark, ada: User, ben: User) -> Document:
     """A document that both have submitted at decompose, and on one of whose labels they differ."""
     document = prefill(DocumentFactory(benchmark=benchmark))
-    for person, types in ((ada, ["factual", "factual", "opinion"]), (ben, ["factual", "opinion", "opinion"])):
+    for person, types in (
+        (ada, ["checkworthy", "checkworthy", "opinion"]),
+        (ben, ["checkworthy", "opinion", "opinion"]),
+    ):
         annotation = begun(document, person)
-        label(annotation, "type", types, person)
+        label(annotation, "type", ["checkworthy", second, "opinion"], person)
         Annotation.objects.filter(pk=annotation.pk).update(active_seconds=600 if person == ada else 1200)
         submit(Annotation.objects.get(pk=annotation.pk), by=person)
     document.refresh_from_db()
@@ -77,14 +80,17 @@ def test_documents_are_counted_when_submitted_and_their_contents_when_adjudicate
 
 
 def test_agreement_what_was_overruled_and_sign_offs(benchmark: Benchmark, ada: User, ben: User) -> None:
-    document = differing(benchmark, ada, ben)
-    number = len([row for row in board_of(document, Stage.DECOMPOSE).comparison.rows if row.is_open])
-    settle(document, [ada, ben], [{"choice": 0}] * number)
+    number = 0
+    for _ in range(4):  # agreement on a label is given from ten items on
+        document = differing(benchmark, ada, ben)
+        differences = [row for row in board_of(document, Stage.DECOMPOSE).comparison.rows if row.is_open]
+        settle(document, [ada, ben], [{"choice": 0}] * len(differences))
+        number += len(differences)
     hers, his = row_of(benchmark, ada), row_of(benchmark, ben)
     assert hers.agreement == his.agreement and hers.agreement is not None and 0 < hers.agreement < 100
     assert (hers.overruled, his.overruled) == (0, 100)
-    assert hers.settled.total == number
-    assert (hers.sign_offs, hers.sign_offs_as_adjudicator) == (1, 0)
+    assert hers.settled.total == number >= 4
+    assert (hers.sign_offs, hers.sign_offs_as_adjudicator) == (4, 0)
 
 
 def test_an_adjudicators_sign_offs_are_counted(benchmark: Benchmark, ada: User, ben: User) -> None:

@@ -26,8 +26,8 @@ from annotator.measures.queries.practice import measured_in
 class PersonReport:
     """One person's period. ``documents`` and ``pieces`` (sentences, claims, revised sentences) by stage; ``seconds``:
     active time of each adjudicated piece of work by stage. ``agreement`` is the share of labels on which they and a
-    partner agreed before adjudication, over ``agreement_items`` labels; ``right`` of ``measured`` labels on hidden gold
-    were those of the gold."""
+    partner agreed before adjudication, over ``agreement_items`` labels (fields of which a pair has too few items
+    for a figure are left out); ``right`` of ``measured`` labels on hidden gold were those of the gold."""
 
     person: User
     role: Role
