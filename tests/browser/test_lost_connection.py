@@ -60,7 +60,7 @@ def password_of(name: str, var: Path) -> str:
 def open_erebus(page: Page, address: str, var: Path) -> None:
     address = address.rstrip("/")
     page.goto(f"{address}/sign-in/")
-    page.get_by_label("Username").fill("anna")
+    page.get_by_label("Username or email address").fill("anna")
     page.get_by_label("Password").fill(password_of("anna", var))
     page.get_by_label("Password").press("Enter")
     page.goto(f"{address}/b/demo/documents/?q=Erebus")

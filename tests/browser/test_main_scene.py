@@ -59,7 +59,7 @@ def test_a_released_answer_becomes_gold(
     person: User, page: Page, live_server: LiveServer, released: dict[str, Any]
 ) -> None:
     page.goto(f"{live_server.url}/sign-in/")
-    page.get_by_label("Username").fill(person.username)
+    page.get_by_label("Username or email address").fill(person.username)
     page.get_by_label("Password").fill("secret")
     page.get_by_label("Password").press("Enter")
     page.wait_for_url(f"{live_server.url}/")

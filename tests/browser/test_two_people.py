@@ -59,7 +59,7 @@ def door(browser: Browser, live_server: LiveServer) -> Iterator[Callable[[User],
         contexts.append(browser.new_context(base_url=live_server.url))
         page = contexts[-1].new_page()
         page.goto("/sign-in/")
-        page.get_by_label("Username").fill(person.username)
+        page.get_by_label("Username or email address").fill(person.username)
         page.get_by_label("Password").fill("secret")
         page.get_by_label("Password").press("Enter")
         page.wait_for_url(f"{live_server.url}/")
