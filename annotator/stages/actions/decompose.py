@@ -68,7 +68,8 @@ def take_over_sentence(
     """Take over all open suggestions of a sentence and its claims (key A). Where nothing was suggested, the sentence is
     kept as it stands. Returns whether anything was suggested.
 
-    ``seen``: keys of the records that the person has had in view, where it is known; the others stay open.
+    ``seen``: keys of the records that the person has had in view, where it is known; suggestions for the others stay
+    open.
     """
     with transaction.atomic():
         action = _begin("take-over", sentence, by, active_seconds)
@@ -77,7 +78,7 @@ def take_over_sentence(
         suggested = sentence.suggestion_id is not None or any(row.suggestion_id is not None for row in claims)
         if not suggested:
             action.name = "keep-text"
-        if seen is None or key_of(sentence) in seen:
+        if seen is None or not suggested or key_of(sentence) in seen:
             _take_over(action, sentence)
             if action.annotation is not None:
                 reveal(sentence, action.annotation.document)
