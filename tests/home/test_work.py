@@ -486,7 +486,7 @@ def test_a_partners_work_is_on_nobody_elses_lists(client: Client, benchmark: Ben
         ("staff", "No benchmark yet", "/benchmarks/new/"),
         ("owner", "Import language model responses", "/b/empty/import/"),
         ("annotator", "hasn’t imported any", None),
-        ("researcher", "Your role can view gold", "/b/full/"),
+        ("researcher", "Your role can view gold", "/benchmarks/"),
         ("third_rater", "two annotators can’t agree", "/b/full/"),
         ("prefilling", "Generating suggestions for 2 documents.", "/b/full/"),
         ("done", "You’re all caught up", "/b/full/"),
