@@ -291,7 +291,7 @@ def test_the_third_rater_asked_about_the_whole_closes_it_alone_or_discards(bench
 def test_the_third_rater_discards_with_a_reason(benchmark, document, ada, ben):
     cleo = member(benchmark, Role.THIRD_RATER)
     submitted(document, ada, ben)
-    with pytest.raises(BadValueError, match="Give a short reason for discarding the document"):
+    with pytest.raises(BadValueError, match="Give a short reason why the document is discarded"):
         adjudicate.discard_together(document, Stage.DECOMPOSE, " ", by=cleo)
     adjudicate.discard_together(document, Stage.DECOMPOSE, "Nobody can say what it means.", by=cleo)
     document.refresh_from_db()
