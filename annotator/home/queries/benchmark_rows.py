@@ -42,7 +42,7 @@ class BenchmarkRow:
 
 
 def benchmark_rows(benchmarks: QuerySet[Benchmark]) -> list[BenchmarkRow]:
-    """The benchmarks by name, archived ones last. Seven queries however many there are."""
+    """The benchmarks by name, archived ones last. Eight queries however many there are."""
     rows = {each.pk: BenchmarkRow(each) for each in benchmarks.order_by("name", "pk")}
     counted = Document.objects.filter(benchmark__in=rows, twin_of__isnull=True).order_by()
     for pk, stage, phase, number in counted.values_list("benchmark", "stage", "phase").annotate(number=Count("pk")):
