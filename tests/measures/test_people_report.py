@@ -50,10 +50,7 @@ def ben(benchmark: Benchmark) -> User:
 def differing(benchmark: Benchmark, ada: User, ben: User) -> Document:
     """A document that both have submitted at decompose, and on one of whose labels they differ."""
     document = prefill(DocumentFactory(benchmark=benchmark))
-    for person, types in (
-        (ada, ["checkworthy", "checkworthy", "opinion"]),
-        (ben, ["checkworthy", "opinion", "opinion"]),
-    ):
+    for person, second in ((ada, "checkworthy"), (ben, "opinion")):
         annotation = begun(document, person)
         label(annotation, "type", ["checkworthy", second, "opinion"], person)
         Annotation.objects.filter(pk=annotation.pk).update(active_seconds=600 if person == ada else 1200)
