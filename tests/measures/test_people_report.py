@@ -161,5 +161,5 @@ def test_more_documents_take_no_more_queries(
 ) -> None:
     for _ in range(2):
         settle(differing(benchmark, ada, ben), [ada, ben], [])
-        with django_assert_num_queries(15):
+        with django_assert_num_queries(12):
             people_report(benchmark, until=timezone.localdate())
