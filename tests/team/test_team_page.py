@@ -67,7 +67,7 @@ def test_an_admin_sees_no_link_to_a_role_that_they_cannot_give(
     assert made.token not in page.decode()
     assert "Only owners can see its link." in words(page.select_one("article.item"))
     offered = [each["value"] for each in page.select("#invite [name=role] option")]
-    assert offered == ["annotator", "third_rater", "researcher"]
+    assert offered == ["annotator", "third_rater", "researcher", "group"]
     assert client.post(f"/b/pilot/team/invitation/{made.public_id}/withdraw/").status_code == 403
     assert made.token in get(client, owner, "/b/pilot/team/").decode()
 
@@ -111,7 +111,7 @@ def test_a_refusal_stands_on_the_page_it_came_from(client: Client, benchmark: Be
     for what, data, status, sentence in (
         (f"member/{owner.username}/role", {"role": "admin"}, 403, "only owner"),
         (f"member/{owner.username}/role", {"role": "king"}, 422, "Choose one of the roles"),
-        ("invite", {"role": "annotator", "email": "nowhere", "days": "14"}, 422, "valid email"),
+        ("invite", {"role": "annotator", "email": "nowhere", "days": "14"}, 422, "“nowhere” isn’t an email address."),
         ("invite", {"role": "annotator", "days": "1000"}, 422, "365"),
         ("group", {"name": "x" * 200}, 422, "at most 120"),
         ("protocol", {"overlap": "99", "practice_documents": "0"}, 422, "9"),
