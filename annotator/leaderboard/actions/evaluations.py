@@ -135,6 +135,8 @@ def score_again(evaluation: Evaluation, *, by: User, partial: bool | None = None
         raise BadValueError("This file is being scored. Wait until it is done.")
     if partial is not None:
         evaluation.partial = partial
+    if not evaluation.file:
+        raise BadValueError("The file with these predictions no longer exists. Upload it again.")
     if default_storage.exists(str(evaluation.file.name)) and is_large(evaluation.benchmark, evaluation.file.size):
         _enqueue(evaluation)
         return
