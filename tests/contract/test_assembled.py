@@ -152,7 +152,7 @@ def test_a_page_that_a_person_adds_is_fetched_like_any_other(world: World) -> No
     assert isinstance(page, FetchedPage)
     assert SENTENCES[0] in page.text
     gone = asyncio.run(fetch_page(world.settings, f"{world.site.url}/gone"))
-    assert gone == Absence("its server answered 410")
+    assert gone == Absence("its server answered 410", gone=True)
     assert isinstance(asyncio.run(fetch_page(world.settings, "file:///etc/passwd")), Absence)
     private = asyncio.run(fetch_page(ServiceSettings(), f"{world.site.url}/"))
     assert isinstance(private, Absence)
