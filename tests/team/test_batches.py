@@ -106,9 +106,9 @@ def test_a_filter_narrows_what_is_cut(benchmark: Benchmark, owner: User) -> None
         batch = cut(benchmark, owner, How(narrowed=narrowed))
         assert names(batch) == [expected]
         batches.dissolve(batch, by=owner)
-    batch = cut(benchmark, owner, How(narrowed=DocumentFilter(search="was bea")))
+    batch = cut(benchmark, owner, How(narrowed=DocumentFilter(search='"was bea"')))
     assert names(batch) == ["book"]
-    assert batch.cut["filter"] == {"search": "was bea"}
+    assert batch.cut["filter"] == {"search": '"was bea"'}
 
 
 def test_the_seed_decides_whatever_the_order_in_the_database(benchmark: Benchmark, owner: User) -> None:
