@@ -338,8 +338,8 @@ def test_on_each_screen_the_guidelines_are_one_key_away_and_every_question_has_i
             record = field.find_parent(attrs={"data-record": True})
             assert record is not None
             asked.add(f"{str(record['data-record']).partition(':')[0]}:{field['data-field']}")
-        # What nobody needs a definition for: free words, and how sure one is.
-        free = {"verdict:reason", "verdict:confidence", "claim:removed_note"}
+        # What nobody needs a definition for: free words, how sure one is, and marked words of a passage.
+        free = {"verdict:reason", "verdict:confidence", "claim:removed_note", "stance:rationale"}
         assert asked - answered - free == set()
 
     look(Stage.DECOMPOSE)
