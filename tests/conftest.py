@@ -17,7 +17,7 @@ import os
 import shutil
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ def flushes_may_delete_history() -> Iterator[None]:
     """A test with transactions of its own ends with all tables emptied, the history among them."""
     flush = BaseDatabaseOperations.execute_sql_flush
 
-    def unlocked(operations: BaseDatabaseOperations, statements: list[str]) -> None:
+    def unlocked(operations: BaseDatabaseOperations, statements: Iterable[str]) -> None:
         append_only._unlocked.now = True
         try:
             flush(operations, statements)

@@ -439,7 +439,9 @@ def test_the_copy_stands_in_the_place_of_its_gold_and_the_gold_is_not_to_be_foun
         assert reverse("document", args=[was.public_id]) not in links
     filters = BeautifulSoup(client.get(f"{url}?part=filters", headers={"hx-request": "true"}).content, "html.parser")
     for name in ("stage", "phase"):
-        counted = [int(each) for each in re.findall(r"\((\d+)\)", filters.select_one(f"select[name={name}]").text)]
+        select = filters.select_one(f"select[name={name}]")
+        assert select is not None
+        counted = [int(each) for each in re.findall(r"\((\d+)\)", select.text)]
         assert sum(counted) == len(real)
     assert filters.select("input[name=twins]") == []
     assert f"Gold ({len(real) - 4})" in filters.text, "two of the three golds, as the list shows"
