@@ -84,7 +84,7 @@ def flushes_may_delete_history() -> Iterator[None]:
         finally:
             append_only._unlocked.now = False
 
-    BaseDatabaseOperations.execute_sql_flush = unlocked  # type: ignore[method-assign]
+    BaseDatabaseOperations.execute_sql_flush = unlocked  # type: ignore[assignment, method-assign]
     yield
     BaseDatabaseOperations.execute_sql_flush = flush  # type: ignore[method-assign]
 
