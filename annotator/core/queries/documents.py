@@ -209,8 +209,9 @@ SORTS: dict[str, Any] = {
         output_field=IntegerField(),
     ),
     "state": F("phase"),
-    "claims": Coalesce("search_entry__claims", Value(-1)),
-    "false": Coalesce("search_entry__false_claims", Value(-1)),
+    # Plain integers: Django takes it that no positive one equals -1, and would ask nothing.
+    "claims": Coalesce("search_entry__claims", Value(-1), output_field=IntegerField()),
+    "false": Coalesce("search_entry__false_claims", Value(-1), output_field=IntegerField()),
     "changed": Coalesce(
         Subquery(Activity.objects.filter(document=OuterRef("pk")).order_by("-pk").values("pk")[:1]), Value(0)
     ),
