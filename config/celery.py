@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
+from django.dispatch import receiver
 from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -62,7 +63,7 @@ def end_task(**_: object) -> None:
     _working.now = False
 
 
-@connection_created.connect
+@receiver(connection_created)
 def give_time_to_new_connection(connection: BaseDatabaseWrapper, **_: object) -> None:
     """A connection that a task opens, or opens again."""
     if getattr(_working, "now", False):
