@@ -262,7 +262,10 @@ def test_what_is_missing_for_a_model_is_said(tmp_path: Path, monkeypatch: pytest
         ({"llm_url": "http://a"}, "LLM_MODEL"),
         ({"llm_url": "localhost:11434", "llm_model": "m"}, "LLM_URL is “localhost:11434”.*http://"),
         ({"embeddings_url": "http://a"}, "EMBEDDINGS_MODEL"),
-        ({"search_provider": "google"}, "google.*serper, brave, tavily, exa, jina, searxng, duckduckgo, mediawiki, corpus"),
+        (
+            {"search_provider": "google"},
+            "google.*serper, brave, tavily, exa, jina, searxng, duckduckgo, mediawiki, corpus",
+        ),
         ({"search_provider": "serper"}, "SEARCH_KEY"),
         ({"search_provider": "searxng"}, "SEARCH_URL"),
         ({"calls_at_once": 0}, "CALLS_AT_ONCE"),
