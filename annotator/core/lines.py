@@ -158,30 +158,19 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def storable_object(text: str) -> dict[str, Any]:
-    """As ``json_object``, without the characters that no database takes: they can only come as \\u escapes."""
+    """As ``json_object``, without the characters that no database accepts: they can only come as \\u escapes."""
     found = json_object(text)
     return storable_json(found) if "\\u" in text else found
 
 
-def read_storable(stream: BinaryIO, parse: Callable[[dict[str, Any], int], Row]) -> Iterator[Row | BadRow]:
-    """As ``read_objects``, each through ``storable_object``: for readers that need not give a file back as it was."""
-    return _objects(stream, parse, storable_object)
-
-
 def read_objects(stream: BinaryIO, parse: Callable[[dict[str, Any], int], Row]) -> Iterator[Row | BadRow]:
-    """One object a line, through ``parse(object, line number)``, which may raise ``RowError``."""
-    return _objects(stream, parse, json_object)
-
-
-def _objects(
-    stream: BinaryIO, parse: Callable[[dict[str, Any], int], Row], read: Callable[[str], dict[str, Any]]
-) -> Iterator[Row | BadRow]:
+    """One object per line, passed to ``parse(object, line number)``, which may raise ``RowError``."""
     for line in read_lines(stream):
         if isinstance(line, BadRow):
             yield line
             continue
         try:
-            yield parse(read(line.text()), line.number)
+            yield parse(json_object(line.text()), line.number)
         except RowError as error:
             yield error.at(line.number)
 

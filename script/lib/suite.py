@@ -73,10 +73,10 @@ def main() -> int:
         on_sqlite["TEST_POSTGRES_URL"] = postgres
         first, second = ("", "not browser") if all_on_postgres else ("not query_counts", "database")
         print("--- tests on SQLite, with the browser's", flush=True)
-        if code := pytest(*parallel, "-m", first, **on_sqlite):
-            return code
+        on_sqlite_failed = pytest(*parallel, "-m", first, **on_sqlite)
         print(f"--- tests on PostgreSQL: {second}", flush=True)
-        return pytest(*parallel, "-m", second, TEST_DATABASE_URL=postgres, TEST_POSTGRES_URL=postgres)
+        on_postgres_failed = pytest(*parallel, "-m", second, TEST_DATABASE_URL=postgres, TEST_POSTGRES_URL=postgres)
+        return on_sqlite_failed or on_postgres_failed  # one run tells everything that fails
 
 
 if __name__ == "__main__":

@@ -194,7 +194,8 @@ def test_sources_are_told_apart_where_documents_name_them() -> None:
     ]
     sources = [SourceCount("web", 5, 2, 1), SourceCount("", 1, 1, 0), SourceCount("books", 2, 0, 0)]
     report = report_of(*documents, sources=sources)
-    assert as_json(report)["counted"] == {"gold": 3, "in_work": 4, "discarded": 1}
+    counted = as_json(report)["counted"]
+    assert (counted["gold"], counted["in_work"], counted["discarded"]) == (3, 4, 1)
     assert table_of(report, "sources") == [
         ["source", "collected", "annotated", "false_paper", "false_released"],
         ["web", 5, 2, 1, 2],

@@ -177,6 +177,7 @@ def house(database: str, redis_url: str, tmp_path: Path) -> Iterator[House]:
 
 def kill_worker(house: House) -> None:
     """The worker with all its processes is gone, in the middle of two documents; another one starts."""
+    house.wait_for(lambda: house.ask("SELECT count(*) FROM annotator_pendingcall")[0][0] == 2)
     os.killpg(house.workers[0].pid, signal.SIGKILL)
     house.workers[0].wait()
     house.start_worker()

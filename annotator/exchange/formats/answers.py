@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar
 
 from annotator.core.file_problems import BadRow, RowError, complain
-from annotator.core.lines import check_encoding, kind_of, read_list, read_storable
+from annotator.core.lines import check_encoding, kind_of, read_list, read_objects
 from annotator.core.released import storable_json
 
 SUPPORTED, NOT_SUPPORTED, NO_FACT = "supported", "not_supported", "no_fact"
@@ -69,12 +69,12 @@ Row = TypeVar("Row")
 
 def answers(stream: BinaryIO) -> Iterator[AnswerRow | BadRow]:
     """Answers, one object a line, as Touchstone, VeriScore, FastFact or FActScore writes them. Raises ``FileError``."""
-    return read_rows(stream, _answer)
+    return read_rows(stream, lambda row, line: _answer(storable_json(row), line))
 
 
 def checked_claims(stream: BinaryIO) -> Iterator[CheckedRow | BadRow]:
     """AVeriTeC's claims, gold or predicted: a JSON list, or one object a line. Raises ``FileError``."""
-    return read_rows(stream, _checked)
+    return read_rows(stream, lambda row, line: _checked(storable_json(row), line))
 
 
 def read_rows(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) -> Iterator[Row | BadRow]:
@@ -83,7 +83,7 @@ def read_rows(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) 
     if stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
         yield from _listed(stream, parse)
     else:
-        yield from read_storable(stream, parse)
+        yield from read_objects(stream, parse)
 
 
 def _listed(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) -> Iterator[Row | BadRow]:
@@ -92,7 +92,7 @@ def _listed(stream: BinaryIO, parse: Callable[[Mapping[str, Any], int], Row]) ->
         try:
             if not isinstance(each, dict):
                 raise RowError(("", f"expected a JSON object, found {kind_of(each)}."))
-            yield parse(storable_json(each), number)
+            yield parse(each, number)
         except RowError as error:
             yield error.at(number)
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from annotator.core.file_problems import BadRow, RowError
-from annotator.core.lines import kind_of, read_storable
+from annotator.core.lines import kind_of, read_objects
+from annotator.core.released import storable_json
 from annotator.leaderboard.scoring.items import TaskItem
 
 NAME = "touchstone"
@@ -40,7 +41,7 @@ class PredictionRow:
 
 def read(stream: BinaryIO) -> Iterator[PredictionRow | BadRow]:
     """The rows of a file, one line in memory at a time. Raises ``FileError``."""
-    return read_storable(stream, parse)
+    return read_objects(stream, lambda row, line: parse(storable_json(row), line))
 
 
 def parse(row: Mapping[str, Any], line: int) -> PredictionRow:
