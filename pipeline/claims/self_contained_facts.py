@@ -75,7 +75,7 @@ async def _judged(text: str, context: str, document: DocumentText, tools: Tools,
         prompt="safe/relevance",
         fields={"question": document.prompt, "response": context, "statement": statement},
         form=Relevance,
-        instead="The statement was taken for relevant.",
+        instead="The statement was treated as relevant.",
         max_tokens=512,
     )
     if relevance is None or relevance.relevant:

@@ -118,7 +118,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         permitted = [each for each in addresses if self._permits(host, each)]
         if not permitted:
             raise AddressRefusedError(
-                f"{host} is not on the public internet, so it is not fetched from. PAGES_ALLOW can name it."
+                f"{host} is not on the public internet, so it isn't fetched. PAGES_ALLOW can allow it."
             )
         failure: Exception = httpcore.ConnectError(f"{host} has no address")
         for address in permitted:

@@ -129,11 +129,11 @@ def problems(settings: ServiceSettings) -> list[str]:
     ]
     provider = settings.search_provider
     if settings.llm_url and not settings.llm_model:
-        found.append("LLM_URL is set, and LLM_MODEL is not: name the model to ask.")
+        found.append("LLM_URL is set, but LLM_MODEL is not: name the model to use.")
     if settings.llm_provider not in MODELS:
         found.append(f"LLM_PROVIDER is “{settings.llm_provider}”: write one of {', '.join(MODELS)}.")
     if settings.embeddings_url and not settings.embeddings_model:
-        found.append("EMBEDDINGS_URL is set, and EMBEDDINGS_MODEL is not: name the model to ask.")
+        found.append("EMBEDDINGS_URL is set, but EMBEDDINGS_MODEL is not: name the model to use.")
     if provider and provider not in PROVIDERS:
         found.append(f"SEARCH_PROVIDER is “{provider}”: write one of {', '.join(PROVIDERS)}.")
     if provider in _WITH_KEY and not settings.search_key:

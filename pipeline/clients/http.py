@@ -164,7 +164,7 @@ class ServiceClient:
                 raise NotNowError(f"no answer within {self.seconds:g} seconds") from None
             except httpx.LocalProtocolError:  # its words would quote the key
                 raise ServiceError(
-                    f"{self.where} cannot be called: its key holds characters that cannot be sent. {self.advice}"
+                    f"{self.where} cannot be called: its key contains characters that cannot be sent. {self.advice}"
                 ) from None
             except httpx.TransportError as error:
                 raise NotNowError(self._hide(str(error) or type(error).__name__)) from None

@@ -220,7 +220,7 @@ class HttpPages:
             except _FAULTS as error:
                 raise NotNowError(f"its server could not be reached ({str(error) or type(error).__name__})") from None
             except (ValueError, RuntimeError) as error:  # of the libraries below, on odd headers and addresses
-                raise _AbsentError(f"its server cannot be spoken to ({error})") from None
+                raise _AbsentError(f"its server's answer could not be understood ({error})") from None
 
     async def _rules(self, url: str) -> str | None:
         """A robots.txt: "" where there is none (then all is allowed), None where the site could not say."""
@@ -245,7 +245,7 @@ def checked_url(url: str) -> str:
     if parsed.scheme not in {"http", "https"} or not _HOST.fullmatch(parsed.raw_host):
         raise _AbsentError("its address is not a web address (http or https)")
     if parsed.userinfo:
-        raise _AbsentError("its address carries a name or password")
+        raise _AbsentError("its address contains a name or password")
     if not (port is None or 0 < port < 1 << 16):
         raise _AbsentError("its address is not a web address")
     whole = str(parsed.copy_with(fragment=None))  # percent-encoded: longer than it was written
@@ -279,7 +279,7 @@ async def _body(answer: httpx.Response, size: int, cut: bool) -> bytes:
         raise too_large
     packing = _header(answer, "Content-Encoding").strip().lower()
     if packing not in {"", "identity", "gzip", "x-gzip", "deflate"}:
-        raise _AbsentError(f"it is packed in a way that was not asked for ({packing[:40]})")
+        raise _AbsentError(f"it is compressed in an unexpected way ({packing[:40]})")
     # 32 more: gzip or zlib, whichever it is.
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32) if packing not in {"", "identity"} else None
     body = bytearray()
@@ -288,7 +288,7 @@ async def _body(answer: httpx.Response, size: int, cut: bool) -> bytes:
             try:
                 part = unpacker.decompress(part, size - len(body) + 1)
             except zlib.error:
-                raise _AbsentError("it is packed in a way that cannot be unpacked") from None
+                raise _AbsentError("it could not be decompressed") from None
         body += part
         if len(body) > size:
             if cut:

@@ -38,7 +38,7 @@ def main(pages: int, characters: int, seconds: float) -> None:
             if read > characters or time.monotonic() > last_moment:
                 return
     except MemoryError:
-        _print({"error": "it takes more memory than a page may"})
+        _print({"error": "it needs more memory than a page may use"})
     except Exception as error:  # it meets every way in which a file can be broken
         _print({"error": type(error).__name__})
 

@@ -57,12 +57,10 @@ def _request(settings: ServiceSettings) -> ChatRequest:
 
 
 async def _schema(chat: ModelClient, settings: ServiceSettings) -> Finding:
-    no = "It takes no JSON schema: answers are asked for in words, and read tolerantly."
+    no = "It doesn't support JSON schemas: the prompt describes the format, and answers are parsed leniently."
     try:
         answer = await chat.complete_exactly(replace(_request(settings), schema=_SCHEMA))
-        return (
-            Finding(True, "It holds to a JSON schema.") if "capital" in json.loads(answer.text) else Finding(False, no)
-        )
+        return Finding(True, "It follows JSON schemas.") if "capital" in json.loads(answer.text) else Finding(False, no)
     except (RefusedError, ValueError, TypeError):
         return Finding(False, no)
     except ServiceError as error:
@@ -70,7 +68,7 @@ async def _schema(chat: ModelClient, settings: ServiceSettings) -> Finding:
 
 
 async def _logprobs(chat: ModelClient, settings: ServiceSettings) -> Finding:
-    no = "It gives no log-probabilities: FastFact searches for every claim."
+    no = "It returns no log-probabilities: FastFact searches for every claim."
     try:
         answer = await chat.complete_exactly(replace(_request(settings), logprobs=True))
     except RefusedError:

@@ -116,7 +116,7 @@ def read(content_type: str, body: bytes, url: str, *, longest: int, seconds: flo
         raise UnreadableError(f"not a text ({content_type.partition(';')[0] or 'of unknown kind'})")
     text = clean(found.text).replace("\r\n", "\n").replace("\r", "\n").strip()[:longest]
     if not text:
-        raise UnreadableError("it holds no readable text")
+        raise UnreadableError("it contains no readable text")
     return ReadText(text, _line(found.title, 500), _line(found.site, 255), found.published)
 
 
@@ -163,7 +163,7 @@ def _pdf(body: bytes, longest: int, seconds: float) -> ReadText:
     if said.get("refused"):
         raise UnreadableError(said["refused"])
     if not any(texts):
-        why = said.get("error") or "it takes more time or memory than a page may"
+        why = said.get("error") or "it needs more time or memory than a page may use"
         raise UnreadableError(f"its PDF could not be read ({why})")
     return ReadText("\n\n".join(texts), said.get("title", ""))
 

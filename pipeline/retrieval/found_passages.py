@@ -99,7 +99,7 @@ def _opened(path: Path, ends_path: Path) -> Packed:
     ends = _array(ends_path)
     size = path.stat().st_size
     if size != (int(ends[-1]) if len(ends) else 0):
-        raise ValueError(f"{path} was not written to its end.")
+        raise ValueError(f"{path} was not written completely.")
     if not size:
         return Packed(b"", ends)
     with path.open("rb") as file:

@@ -82,7 +82,7 @@ async def _page(hit: SearchResult, tools: Tools, tally: StepNotes) -> FetchedPag
     try:
         return await tools.pages.fetch(PageRequest(step="fetch", url=hit.url))
     except ServiceError as error:
-        tally.note("fetch", f"{hit.url} could not be read, its snippet was: {error}")
+        tally.note("fetch", f"{hit.url} could not be read; its snippet was used: {error}")
         return None
 
 

@@ -49,7 +49,7 @@ async def queries_by_model(
             prompt="factcheck_gpt/queries",
             fields={"claim": claim.text, "most": reach.most},
             form=Queries,
-            instead="The queries of other rounds were searched for, without any the claim itself.",
+            instead="The queries of the other rounds were used, or the claim itself if there were none.",
             max_tokens=512,
             sample=Sample(number, reach.temperature),
         )

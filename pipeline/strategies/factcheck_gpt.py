@@ -43,19 +43,21 @@ class FactcheckGptParameters(Parameters):
     """Parameters. Defaults come from the paper or its authors' code, where stated."""
 
     at_once: int = Field(30, ge=1, le=200, description="Sentences or claims labeled in one call")
-    rounds: int = Field(2, ge=1, le=5, description="Rounds of queries, whose union is searched for")
-    query_temperature: float = Field(0.7, ge=0, le=2, description="Temperature at which queries are asked for")
+    rounds: int = Field(2, ge=1, le=5, description="Rounds of queries; all different queries are searched")
+    query_temperature: float = Field(0.7, ge=0, le=2, description="Temperature for generating queries")
     queries: int = Field(5, ge=1, le=10, description="Queries a claim, at most")
     query_similarity: float = Field(
         0.6, ge=0, le=1, description="Similarity at which a query is dropped as a repeat (share of common word stems)"
     )
     pages: int = Field(5, ge=1, le=20, description="Pages a query")
     window: int = Field(WINDOW, ge=1, le=20, description="Sentences a passage")
-    stride: int = Field(STRIDE, ge=1, le=20, description="Sentences from the start of one passage to that of the next")
-    sentence_length: int = Field(SENTENCE_LENGTH, ge=50, le=2000, description="Characters of a sentence, at most")
-    long_sentences: Literal["drop", "cut"] = Field("drop", description="What is done with longer ones")
+    stride: int = Field(
+        STRIDE, ge=1, le=20, description="Sentences from the start of one passage to the start of the next"
+    )
+    sentence_length: int = Field(SENTENCE_LENGTH, ge=50, le=2000, description="Maximum characters per sentence")
+    long_sentences: Literal["drop", "cut"] = Field("drop", description="What happens to longer sentences")
     passages_a_page: int = Field(3, ge=1, le=20, description="Passages a page, at most")
-    passages: int = Field(PER_CLAIM, ge=1, le=20, description="Passages a claim, over all queries in turn")
+    passages: int = Field(PER_CLAIM, ge=1, le=20, description="Passages per claim, taken from all queries in turn")
 
 
 class FactcheckGpt(Strategy):

@@ -36,7 +36,7 @@ class FastFactParameters(Parameters):
     """Parameters. Defaults are the released configuration's, with the stride of the paper's Table 8."""
 
     stride: int = Field(WHOLE, ge=0, le=500, description="Sentences read at once; 0: the whole response")
-    threshold: float = Field(0.995, ge=0, le=1, description="Probability of a label above which nothing is searched")
+    threshold: float = Field(0.995, ge=0, le=1, description="Label probability above which nothing is searched")
     irrelevant: Literal["sure", "always"] = Field(
         "sure", description="Whether “irrelevant” settles a claim above the threshold only, or always"
     )
@@ -60,7 +60,7 @@ class FastFact(Strategy):
     label: ClassVar = "FastFact"
     summary: ClassVar = (
         "Extracts claims from long chunks and judges them in the same call. Only what the model is not sure of is"
-        " searched for, in whole pages. Needs a model server that gives log-probabilities to save anything."
+        " searched for, in whole pages. It saves calls only with a model server that returns log-probabilities."
     )
     paper: ClassVar = "Wan et al. 2025, FastFact"
     stages: ClassVar = (Stage.DECOMPOSE, Stage.VERIFY)

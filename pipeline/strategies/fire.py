@@ -43,7 +43,7 @@ class LastVerdict(BaseModel):
 class FireParameters(Parameters):
     """Parameters. Defaults are the released configuration's."""
 
-    steps: int = Field(5, ge=1, le=20, description="Decisions a claim, at most; each may search once")
+    steps: int = Field(5, ge=1, le=20, description="Maximum decisions per claim; each may search once")
     results: int = Field(3, ge=1, le=20, description="Results of a search")
     query_similarity: float = Field(
         0.9, ge=0, le=1, description="A query this like the one before it ends the search (share of common word stems)"

@@ -35,7 +35,7 @@ class PapeloParameters(Parameters):
     classes: Literal["two", "four"] = Field("two", description="Verdict: supported or refuted, or AVeriTeC's four")
     results: int = Field(10, ge=1, le=20, description="Search hits to choose from")
     sentences: int = Field(SENTENCES, ge=1, le=20, description="Sentences around the snippet on a page")
-    share: float = Field(SHARE, ge=0, lt=1, description="Share of the snippet's words that must be exceeded in them")
+    share: float = Field(SHARE, ge=0, lt=1, description="Share of the snippet's words that these sentences must exceed")
 
 
 class Papelo(Strategy):

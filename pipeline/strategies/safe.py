@@ -95,7 +95,7 @@ class Safe(Strategy):
                 prompt="safe/query",
                 fields={"claim": claim.text, "searches": as_text(searches)},
                 form=NextQuery,
-                instead="Nothing more was searched for.",
+                instead="No further searches were made.",
                 max_tokens=256,
             )
             if following is None:

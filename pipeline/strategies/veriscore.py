@@ -45,8 +45,8 @@ class VeriScore(Strategy):
     name: ClassVar = "veriscore"
     label: ClassVar = "VeriScore"
     summary: ClassVar = (
-        "Reads the response sentence by sentence in a sliding window, takes verifiable claims only, and judges each by"
-        " the titles and snippets of its search results."
+        "Reads the response sentence by sentence in a sliding window, extracts only verifiable claims, and judges each "
+        "by the titles and snippets of its search results."
     )
     paper: ClassVar = "Song et al. 2024, VeriScore"
     stages: ClassVar = (Stage.DECOMPOSE, Stage.VERIFY)

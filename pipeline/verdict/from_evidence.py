@@ -32,9 +32,9 @@ KNOWN_MEANS: dict[str, Factuality | None] = {
     IRRELEVANT: None,
 }
 _SAID = {
-    KNOWN_SUPPORTED: "The model took it for true",
-    NON_SUPPORTED: "The model took it for false",
-    IRRELEVANT: "The model took it for irrelevant to the question",
+    KNOWN_SUPPORTED: "The model considered it true",
+    NON_SUPPORTED: "The model considered it false",
+    IRRELEVANT: "The model considered it irrelevant to the question",
 }
 
 
@@ -59,7 +59,7 @@ async def evidence_verdict(
     model is asked, counted as ``unfound``."""
     if not evidence:
         tally.counts["unfound"] += 1
-        return SuggestedVerdict(NOT_ENOUGH, MEANS[NOT_ENOUGH], "The search found nothing that speaks of it.")
+        return SuggestedVerdict(NOT_ENOUGH, MEANS[NOT_ENOUGH], "The search found nothing about it.")
     answer = await tally.ask(
         tools,
         step="verify",

@@ -101,7 +101,7 @@ def test_the_averitec_gold_against_itself_and_against_wrong_labels(data_dir: Pat
     with pytest.raises(CommandError) as refused:
         command("averitec", predicted, gold=whole)
     said = str(refused.value)
-    assert "line 2, claim: was answered before, in line 1." in said
+    assert "line 2, claim: was already answered, on line 1." in said
     assert "line 3, claim: claim “99” is not in the gold." in said and said.count("no row for") == 2
     assert report("averitec", predicted, gold=whole, partial=True)["claims"] == 9
 
@@ -135,7 +135,7 @@ def test_ids_that_several_claims_share_are_told_apart_by_text(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("said", "complaint"),
     [
-        ([*REPEATED, checked("Ada")], "line 4, claim: was answered before, in line 1."),
+        ([*REPEATED, checked("Ada")], "line 4, claim: was already answered, on line 1."),
         ([*REPEATED, {"label": "Refuted"}], "line 4, claim: row 4 is not in the gold."),
         ([REPEATED[1] | {"claim_id": 0}, *REPEATED[1:]], "claim “0” is “Ada” in the gold, but “Ben” here."),
         (REPEATED[:2], "no row for “Ada” (number 2 of the gold)."),

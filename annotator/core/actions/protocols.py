@@ -118,17 +118,17 @@ def _stage_problems(protocol: Protocol) -> Iterator[tuple[str, str]]:
         if question.suggestion != "never":
             yield f"{place}.suggestion", "no machine answers added questions, so there is nothing to show."
         if question.round != "rate":
-            yield f"{place}.round", "the stages have no rounds; adjudication follows by itself."
+            yield f"{place}.round", "the stages have no rounds; adjudication follows automatically."
         yield from _keys(question, place)
         if question.when is not None and (wrong := _unknown_form(question.when)):
-            yield f"{place}.when", f"at the stages a condition can’t look at {wrong}."
+            yield f"{place}.when", f"a condition of the stages can’t use {wrong}."
 
 
 def _keys(question: Question, place: str) -> Iterator[tuple[str, str]]:
     given = [(f"{place}.labels[{n}].key", each.key) for n, each in enumerate(question.labels)]
     for where, key in [*given, (f"{place}.key_yes", question.key_yes)]:
         if key and key not in FREE_KEYS:
-            yield where, f"the key “{key}” is used by the screens. Free are {', '.join(FREE_KEYS)}."
+            yield where, f"the key “{key}” is used by the screens. These are free: {', '.join(FREE_KEYS)}."
 
 
 def _unknown_form(condition: Condition) -> str:

@@ -147,8 +147,8 @@ class _NativeImport:
             people_needed, practice = (self.header.protocol[name] for name in ("overlap", "practice_documents"))
             if not 1 <= people_needed <= MAX_PEOPLE or practice > MAX_PRACTICE:
                 raise FileError(
-                    f"The protocol of the file asks for {people_needed} people a document and {practice} documents of "
-                    f"practice: at most {MAX_PEOPLE} and {MAX_PRACTICE} can be."
+                    f"The file’s protocol asks for {people_needed} people per document and {practice} practice "
+                    f"documents; at most {MAX_PEOPLE} and {MAX_PRACTICE} are possible."
                 )
             native_rows.write_header(benchmark, self.header, people)
             return
@@ -185,8 +185,8 @@ class _NativeImport:
                 report.note(
                     bad_row(
                         row.line,
-                        "a document of this identity is in the benchmark already, with another text. Nothing is "
-                        "overwritten: import the file into a new benchmark.",
+                        "the benchmark already has this document with a different text. Nothing was overwritten: "
+                        "import the file into a new benchmark.",
                         "identity",
                     )
                 )

@@ -143,7 +143,7 @@ def undo_filter(pool: Pool, *, by: User | None) -> None:
         pool = Pool.objects.select_for_update(of=("self",)).select_related("benchmark").get(pk=pool.pk)
         last = pool.steps.order_by("-order").first()
         if last is None or pool.added_at is not None:
-            raise BadValueError("There is no filter to take back.")
+            raise BadValueError("There is no filter to undo.")
         last.dropped.update(step=None, reason="")
         reason = f"{pool.name}: {PoolFilter(last.kind).label} taken back"
         last.delete()
@@ -154,7 +154,7 @@ def _sources(values: Mapping[str, Any], left: list[PoolCandidate]) -> set[str]:
     sources = {str(each) for each in values.get("sources") or ()}
     known = {each.source for each in left}
     if unknown := sorted(sources - known):
-        raise BadValueError(f"No candidate that is left has the source “{unknown[0]}”.")
+        raise BadValueError(f"No remaining candidate has the source “{unknown[0]}”.")
     return sources
 
 
@@ -174,7 +174,7 @@ def _outside(
     """Those below ``at_least`` or above ``at_most``."""
     low, high = _number(values, "at_least"), _number(values, "at_most")
     if low is None and high is None:
-        raise BadValueError("Give the least value, the greatest value or both.")
+        raise BadValueError("Enter a minimum, a maximum or both.")
     found: Drops = {}
     for each in met:
         value = measured(each)
@@ -200,7 +200,7 @@ def _similarity(met: list[PoolCandidate], values: Mapping[str, Any]) -> Drops:
 def _score(met: list[PoolCandidate], values: Mapping[str, Any]) -> Drops:
     name = str(values.get("field") or "").strip()
     if not name:
-        raise BadValueError("Name the field of the metadata that holds the score.")
+        raise BadValueError("Enter the metadata field that contains the score.")
 
     def score(each: PoolCandidate) -> float:
         value = each.data.get(name)
@@ -216,9 +216,9 @@ def _duplicates(met: list[PoolCandidate], values: Mapping[str, Any]) -> Drops:
     alike = _number(values, "alike")
     least = 100.0 if alike is None else alike
     if not 0 < least <= 100:
-        raise BadValueError("The similarity is a number above 0, up to 100.")
+        raise BadValueError("Enter a similarity above 0 and up to 100.")
     if least < 100 and len(met) > MAX_COMPARED:
-        raise BadValueError(f"Near duplicates are looked for among at most {MAX_COMPARED:,} candidates.")
+        raise BadValueError(f"Near duplicates can be found among at most {MAX_COMPARED:,} candidates.")
     kept: dict[str, str] = {}
     found: Drops = {}
     for each in met:
@@ -242,9 +242,9 @@ def _by_hand(met: list[PoolCandidate], values: Mapping[str, Any]) -> Drops:
     if code == DiscardReason.OTHER and not text:
         raise BadValueError("Say what the other reason is.")
     if unknown := sorted(ids - {each.external_id for each in met}):
-        raise BadValueError(f"“{unknown[0]}” isn’t among the candidates that are left.")
+        raise BadValueError(f"“{unknown[0]}” isn’t among the remaining candidates.")
     if not ids:
-        raise BadValueError("Choose candidates to take out.")
+        raise BadValueError("Choose candidates to remove.")
     reason = DiscardReason(code).label + (f": {text}" if text else "")
     return {each.pk: reason for each in met if each.external_id in ids}
 

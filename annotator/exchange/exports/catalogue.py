@@ -170,7 +170,7 @@ _ALL: tuple[ExportFormat, ...] = (
         name="csv",
         label="CSV tables",
         description="Documents, sentences, claims, evidence and edits as five tables with exact cells, for scripts and "
-        "databases. A spreadsheet runs cells that begin like a formula; for Excel choose the next format.",
+        "databases. Spreadsheets run cells that look like formulas; for Excel, choose the next format.",
         suffix=".zip",
         media_type=ZIP,
         write=zipped(tables.files),
@@ -178,7 +178,7 @@ _ALL: tuple[ExportFormat, ...] = (
     ExportFormat(
         name="csv-spreadsheet",
         label="CSV tables for spreadsheets",
-        description="The same five tables for Excel and its like, where a text that looks like a formula is not run.",
+        description="The same five tables for Excel and other spreadsheets. Text that looks like a formula is not run.",
         suffix=".zip",
         media_type=ZIP,
         write=zipped(partial(tables.files, for_spreadsheets=True)),
@@ -195,7 +195,7 @@ _ALL: tuple[ExportFormat, ...] = (
     ExportFormat(
         name="huggingface",
         label="Hugging Face dataset",
-        description="A folder for datasets.load_dataset, with a data set card that is filled from the data.",
+        description="A folder for datasets.load_dataset, with a dataset card generated from the data.",
         suffix=".zip",
         media_type=ZIP,
         write=_hugging_face,
@@ -203,7 +203,7 @@ _ALL: tuple[ExportFormat, ...] = (
     ExportFormat(
         name="croissant",
         label="Croissant",
-        description="The five CSV tables with Croissant metadata, for data set search and machine-learning loaders.",
+        description="The five CSV tables with Croissant metadata, for dataset search and machine-learning loaders.",
         suffix=".zip",
         media_type=ZIP,
         write=_croissant,
@@ -211,8 +211,8 @@ _ALL: tuple[ExportFormat, ...] = (
     ExportFormat(
         name="prov",
         label="W3C PROV",
-        description="Where every label came from, by whom and from what, one PROV-JSON document a line, for provenance "
-        "tools.",
+        description="Where every label came from, by whom and from what, one PROV-JSON document per line, for "
+        "provenance tools.",
         suffix=".jsonl",
         media_type=JSONL,
         write=_of_people(prov.lines),

@@ -35,8 +35,8 @@ def rai_fields(facts: CardFacts, about: About) -> dict[str, Any]:
         "rai:dataUseCases": list(_use_cases(about)),
         "rai:dataLimitations": list(_limits(facts)),
         "rai:dataSocialImpact": (
-            "Verdicts hold as of the day they were given, for the evidence at hand; a claim labeled true is not "
-            "thereby safe to publish, and one labeled false is not thereby a lie of those it names."
+            "Verdicts reflect the evidence available on the day they were given. A label of true does "
+            "not make a claim safe to publish, and a label of false does not mean that anyone lied."
         ),
         "rai:personalSensitiveInformation": [
             "Responses and web passages are stored as they were imported and retrieved. They may name people; nothing "
@@ -171,7 +171,7 @@ def _biases(facts: CardFacts) -> Iterator[str]:
         seen = facts.gold - facts.imported - facts.blind_first
         if seen > 0:
             shown = _count(seen, "document")
-            yield f"On {shown} annotators saw a suggestion before they labeled, which may have moved labels."
+            yield f"On {shown} annotators saw a suggestion before they labeled, which may have influenced their labels."
 
 
 def _use_cases(about: About) -> Iterator[str]:
@@ -189,8 +189,8 @@ def _limits(facts: CardFacts) -> Iterator[str]:
     if facts.undetermined:
         yield f"Without a verdict for lack of evidence: {_count(facts.undetermined, 'check-worthy claim')}."
     if not facts.agreement.documents:
-        yield "Nothing says how well the labels can be reproduced: no second annotator labeled them."
-    yield "Evidence is what was found when it was searched; pages change, and evidence that was not found may exist."
+        yield "The reliability of the labels is unknown: no second annotator labeled them."
+    yield "Evidence is what was found at the time; pages change, and other evidence may exist."
 
 
 def _count(number: int, thing: str) -> str:

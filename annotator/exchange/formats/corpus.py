@@ -104,7 +104,7 @@ def host_of(url: str) -> str:
 def _folder(folder: Path) -> Iterator[IncomingPage | BadRow]:
     files = sorted(each for each in folder.rglob("*") if each.suffix.lower() in TEXT_SUFFIXES + HTML_SUFFIXES)
     if not files:
-        raise FileError(f"The folder {folder} holds no .txt, .html or .htm files.")
+        raise FileError(f"The folder {folder} contains no .txt, .html or .htm files.")
     for number, path in enumerate(files, start=1):
         name = path.relative_to(folder).as_posix()
         try:

@@ -111,11 +111,11 @@ def _original_tool(row: dict[str, Any], number: int, mapping: Mapped) -> Incomin
     sentences, claims = row.get("sentences"), row.get("atomic claims")
     complaints: list[tuple[str, str]] = []
     if not isinstance(sentences, list) or not all(isinstance(each, str) for each in sentences):
-        complaints.append(("sentences", "a list of texts is needed: is this a screen-1 file of the original tool?"))
+        complaints.append(("sentences", "expected a list of texts: is this a screen-1 file of the original tool?"))
     if not isinstance(claims, list) or not all(
         isinstance(each, list) and all(isinstance(claim, str) for claim in each) for each in claims
     ):
-        complaints.append(("atomic claims", "a list with one list of texts for each sentence is needed."))
+        complaints.append(("atomic claims", "expected a list with one list of texts for each sentence."))
     complain(complaints)
     assert isinstance(sentences, list) and isinstance(claims, list)
     if len(sentences) != len(claims):
@@ -123,7 +123,7 @@ def _original_tool(row: dict[str, Any], number: int, mapping: Mapped) -> Incomin
             [
                 (
                     "atomic claims",
-                    f"{len(claims)} lists for {len(sentences)} sentences: one for each is needed.",
+                    f"{len(claims)} lists for {len(sentences)} sentences; each sentence needs one.",
                 )
             ]
         )

@@ -79,7 +79,7 @@ def parse(row: Mapping[str, Any], line: int) -> GoldDocument:
     position = 0
     for name, values in released.items():
         if not _NAME.fullmatch(name) or not isinstance(values, dict):
-            complaints.append((f"sentences.{name}", "an object called sentence and a number is needed."))
+            complaints.append((f"sentences.{name}", "expected an object named “sentence” and a number."))
             continue
         sentence = _sentence(values, _LineReader(name, complaints))
         place = place_of(sentence.text, document.response, position)
@@ -109,11 +109,11 @@ def _keep_others(document: GoldDocument, row: Mapping[str, Any]) -> None:
         remember(document.released, "repeated_keys", earlier, None)
     document.notes = (
         *(
-            f"“{name}” is kept; the Factcheck-Bench format has no such field, Touchstone’s own format has it."
+            f"“{name}” is kept, but only Touchstone’s own format exports it: Factcheck-Bench has no such field."
             for name in extra
         ),
         *(
-            f"“{key}” is there twice; the last value counts, the others are kept in Touchstone’s own format."
+            f"“{key}” appears twice; the last value is used, and only Touchstone’s own format keeps the others."
             for key in dict.fromkeys(f"{where}.{key}" if where else key for where, key, _ in earlier)
         ),
     )
@@ -203,7 +203,7 @@ class _LineReader:
         if count == 0 and len(value) == 1:
             return []
         if len(value) != count:
-            self.complain(name, f"{len(value)} items, but there are {count} claims: one for each is needed.")
+            self.complain(name, f"{len(value)} items, but there are {count} claims; each claim needs one.")
             return [None] * count
         return value
 
@@ -278,13 +278,13 @@ def _retrieved(row: Mapping[str, Any], reader: _LineReader) -> list[GoldEvidence
     if len(urls) != len(passages):
         reader.complain(
             "auto_evidence_url",
-            f"{len(urls)} addresses for {len(passages)} passages: one for each is needed.",
+            f"{len(urls)} addresses for {len(passages)} passages; each passage needs one.",
         )
         return []
     if stances and len(stances) != len(passages):
         reader.complain(
             "stance_claim_autoEvid",
-            f"{len(stances)} stances for {len(passages)} passages: one for each is needed, or none.",
+            f"{len(stances)} stances for {len(passages)} passages; each passage needs one, or the list stays empty.",
         )
         return []
     found: list[GoldEvidence] = []

@@ -179,7 +179,7 @@ def read(stream: BinaryIO) -> Iterator[GoldDocument | BadRow]:
 def _document(row: Mapping[str, Any], line: int) -> GoldDocument:
     items = row.get("claims_lst")
     if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
-        raise RowError(("claims_lst", "a list of objects is needed: is this FastFact's annotation file?"))
+        raise RowError(("claims_lst", "expected a list of objects: is this FastFact's annotation file?"))
     complaints: list[tuple[str, str]] = []
     claims = [_read_claim(each, f"claims_lst, claim {place}", complaints) for place, each in enumerate(items, start=1)]
     more = {name: value for name, value in row.items() if name not in (*_KNOWN, *_COUNTED, "claims_lst")}

@@ -226,7 +226,7 @@ def _read(opened: _Opened, number: int) -> GoldDocument:
         raise RowError(
             (
                 "screen3_output",
-                "it is missing, so that the document is not finished. Import its screen1 file as a document instead.",
+                "it is missing, so the document is not finished. Import its screen1 file as a document instead.",
             )
         )
     first = opened.object("screen1")
@@ -257,7 +257,7 @@ def _merged(final: Mapping[str, Any], opened: _Opened) -> dict[str, Any]:
     """The sentences of screen 3 in the released names, completed from screens 1 and 2."""
     sentences = final.get("sentences")
     if not isinstance(sentences, dict):
-        raise RowError(("screen3_output.sentences", "an object with sentence1, sentence2 … is needed."))
+        raise RowError(("screen3_output.sentences", "expected an object with sentence1, sentence2 …."))
     judged, retrieved = opened.object("screen2_output"), opened.object("screen2")
     merged: dict[str, Any] = {}
     for key, values in sentences.items():

@@ -194,7 +194,7 @@ def _checked(subtask: Subtask, row: Mapping[str, Any]) -> Row:
     for name in subtask.lists:
         value = row.get(name)
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            complaints.append((name, "a list of texts is needed." if name in row else _GONE))
+            complaints.append((name, "expected a list of texts." if name in row else _GONE))
     for name in KEYS:
         if not isinstance(row.get(name, ""), str):
             complaints.append((name, f"expected a text, found {kind_of(row[name])}."))

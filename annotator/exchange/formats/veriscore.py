@@ -148,7 +148,9 @@ def _document(row: Mapping[str, Any], line: int) -> GoldDocument:
         or not all(isinstance(each, str) for each in sentences)
         or len(sentences) != len(claim_list)
     ):
-        complaints.append(("sentences", f"a list of {len(claim_list)} texts is needed, one for each of claim_list."))
+        complaints.append(
+            ("sentences", f"expected a list of {len(claim_list)} texts, one for each item of claim_list.")
+        )
         sentences = None
     more = {name: value for name, value in row.items() if name not in _LABELS}
     document = answered_document(row, more, line=line, complaints=complaints)
@@ -213,7 +215,7 @@ def _results(value: Any, complaints: list[tuple[str, str]]) -> dict[str, list[di
     ):
         return value
     complaints.append(
-        ("claim_search_results", "an object is needed, with a list of title, snippet and link for each claim.")
+        ("claim_search_results", "expected an object with a list of title, snippet and link for each claim.")
     )
     return {}
 

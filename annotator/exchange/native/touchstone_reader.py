@@ -299,7 +299,7 @@ def _check_lists(tables: dict[str, list[Row]], complaints: Complaints) -> None:
     """The two JSON lists whose items are checked: people of a tally, changes of the history."""
     for place, row in enumerate(tables["tallies"], start=1):
         if not all(isinstance(each, str) and each and _is_key(each) for each in row["people"]):
-            complaints.append((f"tallies[{place}].people", "a list of people’s keys is needed."))
+            complaints.append((f"tallies[{place}].people", "expected a list of people’s keys."))
     for place, row in enumerate(tables["activities"], start=1):
         if not all(
             isinstance(each, dict) and isinstance(each.get("record"), str) and isinstance(each.get("field"), str)
@@ -344,7 +344,7 @@ def _header(header: Row) -> Header:
         complaints.append(("members", "each needs “person”, “role” (a word for a role) and “active” (true or false)."))
     configurations = header.get("configurations", {})
     if not isinstance(configurations, dict) or not all(isinstance(each, dict) for each in configurations.values()):
-        complaints.append(("configurations", "an object of objects is needed."))
+        complaints.append(("configurations", "expected an object of objects."))
     elif not all(touchstone_contents.is_plan(each) for each in configurations.values()):
         complaints.append(("configurations", touchstone_contents.NO_PLAN))
     if not isinstance(header.get("benchmark"), dict):

@@ -62,7 +62,7 @@ def _json(value: Any, kind: type) -> Any:
 def _yes_or_no(value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    raise ValueError(f"true or false is needed, found {kind_of(value)}.")
+    raise ValueError(f"expected true or false, found {kind_of(value)}.")
 
 
 def _number(value: Any) -> float:

@@ -36,7 +36,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         if upload is None or upload.file is None:
             raise BadValueError("Choose a file with candidates.")
         if (upload.size or 0) > MAX_UPLOAD:
-            raise BadValueError("A file of candidates has at most 100 MB.")
+            raise BadValueError("A file of candidates can have at most 100 MB.")
         name = request.POST.get("name", "")
         try:
             pool, report = create_pool(
@@ -100,7 +100,7 @@ def change(request: HttpRequest, slug: str, pool_id: str, what: str) -> HttpResp
         messages.success(request, f"{step.before - step.after} candidates taken out; {step.after} are left.")
     elif what == "undo":
         undo_filter(pool, by=by)
-        messages.success(request, "The last filter was taken back.")
+        messages.success(request, "The last filter was undone.")
     elif what == "add":
         report = add_to_benchmark(pool, by=by)
         messages.success(request, f"{report.imported} documents added to the benchmark.")

@@ -90,7 +90,7 @@ class ReleaseForm(forms.Form):
     pages = forms.BooleanField(
         required=False,
         label="Include the saved pages (WACZ)",
-        help_text="The pages that evidence was cut from. They belong to their publishers: check what you may share.",
+        help_text="The pages that the evidence comes from. They belong to their publishers: check what you may share.",
     )
 
     def __init__(self, *args: Any, releases: list[Release], groupings: list[GroupedBy], **kwargs: Any) -> None:

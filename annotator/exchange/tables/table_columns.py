@@ -91,7 +91,7 @@ DOCUMENTS = ExportTable(
     references={},
     columns=(
         _DOCUMENT,
-        _number("position", "place in the benchmark, from 1"),
+        _number("position", "position in the benchmark, from 1"),
         _text("external_id", "id of the document in the imported file"),
         _text("source", "dataset that the prompt is from"),
         _text("model", "language model that wrote the response"),
@@ -119,7 +119,7 @@ SENTENCES = ExportTable(
     columns=(
         _SENTENCE,
         _DOCUMENT,
-        _number("position", "place in the response, from 1"),
+        _number("position", "position in the response, from 1"),
         _text("text", "the sentence as in the response"),
         _number("start", "start offset in the response, in code points from 0", may_miss=True),
         _number("end", "end offset, exclusive", may_miss=True),
@@ -139,7 +139,7 @@ CLAIMS = ExportTable(
         _CLAIM,
         _DOCUMENT,
         _SENTENCE,
-        _number("position", "place in the sentence, from 1"),
+        _number("position", "position in the sentence, from 1"),
         *_declared(OF_CLAIM),
         _yes_no("is_checked", "factual and not marked as not check-worthy: it has a verdict"),
         *_declared(OF_VERDICT),
@@ -164,7 +164,7 @@ EVIDENCE = ExportTable(
         _DOCUMENT,
         _SENTENCE,
         _CLAIM,
-        _number("position", "place among the claim's passages, from 1, retrieved ones first"),
+        _number("position", "position among the claim's passages, from 1, retrieved ones first"),
         _yes_no("added", "a person added it; otherwise it was retrieved"),
         _text("passage", "the text"),
         _text("url", "address of the page"),
@@ -175,7 +175,7 @@ EVIDENCE = ExportTable(
         TableColumn("retrieved_at", ColumnKind.TIME, "when it was retrieved", may_miss=True),
         _text("content_hash", "SHA-256 of the page's text"),
         *_declared(OF_STANCE),
-        _number("rests_on", "place among the passages used as evidence for the verdict, from 1", may_miss=True),
+        _number("rests_on", "position among the passages used as evidence for the verdict, from 1", may_miss=True),
     ),
 )
 
@@ -188,7 +188,7 @@ EDITS = ExportTable(
         _DOCUMENT,
         _SENTENCE,
         _CLAIM,
-        _number("position", "place among the claim's edits, from 1"),
+        _number("position", "position among the claim's edits, from 1"),
         _text("kind", "delete the claim, replace or delete words", EditKind),
         _number("start", "start offset in the claim's text, in code points from 0"),
         _number("end", "end offset, exclusive"),

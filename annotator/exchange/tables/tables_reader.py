@@ -175,8 +175,8 @@ class _Group:
         if self._next is not None:
             document_id, rows = self._next
             raise FileError(
-                f"{self.name}, {rows[0][0]}: document {document_id} is not in the table of documents, or not in "
-                "that place. Rows of one document stand together, in the order of the documents."
+                f"{self.name}, {rows[0][0]}: document {document_id} is not in the table of documents, or is out "
+                "of order. Keep the rows of a document together, in the order of the table of documents."
             )
 
 

@@ -28,7 +28,7 @@ TEMPLATE = "home/settings.html"
 class SettingsForm(forms.Form):
     """What owners and admins decide; people per document and the adjudicator's part are on the team's page."""
 
-    name = forms.CharField(max_length=actions.MAX_NAME, label="Name", help_text="The address stays as it is.")
+    name = forms.CharField(max_length=actions.MAX_NAME, label="Name", help_text="The address doesn’t change.")
     description = forms.CharField(
         max_length=actions.MAX_DESCRIPTION, required=False, label="Description", widget=forms.Textarea({"rows": 3})
     )
@@ -36,7 +36,7 @@ class SettingsForm(forms.Form):
         choices=strategies,
         required=False,
         label="Suggestions",
-        help_text="The strategy for documents that are imported from now on. Runs on their way go on as they began.",
+        help_text="The strategy for documents that are imported from now on. Runs in progress aren’t affected.",
     )
     corpus = forms.ModelChoiceField(
         Corpus.objects.none(), required=False, empty_label="None", label="Corpus",
@@ -93,7 +93,7 @@ def change(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     user = person(request)
     if what == "archive":
         actions.archive(benchmark, by=user)
-        messages.success(request, f"{benchmark} is archived. Nobody is given work in it any more.")
+        messages.success(request, f"{benchmark} is archived. No new work is assigned in it.")
     elif what == "unarchive":
         actions.take_out_of_archive(benchmark, by=user)
         messages.success(request, f"{benchmark} is active again.")

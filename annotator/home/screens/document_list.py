@@ -278,9 +278,11 @@ def _ask_for_suggestions(request: HttpRequest, benchmark: Benchmark, narrowed: D
     runs = [run for stage in (Stage.DECOMPOSE, Stage.VERIFY) for run in _runs(benchmark, stage, keys, request)]
     number = sum(run.items.count() for run in runs)
     if number:
-        messages.success(request, f"Suggestions for {number:,} document{'s' if number != 1 else ''} are on their way.")
+        messages.success(
+            request, f"Suggestions for {number:,} document{'s' if number != 1 else ''} are being generated."
+        )
     else:
-        messages.info(request, "None of these documents lacks suggestions where nobody has started.")
+        messages.info(request, "Every selected document that nobody has started already has suggestions.")
 
 
 def _runs(benchmark: Benchmark, stage: Stage, keys: set[int], request: HttpRequest) -> list[Any]:

@@ -21,7 +21,7 @@ from config.metrics import registry
 def metrics(request: HttpRequest) -> HttpResponse:
     """All figures as text. 404 if METRICS_TOKEN isn't set, 401 without it in the Authorization header."""
     if not settings.METRICS_TOKEN:
-        return HttpResponseNotFound("Set METRICS_TOKEN to have figures here.", content_type="text/plain")
+        return HttpResponseNotFound("Set METRICS_TOKEN to enable metrics.", content_type="text/plain")
     given = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
     if not hmac.compare_digest(given.encode(), settings.METRICS_TOKEN.encode()):
         refused = HttpResponse("Send METRICS_TOKEN as a bearer token.", status=401, content_type="text/plain")

@@ -252,6 +252,8 @@ def _error(item: TaskItem, answer: str | None) -> dict[str, Any]:
 
 def note(name: str, evaluation: Evaluation, by: User) -> None:
     words = f"{evaluation.system}, {evaluation.task}: " + (
-        f"{evaluation.scored:,} items" if evaluation.result is not None else "nothing scored, the file has errors"
+        f"{evaluation.scored:,} items"
+        if evaluation.result is not None
+        else "nothing scored because the file has errors"
     )
     Action(name=name, by=by, benchmark=evaluation.benchmark, reason=words).write()

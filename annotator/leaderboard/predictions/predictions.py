@@ -53,7 +53,7 @@ def parse(row: Mapping[str, Any], line: int) -> PredictionRow:
     if isinstance(position, int) and not isinstance(position, bool):
         position = str(position)
     if position is not None and not isinstance(position, str):
-        raise RowError(("position", f'a text like "2.1" is needed, found {kind_of(position)}.'))
+        raise RowError(("position", f'expected a text like "2.1", found {kind_of(position)}.'))
     task = row.get("task")
     return PredictionRow(
         line,

@@ -69,7 +69,7 @@ def pair(gold: Sequence[CheckedRow], predicted: Iterable[CheckedRow]) -> Paired:
         else:
             twice.add(chosen[0])
             found.problems.append(
-                Problem(row.line, "claim", f"was answered before, in line {answered[chosen[0]].line}.")
+                Problem(row.line, "claim", f"was already answered, on line {answered[chosen[0]].line}.")
             )
     for place, claim in enumerate(gold):
         if place not in answered:

@@ -55,10 +55,10 @@ def against(request: HttpRequest, slug: str, evaluation_id: str, other_id: str) 
     except NotKeptError:
         context["missing"] = "A file was scored by an earlier version. Score both again to cross their errors."
     except FileNotFoundError:
-        context["missing"] = "What was kept of one of the files no longer exists. Score it again."
+        context["missing"] = "The stored results of one of the files no longer exist. Score it again."
     else:
         if found is None:
-            raise Http404("The answers of this task are no labels.")
+            raise Http404("This task’s answers aren’t labels, so there are no errors to cross.")
         context |= _table(found, first, second) | _items(request, found, first, cell, gold)
     return render(request, "leaderboard/crossed.html", context)
 

@@ -37,8 +37,8 @@ READING = {
     Task.DECOMPOSITION: "Claims are matched one to one by shared words. Edit distance and word overlap compare "
     "sentences with the same number of claims as the gold.",
     Task.EVIDENCE: "Recall: the share of gold passages found. Precision: the share of found passages that are gold.",
-    Task.END_TO_END: "Accuracy through F1 are computed over responses, the rest over the claims of responses "
-    "whose rows list them.",
+    Task.END_TO_END: "Accuracy, precision, recall and F1 are computed over responses; the other figures over the "
+    "claims that the rows list.",
 }
 LABELS_READING = (
     "Precision, recall, and F1 are macro-averages over the labels in the gold; a prediction with another label counts "

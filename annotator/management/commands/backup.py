@@ -24,7 +24,7 @@ class Command(BaseCommand):
             "place", nargs="?", help="where the file goes: a folder, or s3://bucket/prefix (default: var/backups)"
         )
         parser.add_argument("--verify", metavar="FILE", help="verify this backup instead of making one")
-        parser.add_argument("--keep", type=int, metavar="N", help="delete all but the newest N backups in the place")
+        parser.add_argument("--keep", type=int, metavar="N", help="delete all but the newest N backups there")
 
     def handle(self, *args: Any, place: str | None, verify: str | None, keep: int | None, **options: Any) -> None:
         began = time.monotonic()

@@ -20,7 +20,9 @@ class Command(BaseCommand):
     help = "Say which releases' canary strings are in texts (see docs/releases.md). Exit code 1 when one is found."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="texts; left out: the standard input")
+        parser.add_argument(
+            "files", nargs="*", type=Path, metavar="FILE", help="files to search; default: standard input"
+        )
 
     def handle(self, **options: Any) -> None:
         known = {

@@ -58,7 +58,7 @@ class Command(BaseCommand):
             "--format",
             choices=FORMATS,
             default=predictions.NAME,
-            help="of both files: Touchstone's own, or what another tool writes (claim_factuality)",
+            help="format of both files: Touchstone's own, or what another tool writes (claim_factuality)",
         )
         parser.add_argument("--template", type=Path, metavar="FILE", help="write a file with all keys to fill in")
         parser.add_argument(

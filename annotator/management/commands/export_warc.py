@@ -1,4 +1,4 @@
-"""Write the pages that a benchmark's evidence was cut from, as they came."""
+"""Write the pages that a benchmark's evidence comes from, as they came."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotator.management.named import benchmark_named
 
 class Command(BaseCommand):
     help = (
-        "Write the pages that a benchmark's evidence was cut from as one WARC file (.warc.gz), which any web archive "
+        "Write the pages that a benchmark's evidence comes from as one WARC file (.warc.gz), which any web archive "
         "tool reads. The pages are their owners': check what you may publish."
     )
 

@@ -31,7 +31,9 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, metavar="FILE")
         parser.add_argument("--benchmark", required=True, metavar="SLUG")
         parser.add_argument("--protocol", metavar="NAME", help="a protocol's name, or a protocol file (.json)")
-        parser.add_argument("--study", metavar="NAME", default="", help="its name; the protocol's title if left out")
+        parser.add_argument(
+            "--study", metavar="NAME", default="", help="the study's name; default: the protocol's title"
+        )
         parser.add_argument("--create", action="store_true", help="make the study first")
         parser.add_argument("--seed", type=int, default=0, help="decides who gets which items, and in which order")
         parser.add_argument("--rater", action="append", default=[], metavar="USERNAME", help="start with these people")

@@ -24,9 +24,9 @@ class Command(BaseCommand):
         export = what.add_parser("export", help="write everything that is kept about the person, as JSON")
         export.add_argument("username")
         export.add_argument("--output", help="a file; default: standard output")
-        gone = what.add_parser("erase", help="delete what says who the person is")
+        gone = what.add_parser("erase", help="delete everything that identifies the person")
         gone.add_argument("username")
-        gone.add_argument("--by", required=True, help="the superuser who does it; the history keeps that")
+        gone.add_argument("--by", required=True, help="the superuser who does this, for the history")
         gone.add_argument("--yes", action="store_true", help="don't ask: it can't be undone")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -15,8 +15,8 @@ from pipeline.metrics.power import ACCURACY, LEVEL, POWER
 
 class Command(BaseCommand):
     help = (
-        "The smallest difference between two systems that a benchmark's gold tells in 80% of the cases, and how many "
-        "documents would tell a smaller one (see docs/formats/statistics.md)."
+        "The smallest difference between two systems that a benchmark's gold detects in 80% of cases, and how many "
+        "documents it takes to detect a smaller one (see docs/formats/statistics.md)."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def _lines(tasks: list[dict[str, Any]]) -> list[str]:
     heads += [f"for {each:.2f}" for each in DIFFERENCES]
     lines = [
         f"The smallest difference between two systems found in {POWER:.0%} of the cases, at a level of {LEVEL:.0%};",
-        "at the right the documents that a difference in accuracy takes.",
+        "at the right, how many documents it takes to detect a difference in accuracy.",
         "",
         f"  {'':<28}" + "".join(f"{head:>12}" for head in heads),
     ]

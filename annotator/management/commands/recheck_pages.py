@@ -20,7 +20,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--benchmark", required=True, metavar="SLUG")
-        parser.add_argument("--report", action="store_true", help="start nothing; print what the last check found")
+        parser.add_argument(
+            "--report", action="store_true", help="print what the last check found, without starting one"
+        )
 
     def handle(self, **options: Any) -> None:
         benchmark = benchmark_named(options["benchmark"])

@@ -15,7 +15,7 @@ from annotator.core.models import User
 
 
 class Command(BaseCommand):
-    help = "Print a link by which a person sets a new password. It works once, for three days."
+    help = "Print a link with which a person can set a new password. It works once, for three days."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")

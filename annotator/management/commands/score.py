@@ -52,9 +52,9 @@ class Command(BaseCommand):
             type=_count,
             default=MAX_PAIRS,
             metavar="N",
-            help=f"averitec: the predicted pairs of a claim that count, from the first; {MAX_PAIRS} by default",
+            help=f"averitec: how many predicted pairs of a claim count, from the first; default: {MAX_PAIRS}",
         )
-        parser.add_argument("--k", type=_above_zero, metavar="K", help="veriscore: K; left out, each domain's median")
+        parser.add_argument("--k", type=_above_zero, metavar="K", help="veriscore: K; default: each domain's median")
         parser.add_argument(
             "--gamma", type=_above_zero, default=GAMMA, help=f"fastfact: {GAMMA} by default, as in its released code"
         )
@@ -70,7 +70,9 @@ class Command(BaseCommand):
         faults = _Faults(options["partial"])
         if options["metric"] == AVERITEC:
             if len(files) != 1 or not options["gold"]:
-                raise CommandError("averitec compares one FILE of predictions with the gold: name that by --gold FILE.")
+                raise CommandError(
+                    "averitec compares one FILE of predictions with the gold: name the gold with --gold FILE."
+                )
             report = _averitec(files[0], options["gold"], options["max_pairs"], faults)
         else:
             if files:
@@ -174,7 +176,7 @@ def _lines(report: dict[str, Any]) -> list[str]:
             f"AVeriTeC score {report['score']:.3f}" + (f" ({low:.3f}–{high:.3f})" if low is not None else "")
             + f" over {report['claims']:,} claims; label accuracy {report['label_accuracy']:.3f}, "
             f"evidence {report['evidence_mean']:.3f}.",
-            f"METEOR: {report['meteor']}. Of the predicted pairs of a claim the first {report['max_pairs']} count"
+            f"METEOR: {report['meteor']}. Only the first {report['max_pairs']} predicted pairs of a claim count"
             + (f"; {report['pairs_beyond']:,} came after them." if report["pairs_beyond"] else "."),
             *_breakdown_lines(report["breakdowns"], "claims"),
         ]  # fmt: skip

@@ -27,7 +27,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--benchmark", metavar="SLUG")
-        parser.add_argument("--study", metavar="NAME", default="", help="one study; all of them if left out")
+        parser.add_argument("--study", metavar="NAME", default="", help="one study; default: all")
         parser.add_argument("--json", action="store_true", help="everything as JSON instead of tables")
         parser.add_argument(
             "--stages", action="store_true", help="with --out: the answers of the finished stages as one long table"

@@ -82,7 +82,7 @@ def reopen_verdicts(recheck: Recheck, *, only_gone: bool, by: User) -> int:
     rules.check_manage(by, recheck.benchmark)
     rows = [row for row in concerned_verdicts(recheck) if not (only_gone and row.still_there)]
     if not rows:
-        raise BadValueError("No verdict is concerned any more.")
+        raise BadValueError("No verdicts are affected anymore.")
     for document_id, of_document in groupby(rows, key=lambda row: row.verdict.annotation.document_id):
         with transaction.atomic():
             _reopen_in(document_id, list(of_document), by)

@@ -32,7 +32,10 @@ ADVANCE_RUN = "pipeline.advance_run"
 OPEN_DOCUMENTS = "pipeline.open_documents"
 AT_ONCE = 10  # documents that the request itself opens
 ITEMS_AT_ONCE = 500  # documents added to a run per transaction
-ADDING = "Documents are still being added to this run. If that does not end, resume it: it goes on with those it has."
+ADDING = (
+    "Documents are still being added to this run. If that takes too long, resume the run: it continues with the "
+    "documents it has."
+)
 
 
 def start_run(

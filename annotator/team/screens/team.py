@@ -60,7 +60,7 @@ class InviteForm(forms.Form):
     )  # fmt: skip
     max_uses = forms.IntegerField(
         required=False, min_value=1, max_value=actions.MAX_USES, label="Limit of uses",
-        help_text="For a link without an address: how many people can join by it.",
+        help_text="For a link without an address: how many people can join with it.",
     )  # fmt: skip
     days = forms.IntegerField(min_value=1, max_value=actions.MAX_DAYS, initial=actions.DAYS, label="Valid for (days)")
 

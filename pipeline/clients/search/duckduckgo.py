@@ -20,7 +20,7 @@ class DuckDuckGoSearch(Provider):
     that tell a later day are dropped."""
 
     NAME = "DuckDuckGo"
-    ADVICE = "Check SEARCH_URL. It turns away who asks often: lower CALLS_AT_ONCE, or use a service with a key."
+    ADVICE = "Check SEARCH_URL. It blocks frequent requests: lower CALLS_AT_ONCE, or use a service with a key."
     URL = "https://html.duckduckgo.com/html/"
 
     def headers(self, key: str) -> dict[str, str]:
@@ -33,7 +33,7 @@ class DuckDuckGoSearch(Provider):
             asked["df"] = f"{_EARLIEST}..{request.before - dt.timedelta(days=1)}"
         page = await self._service.get_page(asked)
         if "anomaly" in page and "result__a" not in page:
-            raise ServiceError(f"{self._service.where} asks for proof that a person searches. {self.ADVICE}")
+            raise ServiceError(f"{self._service.where} asked for proof that a person is searching. {self.ADVICE}")
         reader = _Results()
         reader.feed(page)
         reader.close()
