@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# A pattern, without regard to capitals, and what to write instead.
+# A pattern for text in lower case, and what to write instead.
 WORDS = {
     # terms of the field
     r"tak(e|es|ing|en) (all )?over|took (it |them |suggestions )?over|take it over": "accept, accepted",
@@ -98,10 +98,11 @@ EXCEPTIONS = {
 
 def complaints(place: str, text: str) -> Iterator[str]:
     """What is wrong in one visible text, with what to write instead."""
-    right, _why = EXCEPTIONS.get(place.partition(":")[0], (r"(?!)", ""))
-    text = re.sub(right, "", text, flags=re.IGNORECASE)
+    if exception := EXCEPTIONS.get(place.partition(":")[0]):
+        text = re.sub(exception[0], "", text, flags=re.IGNORECASE)
+    text = text.lower()
     for pattern, instead in WORDS.items():
-        for found in re.finditer(pattern, text, re.IGNORECASE):
+        for found in re.finditer(pattern, text):
             around = text[max(0, found.start() - 40) : found.end() + 40]
             yield f"“{found[0]}” in “…{' '.join(around.split())}…”: write {instead}"
 
