@@ -1,4 +1,4 @@
-"""Sourcing: candidates come into a pool, filters take some out on record, and the rest become documents."""
+"""Sourcing: candidates are collected in a pool, recorded filters remove some, and the rest become documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from annotator.exchange.models import Pool, PoolCandidate, PoolStep
 from pipeline.metrics.text import token_f1, words
 
 ROWS = 1000  # written at once
-MAX_COMPARED = 20_000  # candidates among which near duplicates are looked for
+MAX_COMPARED = 20_000  # candidates among which near duplicates are searched for
 
 
 @dataclass(slots=True)
@@ -39,10 +39,10 @@ class PoolReport:
 def create_pool(
     benchmark: Benchmark, stream: BinaryIO, *, name: str, filename: str = "", by: User | None
 ) -> tuple[Pool | None, PoolReport]:
-    """A pool from a file of documents (JSON Lines or CSV); fields beyond the document's own are in its ``metadata``:
-    ``reference`` for a reference answer, numbers for scores. Nothing is written where a row is bad.
+    """Create a pool from a file of documents (JSON Lines or CSV). Fields that a document doesn't have go to
+    ``metadata``: ``reference`` for a reference answer, numbers for scores. If a row is bad, nothing is written.
 
-    Raises BadValueError for a name that is taken, FileError for a file that can't be read.
+    Raises BadValueError if the name is taken, FileError if the file can't be read.
     """
     if by is not None:
         rules.check_manage(by, benchmark)
@@ -91,18 +91,18 @@ def create_pool(
 
 # --- filters --------------------------------------------------------------------------------------
 
-Drops = dict[int, str]  # candidates (primary keys) that a filter takes out, each with the reason
+Drops = dict[int, str]  # candidates (primary keys) that a filter removes, each with the reason
 
 
 def filter_pool(pool: Pool, kind: str, values: Mapping[str, Any], *, by: User | None) -> PoolStep:
-    """Apply a filter to the candidates that are left, on record. ``values`` by kind:
+    """Apply a filter to the remaining candidates and record it. ``values`` by kind:
 
-    length: ``at_least``, ``at_most`` words of the response. similarity: the same as shares of 0 to 1, of the response
-    to the candidate's ``reference``. score: the same of the number named ``field``. duplicates: ``alike``, from which
-    similarity of prompts (0 to 100) on the later one goes. by_hand: ``ids``, a code ``reason`` and a ``text``.
-    ``sources``: the sources that it applies to; all without it.
+    length: ``at_least`` and ``at_most`` words of the response. similarity: the same, as shares from 0 to 1, for the
+    response and the candidate's ``reference``. score: the same for the number called ``field``. duplicates: ``alike``,
+    the similarity of prompts (0 to 100) from which the later one is removed. by_hand: ``ids``, a code ``reason`` and a
+    ``text``. ``sources``: the sources the filter applies to; all if missing.
 
-    Raises BadValueError, with what to do.
+    Raises BadValueError that says what to do.
     """
     if by is not None:
         rules.check_manage(by, pool.benchmark)
@@ -136,7 +136,7 @@ def filter_pool(pool: Pool, kind: str, values: Mapping[str, Any], *, by: User | 
 
 
 def undo_filter(pool: Pool, *, by: User | None) -> None:
-    """Take the last filter back. Raises BadValueError where there is none, or the candidates are documents."""
+    """Undo the last filter. Raises BadValueError if there is none, or if the candidates are documents already."""
     if by is not None:
         rules.check_manage(by, pool.benchmark)
     with transaction.atomic():
@@ -171,7 +171,7 @@ def _number(values: Mapping[str, Any], name: str) -> float | None:
 def _outside(
     met: list[PoolCandidate], values: Mapping[str, Any], measured: Callable[[PoolCandidate], float], what: str
 ) -> Drops:
-    """Those below ``at_least`` or above ``at_most``."""
+    """Candidates below ``at_least`` or above ``at_most``."""
     low, high = _number(values, "at_least"), _number(values, "at_most")
     if low is None and high is None:
         raise BadValueError("Enter a minimum, a maximum or both.")
@@ -212,7 +212,7 @@ def _score(met: list[PoolCandidate], values: Mapping[str, Any]) -> Drops:
 
 
 def _duplicates(met: list[PoolCandidate], values: Mapping[str, Any]) -> Drops:
-    """The later of two prompts that are the same or alike; of candidates without prompts, of responses."""
+    """The later one of two equal or similar prompts; for candidates without prompts, of two responses."""
     alike = _number(values, "alike")
     least = 100.0 if alike is None else alike
     if not 0 < least <= 100:
@@ -262,7 +262,7 @@ _FILTERS: dict[PoolFilter, Callable[[list[PoolCandidate], Mapping[str, Any]], Dr
 
 
 def add_to_benchmark(pool: Pool, *, by: User | None) -> ImportReport:
-    """The candidates that are left become documents of the benchmark. Raises BadValueError where none is left, or they
+    """Turn the remaining candidates into documents of the benchmark. Raises BadValueError if none remain, or if they
     are documents already."""
     if by is not None:
         rules.check_manage(by, pool.benchmark)

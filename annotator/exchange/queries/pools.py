@@ -1,4 +1,4 @@
-"""The counts of a pool as a funnel: from what was collected over each filter to what is gold."""
+"""The counts of a pool as a funnel: from the collected candidates through each filter to gold."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from annotator.exchange.models import Pool, PoolStep
 
 @dataclass(frozen=True, slots=True)
 class FunnelRow:
-    """A step of the funnel: how many came to it and are left behind it, by source, and what it took out for which
-    reasons."""
+    """A step of the funnel: how many candidates reached it and how many it left, by source, and how many it removed for
+    which reason."""
 
     name: str
     words: str
@@ -27,12 +27,12 @@ class FunnelRow:
     reasons: dict[str, int]
 
     def share(self, whole: int) -> float:
-        """What is left, in percent of what was collected."""
+        """What remains, as a percentage of what was collected."""
         return 100 * self.left / whole if whole else 0.0
 
 
 def funnel_of(pool: Pool) -> list[FunnelRow]:
-    """Collected, each filter in order, and where the documents of the pool stand."""
+    """The collected candidates, each filter in order, and the stages that the pool's documents have reached."""
     steps = list(pool.steps.order_by("order"))
     rows = pool.candidates.order_by().values_list("source", "step__order").annotate(number=Count("pk"))
     ends: Counter[tuple[str, int | None]] = Counter()
@@ -83,7 +83,7 @@ def _by_source(rows: Any) -> dict[str, int]:
 
 
 def words_of(step: PoolStep) -> str:
-    """What a filter asked, in words: "20 to 200 words; dolly only"."""
+    """The settings of a filter in words: "20 to 200 words; dolly only"."""
     values = step.values
     found = []
     low, high = values.get("at_least"), values.get("at_most")

@@ -63,7 +63,7 @@ def _pool(benchmark: Benchmark, pool_id: str) -> Pool:
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, slug: str, pool_id: str) -> HttpResponse:
-    """The funnel of a pool, its filters, and the candidates that are left."""
+    """The funnel of a pool, its filters, and the remaining candidates."""
     benchmark = benchmark_for(request, slug)
     rules.check_manage(person(request), benchmark)
     pool = _pool(benchmark, pool_id)
@@ -87,7 +87,7 @@ def show(request: HttpRequest, slug: str, pool_id: str) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def change(request: HttpRequest, slug: str, pool_id: str, what: str) -> HttpResponse:
-    """Apply a filter, take the last one back, or make documents of what is left."""
+    """Apply a filter, undo the last one, or turn the remaining candidates into documents."""
     pool, by = _pool(managed_benchmark(request, slug), pool_id), person(request)
     if what == "filter":
         values: dict[str, Any] = {

@@ -29,7 +29,7 @@ from annotator.exchange.models import Release
 
 DELETE_BENCHMARK = "annotator.delete_benchmark"
 MAX_NAME, MAX_DESCRIPTION = 200, 4000
-# What a copy keeps; people per document and all else that the protocol asks belong to it.
+# What a copy keeps, including people per document and everything else in the protocol.
 COPIED = (
     "description", "overlap", "third_rater_at_verify", "practice_documents", "asks_reliable", "asks_sufficient",
     "strategy", "parameters", "budget_tokens", "budget_money", "learns", "corpus",
@@ -47,9 +47,9 @@ def change_settings(
     learns: bool,
     by: User,
 ) -> None:
-    """Change what an owner or admin decides about a benchmark; each change is on record. Its address stays.
+    """Change what an owner or admin can decide about a benchmark. Each change is recorded. The address never changes.
 
-    Raises NotAllowedError by the rules, BadValueError for a blank or too long name.
+    Raises NotAllowedError by the rules, BadValueError if the name is blank or too long.
     """
     new: dict[str, object] = {
         "name": _clean_name(name),
@@ -81,12 +81,12 @@ def _clean_name(name: str) -> str:
 
 
 def archive(benchmark: Benchmark, *, by: User) -> None:
-    """Close a benchmark: nobody is given work in it any more. Everything can still be read and exported."""
+    """Archive a benchmark: no new work is assigned. Everything can still be read and exported."""
     _set_archived(benchmark, by=by, archived=True)
 
 
 def take_out_of_archive(benchmark: Benchmark, *, by: User) -> None:
-    """Open an archived benchmark again; work goes on where it stopped."""
+    """Reopen an archived benchmark; work continues where it stopped."""
     _set_archived(benchmark, by=by, archived=False)
 
 
@@ -102,10 +102,10 @@ def _set_archived(benchmark: Benchmark, *, by: User, archived: bool) -> None:
 
 
 def copy_benchmark(benchmark: Benchmark, *, slug: str, name: str, with_team: bool, by: User) -> Benchmark:
-    """A new benchmark with the same settings, newest guidelines and prompts, and on wish the same members; without
-    documents, work, and services (their keys belong to this one). ``by`` owns the copy.
+    """Create a benchmark with the same settings, the newest guidelines and prompts and, if wanted, the same members.
+    Documents, work and services are not copied (the keys of services belong to this benchmark). ``by`` owns the copy.
 
-    Raises NotAllowedError by the rules, IntegrityError when the slug is taken.
+    Raises NotAllowedError by the rules, IntegrityError if the slug is taken.
     """
     rules.check_manage(by, benchmark)
     rules.check_create_benchmark(by)
@@ -132,11 +132,11 @@ def copy_benchmark(benchmark: Benchmark, *, slug: str, name: str, with_team: boo
 
 
 def delete_benchmark(benchmark: Benchmark, *, typed: str, by: User) -> None:
-    """Delete a benchmark with all its documents and work, for good. It is gone for its members at once; a worker
+    """Delete a benchmark with all its documents and work, permanently. Its members stop seeing it at once; a worker
     deletes the rows in small steps.
 
-    Raises NotAllowedError for anyone but owners, BadValueError where ``typed`` is not its name, where it has releases
-    (others may cite them), and while runs are under way.
+    Raises NotAllowedError for anyone but owners, BadValueError if ``typed`` isn't its name, if it has releases (others
+    may cite them), or while it has unfinished runs.
     """
     with transaction.atomic():
         rules.check_own(by, benchmark)
@@ -148,7 +148,7 @@ def delete_benchmark(benchmark: Benchmark, *, typed: str, by: User) -> None:
         if PipelineRun.objects.filter(benchmark=benchmark, state__in=OPEN_STATES).exists():
             raise BadValueError("Runs of this benchmark are under way. Cancel them first.")
         number = benchmark.documents.count()
-        # Under no benchmark: this row stays.
+        # Belongs to no benchmark, so that this row survives.
         Action(
             name="delete-benchmark", by=by, reason=f"{benchmark.name} ({benchmark.slug}), {number:,} documents"
         ).write()
@@ -158,8 +158,9 @@ def delete_benchmark(benchmark: Benchmark, *, typed: str, by: User) -> None:
 
 
 def delete_rows(benchmark_id: int) -> None:
-    """What the worker does: documents with all that hangs on them in small steps, then what else is large, then the
-    benchmark itself. Does nothing to a benchmark that nobody asked to delete; may be called again at any time."""
+    """The worker's part: delete the documents and everything that belongs to them in small steps, then other large
+    tables, then the benchmark itself. Does nothing to a benchmark that isn't marked for deletion. Can be called again
+    at any time."""
     benchmark = Benchmark.objects.filter(pk=benchmark_id, deleting_at__isnull=False).first()
     if benchmark is None:
         return
@@ -180,11 +181,11 @@ def _delete_documents(keys: Sequence[int]) -> None:
 
 
 def _forget_benchmark(keys: Sequence[int]) -> None:
-    """The history stays, under no benchmark."""
+    """The history survives, without a benchmark."""
     with transaction.atomic():
         Activity.objects.filter(pk__in=keys).update(benchmark=None)
 
 
 def being_deleted() -> list[int]:
-    """Benchmarks whose deletion was cut off, or has not begun."""
+    """Benchmarks whose deletion hasn't started or was interrupted."""
     return list(Benchmark.objects.filter(deleting_at__isnull=False).order_by("pk").values_list("pk", flat=True))

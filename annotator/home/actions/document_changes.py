@@ -1,7 +1,7 @@
-"""The same change of many documents: a few in the request, many by a worker, always one document at a time.
+"""The same change to many documents: a few within the request, many by a worker, always one document at a time.
 
-Each document is changed by the action that its own page uses, in a transaction of its own, so no lock is held for long
-and a document that refuses stops none of the others.
+Each document is changed by the same action as on its own page, in its own transaction. So no lock is held for long, and
+a document that can't be changed doesn't stop the others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from annotator.team.actions.batch_changes import check_unchanging, tell_group
 from annotator.team.actions.batches import move_some
 
 CHANGE_DOCUMENTS = "annotator.change_documents"
-AT_ONCE = 10  # documents that are changed in the request itself
+AT_ONCE = 10  # documents that the request itself changes
 LOST_AFTER = dt.timedelta(seconds=30)  # a step takes far less than a second
 REASONS_KEPT = 10
 MAX_NAME = 80
@@ -50,9 +50,9 @@ def change_documents(
     stage: Stage = Stage.DECOMPOSE,
     batch: Batch | None = None,
 ) -> DocumentChange:
-    """Change all documents that a filter leaves. ``finished_at`` of the result is null where a worker does it.
+    """Change all documents that match a filter. If a worker does it, ``finished_at`` of the result is null.
 
-    Raises NotAllowedError by the rules, BadValueError without a document or a reason that is needed.
+    Raises NotAllowedError by the rules, BadValueError if no document matches or a required reason is missing.
     """
     rules.check_manage(by, benchmark)
     if what in (DocumentStep.DISCARD, DocumentStep.REOPEN):
@@ -78,7 +78,7 @@ def change_documents(
 
 
 def work_off(change_id: int, *, rest: bool = True) -> None:
-    """Do what is left of a change, unless another worker is at it."""
+    """Finish a change, unless another worker is working on it."""
     now = timezone.now()
     free = Q(seen_at__isnull=True) | Q(seen_at__lt=now - LOST_AFTER)
     if not DocumentChange.objects.filter(free, pk=change_id, finished_at__isnull=True).update(seen_at=now):
@@ -90,7 +90,7 @@ def work_off(change_id: int, *, rest: bool = True) -> None:
 
     def step(keys: Sequence[int]) -> bool:
         mine = DocumentChange.objects.filter(pk=change.pk, done=change.done)
-        if not mine.exists():  # another worker took this one for lost
+        if not mine.exists():  # another worker considered this one lost
             return False
         if is_batch_gone:
             problems["The batch no longer exists."] += len(keys)
@@ -121,7 +121,7 @@ def work_off(change_id: int, *, rest: bool = True) -> None:
 
 
 def _change_one(pk: int, change: DocumentChange, plan: dict[str, Any]) -> str:
-    """Change one document. Returns why it could not be, "" if it was."""
+    """Change one document. Returns why it can't be changed, or ""."""
     document = Document.objects.select_related("benchmark").filter(pk=pk).first()
     if document is None:
         return "The document no longer exists."
@@ -143,7 +143,7 @@ def _change_one(pk: int, change: DocumentChange, plan: dict[str, Any]) -> str:
 
 
 def outcome_of(change: DocumentChange) -> str:
-    """What became of a finished change, in a sentence or two."""
+    """The result of a finished change in a sentence or two."""
     changed = change.total - change.refused
     words = f"{changed:,} document{'s were' if changed != 1 else ' was'} {DONE[DocumentStep(change.what)]}."
     if change.refused:
@@ -161,7 +161,7 @@ def dismiss(change: DocumentChange, *, by: User) -> None:
 
 
 def unfinished() -> list[int]:
-    """Changes that no worker is at: to begin, or to begin again."""
+    """Changes that no worker is working on: new or interrupted ones."""
     silent = Q(seen_at__isnull=True) | Q(seen_at__lt=timezone.now() - LOST_AFTER)
     rows = DocumentChange.objects.filter(silent, finished_at__isnull=True)
     return list(rows.order_by("pk").values_list("pk", flat=True))
@@ -171,7 +171,7 @@ def unfinished() -> list[int]:
 
 
 def save_view(benchmark: Benchmark, name: str, query: str, *, by: User) -> DocumentView:
-    """Keep a filter with its columns and order under a name; the same name replaces the view."""
+    """Save a filter with its columns and order under a name. A view with the same name is replaced."""
     rules.check_see_benchmark(by, benchmark)
     name = " ".join(name.replace("\x00", "").split())
     if not name or len(name) > MAX_NAME:

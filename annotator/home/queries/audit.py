@@ -1,5 +1,5 @@
-"""The audit log: sign-ins and failures, data that left, and who may do what. From the history and the events at the
-door, newest first."""
+"""The audit log: sign-ins and failures, downloads, and permission changes. From the history and the security events,
+newest first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIGN_INS, DATA, PERMISSIONS = "sign-ins", "data", "permissions"
 KINDS = {SIGN_INS: "Sign-ins and accounts", DATA: "Data in and out", PERMISSIONS: "Permissions and settings"}
 SHOWN = 200
 
-# What the history calls them, and what the log says.
+# Names in the history, and names in the log.
 _DATA = {
     "export": "Exported",
     "take-release": "Downloaded a release",
@@ -51,7 +51,8 @@ _OF_KIND = {DATA: _DATA, PERMISSIONS: _PERMISSIONS}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line. ``who`` is a person's name, or in quotation marks what was typed; ``address`` only at sign-ins."""
+    """One entry. ``who`` is a person's name, or what was typed, in quotation marks; ``address`` is set for sign-ins
+    only."""
 
     at: dt.datetime
     who: str
@@ -64,7 +65,7 @@ class Entry:
 def entries(benchmark: Benchmark | None, *, kind: str = "", name: str = "") -> Iterator[Entry]:
     """The log of a benchmark with the sign-ins of its members, or of the whole installation, as a stream.
 
-    ``kind`` is one of ``KINDS`` or "" for all; ``name`` a user name, or "" for everybody.
+    ``kind`` is one of ``KINDS`` or "" for all; ``name`` is a username or "" for everyone.
     """
     streams: list[Iterator[Entry]] = []
     if kind in ("", DATA, PERMISSIONS):
@@ -75,7 +76,7 @@ def entries(benchmark: Benchmark | None, *, kind: str = "", name: str = "") -> I
 
 
 def newest(benchmark: Benchmark | None, *, kind: str = "", name: str = "") -> list[Entry]:
-    """The first ``SHOWN`` of them. Two queries."""
+    """The first ``SHOWN`` entries. Two queries."""
     return list(islice(entries(benchmark, kind=kind, name=name), SHOWN))
 
 

@@ -1,4 +1,4 @@
-"""One row a benchmark: how far it is, what waits, what is running, and what went wrong."""
+"""One row per benchmark: its progress, what is waiting, what is running, and what went wrong."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from annotator.core.models import Benchmark, Document, Flag, PipelineRun
 from annotator.core.vocabulary import OPEN_STATES, Phase, RunState, Stage
 from annotator.exchange.models import ImportJob, Release
 
-RECENT = dt.timedelta(days=7)  # failures older than this are no news
+RECENT = dt.timedelta(days=7)  # older failures are no longer shown
 
 
 @dataclass(slots=True)
 class BenchmarkRow:
-    """Counts are documents, but for ``running`` (runs and imports) and ``releases``. ``problems`` are sentences, for
+    """Counts are of documents, except ``running`` (runs and imports) and ``releases``. ``problems`` are sentences for
     those who manage the benchmark."""
 
     benchmark: Benchmark
@@ -42,7 +42,7 @@ class BenchmarkRow:
 
 
 def benchmark_rows(benchmarks: QuerySet[Benchmark]) -> list[BenchmarkRow]:
-    """The benchmarks by name, archived ones last. Eight queries however many there are."""
+    """The benchmarks by name, archived ones last. Always eight queries."""
     rows = {each.pk: BenchmarkRow(each) for each in benchmarks.order_by("name", "pk")}
     counted = Document.objects.filter(benchmark__in=rows, twin_of__isnull=True).order_by()
     for pk, stage, phase, number in counted.values_list("benchmark", "stage", "phase").annotate(number=Count("pk")):

@@ -1,4 +1,5 @@
-"""The document list as a table: its columns, what they show beside the documents' own, and what can be chosen."""
+"""The document list as a table: its columns, the values that aren't on the document itself, and the available
+choices."""
 
 from __future__ import annotations
 
@@ -11,13 +12,13 @@ from django.db.models import Max
 from annotator.core.models import Activity, Annotation, Batch, Benchmark, Document, DocumentChange, DocumentView, User
 from annotator.core.vocabulary import AnnotationKind
 
-OPTIONS = 200  # sources and models offered to choose from
+OPTIONS = 200  # sources and models offered as choices
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``sort``: its name in ``documents.SORTS``, "" where it can't be sorted by. ``for_managers``: it tells about
-    people, or how fast they are, which partners must not see."""
+    """``sort``: its name in ``documents.SORTS``, "" if it can't be sorted by. ``for_managers``: it reveals who works or
+    how fast, which partners must not see."""
 
     key: str
     label: str
@@ -43,21 +44,21 @@ DEFAULT_FOR_MANAGERS = ("source", "model", "stage", "state", "people", "claims",
 
 
 def columns_of(chosen: Sequence[str], *, manages: bool) -> list[Column]:
-    """The columns with these keys in their own order; the usual ones where none is named."""
+    """The columns with these keys, in this module's order; the default columns if none are named."""
     keys = set(chosen) or set(DEFAULT_FOR_MANAGERS if manages else DEFAULT)
     return [each for each in COLUMNS if each.key in keys and (manages or not each.for_managers)]
 
 
 @dataclass(slots=True)
 class Beside:
-    """What a page of documents shows beside their own columns, by primary key."""
+    """What a page of documents shows besides the documents' own columns, by primary key."""
 
     people: dict[int, list[str]] = field(default_factory=dict)
     changed: dict[int, dt.datetime] = field(default_factory=dict)
 
 
 def beside(documents: Iterable[Document], columns: Iterable[Column]) -> Beside:
-    """People and last changes of a page of documents: a query for each of the two columns that is shown."""
+    """People and last changes for a page of documents: one query for each of the two columns that is shown."""
     keys, wanted = [row.pk for row in documents], {each.key for each in columns}
     found = Beside()
     if "people" in wanted:
@@ -75,7 +76,7 @@ def beside(documents: Iterable[Document], columns: Iterable[Column]) -> Beside:
 
 @dataclass(frozen=True, slots=True)
 class FilterOptions:
-    """What the filters can be set to."""
+    """The available filter values."""
 
     sources: list[str]
     models: list[str]
@@ -84,7 +85,7 @@ class FilterOptions:
 
 
 def filter_options(benchmark: Benchmark) -> FilterOptions:
-    """Four queries; two of them go through all documents, so the page asks for this when the filters are opened."""
+    """Four queries; two of them scan all documents, so the page requests this only when the filters are opened."""
     rows = benchmark.documents.filter(twin_of__isnull=True).order_by()
     sources = rows.exclude(source="").values_list("source", flat=True).distinct().order_by("source")
     models = rows.exclude(model="").values_list("model", flat=True).distinct().order_by("model")
@@ -100,5 +101,5 @@ def views_of(benchmark: Benchmark, user: User) -> list[DocumentView]:
 
 
 def changes_of(benchmark: Benchmark) -> list[DocumentChange]:
-    """Changes of many documents that are under way, or that nobody has dismissed yet."""
+    """Changes to many documents that are in progress or haven't been dismissed."""
     return list(DocumentChange.objects.filter(benchmark=benchmark).select_related("by"))

@@ -1,4 +1,4 @@
-"""From nothing to a running benchmark: what is set up, and what comes next."""
+"""The setup of a benchmark: what is done, and what comes next."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotator.suggestions.queries.services import can_search
 
 @dataclass(frozen=True, slots=True)
 class SetupStep:
-    """A step of setting a benchmark up: ``name`` of the address where it is done."""
+    """A setup step; ``name`` of the URL where it is done."""
 
     label: str
     text: str

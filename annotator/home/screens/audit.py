@@ -33,7 +33,7 @@ def of_benchmark(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @render_domain_errors
 def of_installation(request: HttpRequest) -> HttpResponse:
-    """The newest entries of all."""
+    """The newest entries of the installation."""
     _superusers_only(request)
     return render(request, "home/audit.html", _page(request, None) | {"benchmark": None, "tabs": []})
 

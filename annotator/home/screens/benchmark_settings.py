@@ -1,4 +1,4 @@
-"""Settings of a benchmark: what it is called and asks, and its end."""
+"""A benchmark's settings, and archiving, copying and deleting it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEMPLATE = "home/settings.html"
 
 
 class SettingsForm(forms.Form):
-    """What owners and admins decide; people per document and the adjudicator's part are on the team's page."""
+    """What owners and admins decide. People per document and the adjudicator's part are on the team page."""
 
     name = forms.CharField(max_length=actions.MAX_NAME, label="Name", help_text="The address doesn’t change.")
     description = forms.CharField(
@@ -54,7 +54,7 @@ class SettingsForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
-    """The form; below it what only owners do."""
+    """The form, followed by what only owners can do."""
     benchmark = managed_benchmark(request, slug)
     user = person(request)
     initial = {name: getattr(benchmark, name) for name in SettingsForm.base_fields}
@@ -88,7 +88,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def change(request: HttpRequest, slug: str, what: str) -> HttpResponse:
-    """Archive, take out of the archive, copy, delete."""
+    """Archive, unarchive, copy or delete."""
     benchmark = managed_benchmark(request, slug)
     user = person(request)
     if what == "archive":

@@ -1,4 +1,4 @@
-"""Benchmarks: the list of one's own, making one, and what all pages of one share."""
+"""The list of a person's benchmarks, the form for a new one, and what all pages of a benchmark share."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from annotator.home.queries.benchmark_rows import benchmark_rows
 
 
 def strategies() -> list[tuple[str, str]]:
-    """What can be chosen, each with its first sentence; what it lacks here is said on the page of its runs."""
-    from pipeline.catalogue import choices  # loads what strategies need: late
+    """The available strategies, each with the first sentence of its summary. The page of runs says what they still
+    need."""
+    from pipeline.catalogue import choices  # imported late because strategies load slowly
 
     offered = [(each.name, f"{each.label}: {each.summary.split('. ')[0].rstrip('.')}") for each in choices()]
     return [*offered, ("", "None: annotators start from the unannotated response")]
@@ -29,7 +30,7 @@ def strategies() -> list[tuple[str, str]]:
 @require_GET
 @render_domain_errors
 def index(request: HttpRequest) -> HttpResponse:
-    """The benchmarks that the person belongs to, a row each: the home of managers and researchers."""
+    """A row for each of the person's benchmarks: the home of managers and researchers."""
     user = person(request)
     roles = memberships_of(user).roles
     rows = [(row, _right(user, roles.get(row.benchmark.pk))) for row in benchmark_rows(benchmarks_of(user))]
@@ -43,14 +44,14 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 def _right(user: User, role: str | None) -> str:
-    """What a person does in a benchmark, for the links in its row."""
+    """What the person does in a benchmark, for the links in its row."""
     if user.is_superuser or role in rules.ADMIN_ROLES:
         return MANAGES
     return READS_GOLD if role in rules.READ_GOLD_ROLES else ""
 
 
 class BenchmarkForm(forms.Form):
-    """Name, people per document, strategy, corpus; the address follows from the name."""
+    """Name, people per document, strategy and corpus. The slug is derived from the name."""
 
     name = forms.CharField(max_length=200, label="Name", help_text="The displayed name, for example “Landmarks pilot”.")
     overlap = forms.IntegerField(
@@ -84,7 +85,7 @@ class BenchmarkForm(forms.Form):
 
 
 def free_slug(name: str) -> str:
-    """The name as an address, "" if it has no letter for one; a number is added while it is taken."""
+    """The name as a slug, "" if it has no usable character. If the slug is taken, a number is added."""
     base = slugify(name)[:70]
     slug, number = base, 2
     while slug and Benchmark.objects.filter(slug=slug).exists():
@@ -95,7 +96,7 @@ def free_slug(name: str) -> str:
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def create(request: HttpRequest) -> HttpResponse:
-    """Make a benchmark; its maker owns it. Then documents are imported."""
+    """Create a benchmark; the person who creates it owns it. Importing documents comes next."""
     user = person(request)
     rules.check_create_benchmark(user)
     form = BenchmarkForm(request.POST or None)

@@ -1,4 +1,4 @@
-"""The documents of a benchmark as a table: filters, columns, saved views, and what is done to many of them at once."""
+"""The documents of a benchmark as a table: filters, columns, saved views, and actions on many documents at once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FILTER_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A column's heading: the address that sorts by it, "" where that is not possible, and how it is sorted now."""
+    """A column heading: the address that sorts by it ("" if that isn't possible), and the current order."""
 
     column: explorer.Column
     query: str = ""
@@ -54,7 +54,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that is set, and the address without it."""
+    """An active filter, and the address without it."""
 
     words: str
     query: str
@@ -63,8 +63,8 @@ class Chip:
 @require_GET
 @render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
-    """The table, fifty documents a page. ``?part=filters`` is the form of filters, ``?part=changes`` what a worker is
-    doing to many documents."""
+    """The table, fifty documents per page. ``?part=filters`` returns the filter form, ``?part=changes`` the changes in
+    progress."""
     benchmark = benchmark_for(request, slug)
     context = page_of_benchmark(request, benchmark, "Documents")
     manages = context["can_manage"]
@@ -116,7 +116,7 @@ def _table(
 
 
 def _number(benchmark: Benchmark, narrowed: DocumentFilter, shelf: Shelf, counts: DocumentCounts) -> int:
-    """How many documents the filter leaves."""
+    """How many documents match the filter."""
     if narrowed in (DocumentFilter(), DocumentFilter(twins=True)):
         return counts.total
     return matching(benchmark, narrowed, shelf).count()
@@ -156,7 +156,7 @@ def _heading(column: explorer.Column, state: dict[str, Any]) -> Heading:
 
 
 def _filter_chips(benchmark: Benchmark, narrowed: DocumentFilter, state: dict[str, Any]) -> list[Chip]:
-    """What is filtered by, in words; the search stands in its own field."""
+    """The active filters in words; the search has its own field."""
     chips = []
     for name, value in params_of(narrowed).items():
         if name == "q":
@@ -218,8 +218,8 @@ def _chips(document: Document) -> list[StageChip]:
 @require_POST
 @render_domain_errors
 def change(request: HttpRequest, slug: str, what: str) -> HttpResponse:
-    """Move, discard, restore, reopen, ask for suggestions or export what is selected: rows, or all that the filter in
-    ``query`` leaves. Then the same page of the list again."""
+    """Move, discard, restore, reopen, request suggestions for, or export the selected rows, or all documents that match
+    the filter in ``query``. Then show the same page of the list again."""
     benchmark = managed_benchmark(request, slug)
     if what == "dismiss":
         row = get_object_or_404(DocumentChange, benchmark=benchmark, public_id=request.POST.get("change", ""))
@@ -241,7 +241,7 @@ def change(request: HttpRequest, slug: str, what: str) -> HttpResponse:
 
 
 def _selected(request: HttpRequest) -> DocumentFilter:
-    """The rows that are selected, or the filter of the page."""
+    """The selected rows, or the filter of the page."""
     shown = filter_of(QueryDict(request.POST.get("query", "")), manages=True)
     if request.POST.get("all") == "yes":
         return shown
@@ -286,7 +286,7 @@ def _ask_for_suggestions(request: HttpRequest, benchmark: Benchmark, narrowed: D
 
 
 def _runs(benchmark: Benchmark, stage: Stage, keys: set[int], request: HttpRequest) -> list[Any]:
-    """Runs for a stage. Without anything to search in, there is none for evidence."""
+    """Request suggestions for a stage. Without a corpus or search, there are no runs for evidence."""
     try:
         return get_suggestions(benchmark=benchmark, stage=stage, by=person(request), among=keys)
     except rules.NotAllowedError:
@@ -301,7 +301,7 @@ def _runs(benchmark: Benchmark, stage: Stage, keys: set[int], request: HttpReque
 @require_POST
 @render_domain_errors
 def view(request: HttpRequest, slug: str) -> HttpResponse:
-    """Save the filter, columns and order of the page under a name, or delete one's view."""
+    """Save the filter, columns and order of the page under a name, or delete one of the person's views."""
     benchmark = managed_benchmark(request, slug)
     user, query = person(request), request.POST.get("query", "")
     if request.POST.get("delete"):

@@ -45,7 +45,7 @@ REASON_LENGTH = 500
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """A stage on the document's page: how it stands, and the button that is possible now."""
+    """A stage on the document's page: its state, and the button that is available now."""
 
     number: int
     stage: Stage
@@ -62,8 +62,8 @@ class StageRow:
 
 @dataclass(frozen=True, slots=True)
 class DocumentStanding:
-    """Where a document stands for one person, in words. ``url``: the main button; "next": the next document.
-    ``starts``: the button takes a place first."""
+    """The document's state for one person, in words. ``url``: the main button; "next": the next document. ``starts``:
+    the button assigns the document first."""
 
     title: str
     text: str
@@ -76,7 +76,7 @@ class DocumentStanding:
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
-    """The page; ``?part=standing`` is the panel that looks again by itself while suggestions are on the way."""
+    """The page. ``?part=standing`` is the panel that polls while suggestions are being generated."""
     document, user = document_for(request, public_id), person(request)
     annotations = list(document.annotations.select_related("person"))
     flags = visible_flags(document, user)
@@ -119,13 +119,13 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def _own(annotations: Sequence[Annotation], stage: Stage, user: User) -> Annotation | None:
-    """The person's work at a stage; not what was taken back from them."""
+    """The person's work at a stage, except what they were unassigned from."""
     mine = (row for row in annotations if row.stage == stage and row.person_id == user.pk)
     return next((row for row in mine if row.seat is not None), None)
 
 
 def _cannot_start(document: Document, annotations: Sequence[Annotation], user: User) -> str:
-    """Why the person cannot take a place at the document's stage; "" if they can."""
+    """Why the person can't start the document's stage; "" if they can."""
     stage = Stage(document.stage)
     try:
         stages_rules.check_take_place(user, document, stage, seats=seats_at(annotations, stage))
@@ -197,8 +197,8 @@ def standing_of(
 def stage_rows(
     document: Document, annotations: Sequence[Annotation], user: User, standing: DocumentStanding
 ) -> list[StageRow]:
-    """The three stages, each with its state and, where one is possible, a button; with how it was agreed, for those
-    who may look back."""
+    """The three stages, each with its state and, if possible, a button; with its adjudication for those who may see
+    it."""
     here = STAGES.index(Stage(document.stage))
     over = {
         row.stage
@@ -238,7 +238,7 @@ def stage_rows(
 @require_POST
 @render_domain_errors
 def change(request: HttpRequest, public_id: str, what: str) -> HttpResponse:
-    """Reopen, discard, bring back, flag, clear a flag: then the page anew, or after a flag the next document."""
+    """Reopen, discard, restore, flag, or clear a flag. Then reload the page; after a flag, open the next document."""
     document, user = document_for(request, public_id), person(request)
     reason = request.POST.get("reason", "")[:REASON_LENGTH]
     if what == "reopen":

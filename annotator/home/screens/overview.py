@@ -1,4 +1,4 @@
-"""The overview of a benchmark: how far it is, how the groups get on, who waits for whom."""
+"""The overview of a benchmark: its progress, the groups' progress, and who is waiting for whom."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from annotator.measures.queries.pace import LONGEST, NEWEST, PAPER_MINUTES, STEP
 
 
 def _place(minutes: int) -> float:
-    """Where so many minutes stand on a histogram's axis, in percent; its last step takes all above."""
+    """The position of a number of minutes on a histogram's axis, in percent; the last column includes everything
+    above."""
     return round(100 * minutes / (LONGEST + STEP), 2)
 
 
@@ -29,9 +30,10 @@ BAND = (_place(PAPER_MINUTES[0]), _place(PAPER_MINUTES[1] - PAPER_MINUTES[0]))
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
-    """The figures. Groups and times are for who manages the benchmark, and without names for who reads its gold.
+    """The figures. Groups and times are shown to those who manage the benchmark and, without names, to those who read
+    its gold.
 
-    A page that has none yet, or old ones, fetches ``?part=figures`` when it is there: those are counted now.
+    If the page has no figures or old ones, it fetches ``?part=figures`` once loaded, which counts them anew.
     """
     benchmark = benchmark_for(request, slug)
     page = page_of_benchmark(request, benchmark, "Overview")

@@ -37,7 +37,7 @@ VERBS = {
     "repair": "Correct",
     "consolidate": "Adjudicate",
     "practice": "Practice",
-}  # else: Start
+}  # otherwise: Start
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Nothing:
 @require_GET
 @render_domain_errors
 def home(request: HttpRequest) -> HttpResponse:
-    """The start page. If suggestions are on the way and there is nothing else to do, it polls."""
+    """The start page. If suggestions are being generated and there is nothing else to do, it polls."""
     user = person(request)
     task = next_task(user)
     work = my_work(user)

@@ -71,7 +71,7 @@ class Command(BaseCommand):
 
 @contextmanager
 def fetched(name: str) -> Iterator[Path]:
-    """The backup as a file here: where it is, or fetched from object storage for the while. Raises BackupError."""
+    """The backup as a local file; fetched temporarily if it is in object storage. Raises BackupError."""
     if not object_storage.is_place(name):
         yield Path(name)
         return

@@ -1,4 +1,4 @@
-"""Search texts such as training data or model output for the canary strings of releases."""
+"""Search texts, such as training data or model output, for the canary strings of releases."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from annotator.measures.queries.statistics import wholesale
 from annotator.measures.statistics.breakdowns import BREAKDOWNS, groups_of
 from pipeline.metrics.agreement import RESAMPLES
 
-TOLD = 20  # problems in words, on the screen
+TOLD = 20  # problems printed in words
 
 
 class Command(BaseCommand):
@@ -205,7 +205,7 @@ class Command(BaseCommand):
 
 
 def _check(task: Task, options: dict[str, Any]) -> None:
-    """Raises CommandError for options that do not go together."""
+    """Raises CommandError if options don't go together."""
     if options["against"] and not options["predictions"]:
         raise CommandError("--against compares a second file with the file given by --predictions.")
     if options["format"] != predictions.NAME and task != Task.CLAIM_FACTUALITY:
@@ -238,7 +238,7 @@ def _joined(benchmark: Benchmark, scorer: Scorer, path: Path, format: str) -> Jo
 
 
 def _revised(rows: Iterator[Any], gold: Gold) -> list[tuple[str, str]]:
-    """Predicted and gold text of every response that can be found."""
+    """Predicted and gold text of every response that both have."""
     pairs = []
     for row in rows:
         if isinstance(row, predictions.PredictionRow) and isinstance(row.values.get("revised"), str):
@@ -271,7 +271,7 @@ def _refused(paths: Sequence[Path], systems: Sequence[Joined], why: str = "Nothi
 
 
 def _said(path: Path, joined: Joined) -> list[str]:
-    """What a person should know of a file that was scored."""
+    """What to know about a file that was scored."""
     lines = [
         f"{path}: “{written}” was read as “{taken}” in {count:,} rows."
         for (written, taken), count in joined.respelled.most_common()

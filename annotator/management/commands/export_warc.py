@@ -1,4 +1,4 @@
-"""Write the pages that a benchmark's evidence comes from, as they came."""
+"""Write the pages that a benchmark's evidence comes from, as they were received."""
 
 from __future__ import annotations
 

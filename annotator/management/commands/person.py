@@ -1,4 +1,4 @@
-"""Everything that is kept about a person, and erasing a person."""
+"""Export everything that is stored about a person, or erase the person."""
 
 from __future__ import annotations
 

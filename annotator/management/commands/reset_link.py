@@ -1,4 +1,4 @@
-"""A link by which a person sets a new password, where no mail server sends one."""
+"""A link with which a person can set a new password, for servers that send no email."""
 
 from __future__ import annotations
 

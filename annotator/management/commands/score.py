@@ -1,4 +1,4 @@
-"""Score the answers of models by the labels of their claims, or checked claims by AVeriTeC's score."""
+"""Score models' responses by the labels of their claims, or checked claims by AVeriTeC's score."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Command(BaseCommand):
 
 
 class _Faults:
-    """What is wrong with the files; nothing is scored over faults unless asked."""
+    """The errors of the files. With errors, nothing is scored unless asked for."""
 
     def __init__(self, partial: bool) -> None:
         self.partial = partial
@@ -116,7 +116,7 @@ class _Faults:
 
 
 def _read(paths: Iterable[Path], read: Callable[[BinaryIO], Iterator[Row | BadRow]], faults: _Faults) -> Iterator[Row]:
-    """The good rows of the files. Raises CommandError for a file that cannot be read."""
+    """The valid rows of the files. Raises CommandError if a file can't be read."""
     for path in paths:
         try:
             with path.open("rb") as stream:
@@ -132,7 +132,8 @@ def _read(paths: Iterable[Path], read: Callable[[BinaryIO], Iterator[Row | BadRo
 
 
 def _labelled(benchmark: Benchmark, labels: str) -> list[AnswerRow]:
-    """The answers of a benchmark by the gold, or by a run. Raises CommandError that says which runs there are."""
+    """The responses of a benchmark, labeled by the gold or by a run. Raises CommandError that lists the available
+    runs."""
     with wholesale():
         if labels == GOLD:
             return list(gold_answers(benchmark))
@@ -159,7 +160,7 @@ def _count(raw: str) -> int:
 
 
 def _averitec(predicted: Path, gold: Path, max_pairs: int, faults: _Faults) -> dict[str, Any]:
-    """Every gold claim beside its prediction. Raises CommandError for files with faults."""
+    """Every gold claim with its prediction. Raises CommandError if a file has errors."""
     paired = pair(list(_read([gold], checked_claims, faults)), _read([predicted], checked_claims, faults))
     for problem in [*paired.problems, *paired.missing]:
         faults.add(predicted, problem)

@@ -1,4 +1,4 @@
-"""What the gold of a benchmark holds, as a table to read or as JSON."""
+"""Print the statistics of a benchmark's gold, as tables or as JSON."""
 
 from __future__ import annotations
 

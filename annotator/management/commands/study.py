@@ -1,4 +1,4 @@
-"""The figures of a benchmark's studies, as JSON or as tables, and the long table of all answers."""
+"""Print the figures of a benchmark's studies as JSON or as tables, and write the long table of all answers."""
 
 from __future__ import annotations
 

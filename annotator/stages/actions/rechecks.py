@@ -1,7 +1,7 @@
-"""Looking at saved pages again, and reopening the verdicts whose pages are not what they were.
+"""Rechecking saved pages, and reopening the verdicts whose pages have changed.
 
-A worker asks for the pages (``pipeline.runs.rechecks``); the rows say what is left to do, so a look that was cut off
-goes on where it stopped.
+A worker requests the pages (``pipeline.runs.rechecks``). The rows say what is left to do, so an interrupted recheck
+continues where it stopped.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ ROWS_AT_ONCE = 500
 
 
 def start_recheck(benchmark: Benchmark, *, by: User | None, here: bool = False) -> Recheck:
-    """Have all saved pages of a benchmark asked for again; ``here``: the caller does it. ``by=None`` is the command
-    line. Raises NotAllowedError by the rules, BadValueError where there is nothing to do or it is being done."""
+    """Start a recheck of all saved pages of a benchmark; ``here``: the caller runs it. ``by=None`` is the command line.
+    Raises NotAllowedError by the rules, BadValueError if there is nothing to check or a recheck is running."""
     with transaction.atomic():
         if by is not None:
             rules.check_manage(by, benchmark)
@@ -56,7 +56,7 @@ def start_recheck(benchmark: Benchmark, *, by: User | None, here: bool = False) 
 
 
 def cancel_recheck(recheck: Recheck, *, by: User) -> None:
-    """Stop a look at the pages; what it has found so far stays."""
+    """Cancel a recheck; its results so far are kept."""
     with transaction.atomic():
         rules.check_manage(by, recheck.benchmark)
         if Recheck.objects.filter(pk=recheck.pk, finished_at__isnull=True).update(finished_at=timezone.now()):
@@ -64,7 +64,7 @@ def cancel_recheck(recheck: Recheck, *, by: User) -> None:
 
 
 def unfinished() -> list[int]:
-    """Looks that no worker is at: to begin, or to go on with."""
+    """Rechecks that no worker is working on: new or interrupted ones."""
     silent = timezone.now() - LOST_AFTER
     free = Q(seen_at__isnull=True) | Q(seen_at__lt=silent)
     return list(Recheck.objects.filter(free, finished_at__isnull=True).order_by("pk").values_list("pk", flat=True))
@@ -74,10 +74,10 @@ def unfinished() -> list[int]:
 
 
 def reopen_verdicts(recheck: Recheck, *, only_gone: bool, by: User) -> int:
-    """Reopen exactly the verdicts that the recheck concerns, one transaction a document. ``only_gone``: not those
-    whose passages still stand in the changed page. Returns how many.
+    """Reopen exactly the verdicts that the recheck affects, in one transaction per document. ``only_gone``: not those
+    whose passages are still in the changed page. Returns how many.
 
-    Verify (and revise) of their documents reopen; every other verdict there stays as it was decided.
+    Verify (and revise) of their documents reopen; every other verdict stays as decided.
     """
     rules.check_manage(by, recheck.benchmark)
     rows = [row for row in concerned_verdicts(recheck) if not (only_gone and row.still_there)]
@@ -95,7 +95,7 @@ def _reopen_in(document_id: int, rows: Sequence[ConcernedVerdict], by: User) -> 
     reopen(document, Stage.VERIFY, f"evidence used is no longer what it was. {what}"[:500], by=by)
     claims = {row.verdict.claim_id for row in rows}
     pages = {row.evidence.snapshot_id for row in rows}
-    # People start from the open adjudicated version, so it is cleared with their own work.
+    # People start from the open adjudicated version, so it is cleared along with their own work.
     open_work = Annotation.objects.filter(document=document, stage=Stage.VERIFY).filter(
         Q(kind=AnnotationKind.INDIVIDUAL) | Q(state=AnnotationState.OPEN)
     )

@@ -1,7 +1,7 @@
-"""Erasing a person: what says who they are goes, what they labeled stays under a pseudonym.
+"""Erase a person: what identifies them is deleted, and what they labeled stays under a pseudonym.
 
-Gold, agreement and history need to know that two labels are one person's, not whose. Exports therefore name people by
-a keyed hash of the account's number, which stays the same (``core/queries/pseudonyms.py``).
+Gold, agreement and history need to know that two labels are from the same person, but not from whom. So exports use a
+keyed hash of the account's number as the name, which stays the same (``core/queries/pseudonyms.py``).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ ERASED = "erased-"
 
 
 def erase(person: User, *, by: User) -> str:
-    """Erase the person in one transaction. Returns the name by which the account goes from now on.
+    """Erase the person in one transaction. Returns the account's new name.
 
-    Raises NotAllowedError for anyone but a superuser, and where the person is the only owner of a benchmark.
+    Raises NotAllowedError for anyone but a superuser, and if the person is the only owner of a benchmark.
     """
     if not by.is_superuser:
         raise NotAllowedError("Only a superuser can erase a person.")
@@ -57,7 +57,7 @@ def erase(person: User, *, by: User) -> str:
         imported = str(person.preferences.get(IMPORTED_AS, ""))
         person.username, person.display_name = new, "Erased person"
         person.email = person.first_name = person.last_name = ""
-        # The pseudonym under which an import brought them says nothing of who they are, and keeps exports equal.
+        # The pseudonym from an import doesn't identify the person, and keeps exports equal.
         person.preferences = {IMPORTED_AS: imported} if PSEUDONYM.fullmatch(imported) else {}
         person.is_active = person.is_staff = person.is_superuser = False
         person.last_login = None
@@ -73,7 +73,7 @@ def _whole(names: set[str]) -> re.Pattern[str]:
 
 
 def _rename_in_history(names: set[str], new: str) -> None:
-    """Touchstone's own sentences about people; what people wrote about documents is left alone."""
+    """Touchstone's own sentences about people; what people wrote about documents isn't changed."""
     pattern = _whole(names)
     mentions = Q()
     for name in names:
@@ -86,7 +86,7 @@ def _rename_in_history(names: set[str], new: str) -> None:
 
 
 def _rename_in_notices(names: set[str], new: str) -> None:
-    """Lines in the lists of others."""
+    """Rows about the person in other people's lists."""
     pattern = _whole(names)
     mentions = Q()
     for name in names:

@@ -1,4 +1,4 @@
-"""What is deleted when its time is over (docs/operating.md has the table)."""
+"""Delete data whose retention period is over (docs/operating.md has the table)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from django.utils import timezone
 from annotator.core.models import Notice
 from annotator.team.actions.security import forget_old_events
 
-BATCH = 1_000  # rows deleted at a time, so that nobody waits
+BATCH = 1_000  # rows deleted at a time, so that nobody has to wait
 
 
 def forget_what_is_old() -> dict[str, int]:
-    """Delete old sign-ins and failures, notices that were read, and sessions that have ended. How many of each."""
+    """Delete old sign-ins and failures, notices that were read, and sessions that have ended. Returns how many of
+    each."""
     return {
         "security events": forget_old_events(),
         "notices": _forget_notices(),

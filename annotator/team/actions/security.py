@@ -1,4 +1,4 @@
-"""Notes what happens at the door, from the signals of Django and allauth. Connected in ``annotator.apps``."""
+"""Record security events from the signals of Django and allauth. Connected in ``annotator.apps``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BATCH = 1_000  # rows deleted at a time
 def note(
     kind: Kind, *, request: HttpRequest | None = None, user: User | None = None, name: str = "", detail: str = ""
 ) -> None:
-    """Write one event."""
+    """Record one event."""
     SecurityEvent.objects.create(kind=kind, user=user, name=name[:150], address=_address(request), detail=detail[:200])
 
 
@@ -37,7 +37,7 @@ def _address(request: HttpRequest | None) -> str | None:
 
 
 def connect() -> None:
-    """Listen to every signal that an audit asks for."""
+    """Listen to every signal that the audit log needs."""
     sign_ins.user_logged_in.connect(_signed_in, dispatch_uid="security-in")
     sign_ins.user_logged_out.connect(_signed_out, dispatch_uid="security-out")
     sign_ins.user_login_failed.connect(_failed, dispatch_uid="security-failed")
@@ -81,7 +81,7 @@ def _noted(kind: Kind) -> Any:
 
 
 def forget_old_events() -> int:
-    """Delete events older than ``SECURITY_EVENTS_DAYS``, a thousand at a time. Returns how many; 0 days keep all."""
+    """Delete events older than ``SECURITY_EVENTS_DAYS``, a thousand at a time. Returns how many; 0 days keeps all."""
     if not settings.SECURITY_EVENTS_DAYS:
         return 0
     before = timezone.now() - dt.timedelta(days=settings.SECURITY_EVENTS_DAYS)

@@ -1,4 +1,4 @@
-"""Sign-in and accounts: what Touchstone adds to django-allauth, which has the pages."""
+"""Sign-in and accounts: what Touchstone adds to django-allauth, which provides the pages."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from annotator.core.vocabulary import SecurityEventKind
 from annotator.integrations.actions.tokens import revoke_tokens_of
 from annotator.team.actions.security import note
 
-HASHING = 2  # passwords that one process hashes at the same time: each takes a processor for a third of a second
-WAITING = 2  # sign-ins that may wait for that; the other threads serve those who work
+HASHING = 2  # passwords that one process hashes at the same time; each takes a third of a second of processor time
+WAITING = 2  # sign-ins that may wait for that; the other threads serve people at work
 
 _admitted = threading.BoundedSemaphore(HASHING + WAITING)
 _hashing = threading.BoundedSemaphore(HASHING)
@@ -34,7 +34,7 @@ _hashing = threading.BoundedSemaphore(HASHING)
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    """A turn to hash a password. Raises ValidationError at once where too many are at it."""
+    """Permission to hash a password. Raises ValidationError at once if too many sign-ins are waiting."""
     if not _admitted.acquire(blocking=False):
         raise ValidationError("Many people are signing in right now. Try again in a few seconds.", code="busy")
     try:
@@ -45,7 +45,7 @@ def _turn() -> Iterator[None]:
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Accounts are made by invitation, and sign-ins never take all threads of a process."""
+    """Accounts are created by invitation, and sign-ins never occupy all threads of a process."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
         "username_password_mismatch": "The username or the password is wrong.",
@@ -54,7 +54,7 @@ class AccountAdapter(DefaultAccountAdapter):
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Nobody makes an account without an invitation (or single sign-on, see below)."""
+        """Nobody creates an account without an invitation (or single sign-on, see below)."""
         return False
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
@@ -69,22 +69,22 @@ class AccountAdapter(DefaultAccountAdapter):
             raise
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
-        """Hashes only a few passwords at once, so that a flood of sign-ins leaves the other pages quick."""
+        """Hashes only a few passwords at once, so that pages stay fast during a flood of sign-ins."""
         with _turn():
             return super().authenticate(request, **credentials)
 
 
 class SecondStepAdapter(DefaultMFAAdapter):
-    """The QR code as a part of the page."""
+    """The QR code as an inline image."""
 
     def build_totp_svg(self, url: str) -> str:
-        """Without an XML declaration, which has no place inside HTML."""
+        """Without an XML declaration, which isn't allowed inside HTML."""
         drawing: str = qrcode.make(url, image_factory=SvgPathImage).to_string(encoding="unicode")
         return drawing
 
 
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):
-    """People whom the organization's directory knows get an account; benchmarks they see by invitation alone."""
+    """People in the organization's directory get an account; they still see benchmarks by invitation only."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
         """The operator decides (``SSO_SIGNUP``)."""
@@ -119,7 +119,7 @@ class SignIn(LoginView):
 
 
 class _EndsTokens(forms.Form):
-    """Asks whether the API tokens end with the old password."""
+    """Asks whether to revoke the API tokens along with the old password."""
 
     end_tokens = forms.BooleanField(
         required=False,
@@ -128,7 +128,7 @@ class _EndsTokens(forms.Form):
     )
 
     def save(self) -> None:
-        """Set the password, then revoke the tokens where that is wanted."""
+        """Set the password, then revoke the tokens if requested."""
         super().save()  # type: ignore[misc]
         if self.cleaned_data["end_tokens"]:
             revoke_tokens_of(self.user)  # type: ignore[attr-defined]
