@@ -49,7 +49,7 @@ _working = threading.local()
 
 @task_prerun.connect
 def begin_task(task: object = None, **_: object) -> None:
-    """Give the statements of a task their own time, in whatever process or thread it runs."""
+    """Give the statements of a task their own timeout, in whatever process or thread it runs."""
     if getattr(getattr(task, "request", None), "is_eager", False):
         return
     _working.now = True
@@ -59,13 +59,13 @@ def begin_task(task: object = None, **_: object) -> None:
 
 @task_postrun.connect
 def end_task(**_: object) -> None:
-    """Connections that are opened after the task are a request's again."""
+    """Connections opened after the task get the timeout of requests again."""
     _working.now = False
 
 
 @receiver(connection_created)
 def give_time_to_new_connection(connection: BaseDatabaseWrapper, **_: object) -> None:
-    """A connection that a task opens, or opens again."""
+    """Set the timeout on a connection that a task opens or reopens."""
     if getattr(_working, "now", False):
         _give_time(connection)
 

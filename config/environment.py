@@ -1,4 +1,4 @@
-"""Reads what the settings take from the environment. Plain functions, so that a test can call them.
+"""Reads the environment for the settings. Plain functions, so that tests can call them.
 
 By hand: django-environ reads a misspelled yes as a no; environs refuses blank values, which mean the default here.
 """
@@ -22,8 +22,8 @@ def text(name: str, default: str = "") -> str:
 
 
 def secret(name: str) -> str:
-    """A secret: the variable itself, or the content of the file that ``NAME_FILE`` names (as containers hand them
-    over). Raises ValueError where both are set or the file can't be read."""
+    """A secret: the variable itself, or the content of the file that ``NAME_FILE`` names (as containers provide them).
+    Raises ValueError if both are set or the file can't be read."""
     path = text(f"{name}_FILE")
     if not path:
         return text(name)
@@ -36,7 +36,7 @@ def secret(name: str) -> str:
 
 
 def secret_key() -> str:
-    """``SECRET_KEY``, or "" where none is given. Raises ValueError for one that could be guessed."""
+    """``SECRET_KEY``, or "" if none is given. Raises ValueError if it could be guessed."""
     key = secret("SECRET_KEY")
     if key and (len(key) < SHORTEST_KEY or len(set(key)) < 5):
         raise ValueError(
@@ -47,7 +47,7 @@ def secret_key() -> str:
 
 
 def redis_url() -> str:
-    """``REDIS_URL``, with the password of ``REDIS_PASSWORD`` where that is given by itself."""
+    """``REDIS_URL``, with ``REDIS_PASSWORD`` if that is given separately."""
     url, password = text("REDIS_URL"), secret("REDIS_PASSWORD")
     if not url or not password:
         return url
@@ -100,10 +100,10 @@ def words(name: str, default: list[str] | None = None) -> list[str]:
 
 
 def kept_secret(path: Path) -> str:
-    """The secret in this file; made on the first call (64 random URL-safe bytes, readable by its owner only).
+    """The secret in this file, created on the first call (64 random URL-safe bytes, readable by its owner only).
 
-    Web, worker and commands may start at the same moment, so the file appears whole (hard link of a
-    finished one) and the first to make it wins.
+    Web, worker and commands may start at the same moment, so the file appears complete (as a hard link to a finished
+    one), and the first process to create it wins.
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,10 +124,10 @@ def kept_secret(path: Path) -> str:
 
 
 def private_folder(folder: Path) -> None:
-    """Make the folder if it is not there, and see that only its owner can read what is in it.
+    """Create the folder if it doesn't exist, and make sure that only its owner can read its content.
 
-    Files in it that others could read are closed to them: those of a version that did not care. A folder that belongs
-    to somebody else (a volume, for instance) stays as it is.
+    Files in it that others could read, from older versions, are restricted. A folder that belongs to someone else (a
+    volume, for example) stays as it is.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if folder.stat().st_uid != os.geteuid():
@@ -143,17 +143,17 @@ def private_folder(folder: Path) -> None:
 
 
 def private_file(path: Path) -> Path:
-    """The path of a file that only its owner can read; an empty one is made where there is none. SQLite gives the files
+    """The path of a file that only its owner can read; it is created empty if it doesn't exist. SQLite gives the files
     beside its database the same permissions."""
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     return path
 
 
 def postgres_timeouts() -> dict[str, str | int]:
-    """Options of libpq, so that no request waits for ever for a server that has stopped or a lock that is held.
+    """Options of libpq, so that no request waits forever for a stopped server or a lock.
 
-    Seconds, each from a variable of its own: ``DB_CONNECT_TIMEOUT`` to connect, ``DB_STATEMENT_TIMEOUT`` for one
-    statement, ``DB_LOCK_TIMEOUT`` for a lock, ``DB_TCP_TIMEOUT`` for an answer of the network; 0 means without end.
+    Seconds, each from its own variable: ``DB_CONNECT_TIMEOUT`` to connect, ``DB_STATEMENT_TIMEOUT`` for one statement,
+    ``DB_LOCK_TIMEOUT`` for a lock, ``DB_TCP_TIMEOUT`` for an answer from the network; 0 means no limit.
     """
     statement, lock = number("DB_STATEMENT_TIMEOUT", 60), number("DB_LOCK_TIMEOUT", 10)
     network = number("DB_TCP_TIMEOUT", 15)
@@ -163,7 +163,7 @@ def postgres_timeouts() -> dict[str, str | int]:
         "-c idle_in_transaction_session_timeout=300s",
     }
     if network:
-        # Three probes within the time for a connection that is quiet, and the time itself for data nobody takes.
+        # Three probes within the time on a quiet connection; the full time for data that isn't acknowledged.
         probe = max(1, network // 3)
         options |= {"keepalives": 1, "keepalives_idle": probe, "keepalives_interval": probe, "keepalives_count": 2}
         options["tcp_user_timeout"] = network * 1000

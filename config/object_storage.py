@@ -43,7 +43,7 @@ def place_of(text: str) -> Place:
 
 
 def upload(file: Path, to: Place) -> Place:
-    """Store the file below the prefix, in parts where it is large, and see that it has arrived whole."""
+    """Store the file below the prefix, in parts if it is large, and verify that it arrived completely."""
     target = Place(to.bucket, f"{to.key}/{file.name}" if to.key else file.name)
     client = _client()
     with _said(target):
@@ -55,7 +55,7 @@ def upload(file: Path, to: Place) -> Place:
 
 
 def download(source: Place, folder: Path) -> Path:
-    """Fetch one backup into a folder; nobody else may read it."""
+    """Fetch one backup into a folder that nobody else can read."""
     file = folder / source.key.rpartition("/")[2]
     file.touch(mode=0o600)
     with _said(source):
@@ -64,7 +64,7 @@ def download(source: Place, folder: Path) -> Path:
 
 
 def delete_all_but(keep: int, place: Place) -> list[Place]:
-    """Delete all backups below the prefix but the newest. Returns those that are gone."""
+    """Delete all but the newest backups below the prefix. Returns the deleted ones."""
     client = _client()
     prefix = f"{place.key}/touchstone-" if place.key else "touchstone-"
     with _said(place):
@@ -88,7 +88,7 @@ def _client() -> Any:
 
 @contextmanager
 def _said(place: Place) -> Iterator[None]:
-    """Says what object storage refuses in one sentence."""
+    """Turns an error of the object storage into one sentence."""
     from boto3.exceptions import Boto3Error
     from botocore.exceptions import BotoCoreError, ClientError
 

@@ -1,6 +1,6 @@
 """The settings of every way of running: defaults for one person on one machine, the environment for the rest.
 
-The names read from the environment are explained in .env.example. Nothing here is about facts.
+.env.example explains the names that are read from the environment. Nothing here is about fact-checking.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 # The one version number; the API's description and exports name it.
 VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 
-# Before numpy is loaded: web processes and workers share the cores, and numpy's own threads, one a core in each of
-# them, wait for each other (on two busy cores 20 s instead of 4 for the agreement of a large benchmark).
+# Before numpy is loaded: web processes and workers share the cores, and numpy's own threads, one per core in each
+# process, wait for each other (on two busy cores 20 s instead of 4 for the agreement of a large benchmark).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# What this installation makes and keeps: database, secret key, demo log-ins, collected static files.
+# What this installation creates and keeps: database, secret key, demo log-ins, collected static files.
 VAR_DIR = Path(environment.text("TOUCHSTONE_VAR", str(BASE_DIR / "var"))).resolve()
 environment.private_folder(VAR_DIR)
 
 DEBUG = environment.flag("DEBUG")
 SECRET_KEY = environment.secret_key() or environment.kept_secret(VAR_DIR / "secret_key")
-# Keys before that one: what they signed and encrypted is still read. Newest first.
+# Earlier keys: what they signed and encrypted can still be read. Newest first.
 SECRET_KEY_FALLBACKS = environment.secret("SECRET_KEY_FALLBACKS").replace(",", " ").split()
 ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS")
 
 LOG_REQUESTS = environment.flag("LOG_REQUESTS")  # one line in the log for each request
-METRICS_TOKEN = environment.secret("METRICS_TOKEN")  # whoever sends it reads /metrics; without one nobody does
+METRICS_TOKEN = environment.secret("METRICS_TOKEN")  # required to read /metrics; without one, nobody can
 
 # --- apps -----------------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "csp",
     "django_htmx",
-    "template_partials.apps.SimpleAppConfig",  # simple: the loaders are spelled out in TEMPLATES below
+    "template_partials.apps.SimpleAppConfig",  # simple: TEMPLATES below lists the loaders
     "django_celery_results",
     "rest_framework",
     "drf_spectacular",
@@ -106,8 +106,8 @@ TEMPLATES: list[dict[str, Any]] = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
-            # The partials loader must stand outside the cached one: it finds "page.html#part". While
-            # developing nothing is cached, so that a changed template shows at the next request.
+            # The partials loader must be outside the cached one, because it finds "page.html#part". During development
+            # nothing is cached, so that a changed template shows at the next request.
             "loaders": [
                 (
                     "template_partials.loader.Loader",
@@ -137,27 +137,27 @@ if DATABASE_URL:
         _database["PASSWORD"] = password
     DATABASES = {"default": {**_database}}
     if _database["ENGINE"] == "django.db.backends.postgresql":
-        # What the URL says itself ("?connect_timeout=5") stands.
+        # What the URL itself sets ("?connect_timeout=5") has precedence.
         DATABASES["default"]["OPTIONS"] = environment.postgres_timeouts() | _database.get("OPTIONS", {})
 else:
-    # Spelled out, not as a URL: the folder's name may hold spaces, '#' or '%'.
+    # Listed here, not as a URL: the folder's name may contain spaces, '#' or '%'.
     _file = environment.private_file(VAR_DIR / "touchstone.sqlite3")
     DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(_file)}}
 
-# Seconds for one statement of a task of a worker, on PostgreSQL: exports and figures may take longer than a page may.
+# Seconds for one statement of a worker's task, on PostgreSQL: exports and figures may take longer than a page.
 WORKER_STATEMENT_TIMEOUT = environment.number("DB_WORKER_STATEMENT_TIMEOUT", 3600)
 
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["CONN_MAX_AGE"] = 0
     DATABASES["default"].setdefault("OPTIONS", {}).update(
         {
-            # Take the write lock when a transaction begins: one that reads first and writes later would
-            # otherwise fail at once with "database is locked" if another has written in between.
+            # Take the write lock when a transaction begins. A transaction that reads first and writes later would
+            # otherwise fail at once with "database is locked" if another one has written in between.
             "transaction_mode": "IMMEDIATE",
-            # Seconds to wait for the lock (SQLite's busy timeout). Nobody holds it for long (benchmarks/locks.py), so
-            # whoever waits this long is told: 503, and the browser tries again.
+            # Seconds to wait for the lock (SQLite's busy timeout). Nobody holds it for long (benchmarks/locks.py);
+            # after this time the response is 503, and the browser tries again.
             "timeout": 10,
-            # WAL: readers never wait for the writer. FULL: an acknowledged save is on the disk, also after a power cut.
+            # WAL: readers never wait for the writer. FULL: an acknowledged save is on the disk, even after a power cut.
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
         }
     )
@@ -185,20 +185,20 @@ AUTH_PASSWORD_VALIDATORS = [
 # --- e-mail ---------------------------------------------------------------------------------------
 
 EMAIL_HOST = environment.text("EMAIL_HOST")
-# Without a mail server nothing is mailed, and the pages say so.
+# Without a mail server, no email is sent, and the pages say so.
 MAIL_IS_ON = bool(EMAIL_HOST)
 EMAIL_PORT = environment.number("EMAIL_PORT", 25)
 EMAIL_HOST_USER = environment.text("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = environment.secret("EMAIL_HOST_PASSWORD")
 EMAIL_USE_TLS = environment.flag("EMAIL_USE_TLS")
-EMAIL_TIMEOUT = 20  # seconds; a task mails, and a dead server does not hold the worker
+EMAIL_TIMEOUT = 20  # seconds; a task sends the mail, and a dead server doesn't block the worker
 DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", "touchstone@localhost")
-# Where people reach Touchstone: tasks mail links without a request that would tell.
+# Where people reach Touchstone: tasks put links into emails, and they have no request to take the host from.
 SITE_URL = environment.text("SITE_URL", "http://localhost:8000").rstrip("/")
 
 # --- sign-in (django-allauth) ---------------------------------------------------------------------
 
-# The only one: with a second, each wrong password would be hashed twice.
+# The only one: with a second one, each wrong password would be hashed twice.
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 ACCOUNT_ADAPTER = "annotator.team.screens.accounts.AccountAdapter"
 ACCOUNT_FORMS = {
@@ -210,33 +210,33 @@ ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600
 ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_EMAIL_NOTIFICATIONS = MAIL_IS_ON  # of a changed password, a removed second step
+ACCOUNT_EMAIL_NOTIFICATIONS = MAIL_IS_ON  # about a changed password or a removed second step
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "Touchstone: "
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if environment.flag("HTTPS") else "http"
-# "mandatory": nobody signs in before their address is verified.
+# "mandatory": nobody signs in before verifying their address.
 ACCOUNT_EMAIL_VERIFICATION = environment.text("EMAIL_VERIFICATION", "optional").lower()
 if ACCOUNT_EMAIL_VERIFICATION not in {"optional", "mandatory"}:
     raise ValueError(f"EMAIL_VERIFICATION is {ACCOUNT_EMAIL_VERIFICATION!r}; write optional or mandatory.")
 # By address ("ip") and by account ("key"), counted before a password is hashed. A lab shares one address.
 ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": "30/m/ip,5/5m/key"}
-# How many proxies stand in front: which entry of X-Forwarded-For is the client's own.
+# How many proxies are in front: which entry of X-Forwarded-For is the client's.
 ALLAUTH_TRUSTED_PROXY_COUNT = environment.number("PROXIES", 1 if environment.flag("HTTPS") else 0)
 MFA_ADAPTER = "annotator.team.screens.accounts.SecondStepAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "Touchstone"
-MFA_TOTP_TOLERANCE = 1  # time steps of 30 s: clocks of telephones differ
-MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not environment.flag("HTTPS")  # http://localhost only: browsers refuse others
+MFA_TOTP_TOLERANCE = 1  # time steps of 30 s, because phones' clocks differ
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not environment.flag("HTTPS")  # only http://localhost: browsers refuse others
 
 SOCIALACCOUNT_PROVIDERS = single_sign_on.providers()
 SOCIALACCOUNT_ADAPTER = "annotator.team.screens.accounts.SingleSignOnAdapter"
 SOCIALACCOUNT_LOGIN_ON_GET = False
 SOCIALACCOUNT_QUERY_EMAIL = False
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"  # the organization's directory vouches for the address
-# Whoever the provider says has verified an address is the person who has it here.
+# Someone whose address the provider has verified is the person with that address here.
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = environment.flag("SSO_MATCHES_EMAIL", default=True)
 SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
-SSO_SIGNUP = environment.flag("SSO_SIGNUP", default=True)  # accounts for people the provider knows and we do not
+SSO_SIGNUP = environment.flag("SSO_SIGNUP", default=True)  # accounts for people that the provider knows and we don't
 
 # --- security headers -----------------------------------------------------------------------------
 
@@ -257,7 +257,7 @@ CONTENT_SECURITY_POLICY = {
 }
 X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
-SECURE_REFERRER_POLICY = "same-origin"  # addresses name documents: evidence sites are not told them
+SECURE_REFERRER_POLICY = "same-origin"  # URLs name documents: sites of evidence don't see them
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 
 # HTTPS=1 when a proxy in front of the app terminates TLS and sets X-Forwarded-Proto.
@@ -266,13 +266,13 @@ if environment.flag("HTTPS"):
     SECURE_SSL_REDIRECT = True
     SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
-    # Other names below this one, and the list of the browsers' makers, are the domain's owner to decide about.
+    # Subdomains and browsers' preload lists are up to the owner of the domain.
     SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 
-# Body of one request in bytes, uploaded files not counted (those go to temporary files and are read as
-# streams): 20 MiB holds the longest pasted document many times over.
+# Maximum body of a request in bytes, without uploaded files (those go to temporary files and are read as streams): 20
+# MiB is many times the longest pasted document.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 20 * 1024 * 1024
 
 # --- static files ---------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
-        # Names carry a hash of the content, so browsers may keep files for ever.
+        # Names contain a hash of the content, so browsers may keep files forever.
         "BACKEND": (
             "django.contrib.staticfiles.storage.StaticFilesStorage"
             if DEBUG
@@ -293,7 +293,7 @@ STORAGES = {
 }
 STATIC_BUNDLES = bundles.BUNDLES
 MEDIA_ROOT = VAR_DIR / "media"
-# Uploads and exports are nobody else's on this machine.
+# Uploads and exports are readable by this user only.
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 
@@ -306,11 +306,11 @@ USE_TZ = True
 
 # --- the API --------------------------------------------------------------------------------------
 
-# What single views need they say themselves (annotator/integrations/api/base.py).
+# Views set what they need beyond this themselves (annotator/integrations/api/base.py).
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_THROTTLE_CLASSES": ["annotator.integrations.api.authentication.PersonThrottle"],
-    # A person's programs together; counted by each process.
+    # All programs of a person together; counted by each process.
     "DEFAULT_THROTTLE_RATES": {"user": environment.text("API_RATE", "1200/minute")},
     "NUM_PROXIES": 1,
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -331,7 +331,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "OAS_VERSION": "3.1.0",
     "LICENSE": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
     "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PUBLIC": True,  # the whole description, whoever reads it
+    "SERVE_PUBLIC": True,  # the whole description, for everyone
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SERVE_AUTHENTICATION": [
         "annotator.integrations.api.authentication.TokenAuthentication",
@@ -375,7 +375,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
 LLM_URL = environment.text("LLM_URL")  # of any OpenAI-compatible server, up to and with /v1
 LLM_KEY = environment.secret("LLM_KEY")
 LLM_MODEL = environment.text("LLM_MODEL")
-LLM_PRICE_PROMPT = environment.decimal("LLM_PRICE_PROMPT", 0.0)  # money a million tokens, in any one currency
+LLM_PRICE_PROMPT = environment.decimal("LLM_PRICE_PROMPT", 0.0)  # money per million tokens, in any one currency
 LLM_PRICE_ANSWER = environment.decimal("LLM_PRICE_ANSWER", 0.0)
 EMBEDDINGS_URL = environment.text("EMBEDDINGS_URL")
 EMBEDDINGS_KEY = environment.secret("EMBEDDINGS_KEY")
@@ -389,70 +389,70 @@ SEARCH_PROVIDER = environment.text("SEARCH_PROVIDER").lower()  # one of pipeline
 SEARCH_URL = environment.text("SEARCH_URL")
 SEARCH_KEY = environment.secret("SEARCH_KEY")
 WEB_SEARCH_URL = environment.text("WEB_SEARCH_URL", "https://duckduckgo.com/?q=")  # opened by an annotator's key
-SEARCH_PRICE = environment.decimal("SEARCH_PRICE", 0.0)  # money a query
+SEARCH_PRICE = environment.decimal("SEARCH_PRICE", 0.0)  # money per query
 PAGES = environment.flag("PAGES", default=True)  # whether pages are fetched at all
 PAGES_ROBOTS = environment.flag("PAGES_ROBOTS", default=True)
 PAGES_ALLOW = environment.words("PAGES_ALLOW")  # hosts and networks that may be private
-# Seconds between two requests to one host when saved pages are checked again; robots.txt may ask for more.
+# Seconds between two requests to one host when saved pages are rechecked; robots.txt may ask for more.
 RECHECK_PAUSE = environment.decimal("RECHECK_PAUSE", 1.0)
 WEBHOOKS_ALLOW = environment.words("WEBHOOKS_ALLOW")  # hosts and networks of webhooks that may be private
 CALLS_AT_ONCE = environment.number("CALLS_AT_ONCE", 32)  # to one host, by all threads of a process
-# Seconds without a sign of life after which a document counts as lost with its worker and is handed out again.
+# Seconds without a sign of life after which a document's worker counts as lost and the document is handed out again.
 RUN_LOST_AFTER = environment.number("RUN_LOST_AFTER", 30)
 
 # --- how long personal data is kept (docs/operating.md) -----------------------------------------
 
-SECURITY_EVENTS_DAYS = environment.number("SECURITY_EVENTS_DAYS", 365)  # 0: for ever
-NOTICES_DAYS = environment.number("NOTICES_DAYS", 365)  # after they were read; 0: for ever
-PRIVACY_CONTACT = environment.text("PRIVACY_CONTACT")  # whom people ask to be erased
+SECURITY_EVENTS_DAYS = environment.number("SECURITY_EVENTS_DAYS", 365)  # 0: forever
+NOTICES_DAYS = environment.number("NOTICES_DAYS", 365)  # after they were read; 0: forever
+PRIVACY_CONTACT = environment.text("PRIVACY_CONTACT")  # whom people ask to erase their data
 
 # --- cache ----------------------------------------------------------------------------------------
 
-# What all processes must know alike: attempts to sign in, codes that were used.
+# What all processes must know: attempts to sign in, and used codes.
 CACHES: dict[str, dict[str, Any]] = {
     "default": (
         {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": environment.redis_url()}
         if environment.redis_url()
         else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
     ),
-    # The API counts in each process, so that it does not depend on Redis.
+    # The API counts in each process, so it doesn't depend on Redis.
     "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "process"},
 }
 
 # --- Celery ---------------------------------------------------------------------------------------
 
 REDIS_URL = environment.redis_url()
-# Without Redis the queue lives in the memory of the one web process and its worker is a thread there
-# (config/worker.py). Same tasks, same screens; what is lost when the process ends is enqueued again from
-# the run rows in the database.
+# Without Redis, the queue is in the memory of the one web process, and its worker is a thread there (config/worker.py).
+# Tasks and screens are the same; what is lost when the process ends is enqueued again from the run rows in the
+# database.
 IN_PROCESS_WORKER = not REDIS_URL
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
-    # Seconds between two looks into the in-memory queue; the default of 1 s is felt on every screen.
+    # Seconds between polls of the in-memory queue; the default of 1 s can be felt on every screen.
     {"polling_interval": 0.05}
     if IN_PROCESS_WORKER
-    # Redis hands a task that nobody acknowledged to another worker after this many seconds; longer than
-    # any single task runs, shorter than the default hour, which a killed worker would keep people waiting.
+    # After this many seconds, Redis gives an unacknowledged task to another worker; longer than any single task, and
+    # shorter than the default hour, for which a killed worker would keep people waiting.
     else {"visibility_timeout": 15 * 60}
 )
-CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True  # Redis may come up after the worker
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True  # Redis may start after the worker
 CELERY_RESULT_BACKEND = "django-db"
 CELERY_RESULT_EXTENDED = True  # a failed task's row names the task and its arguments
-# Run rows say how far the work is, nobody reads task results: no write per task. Failures are kept with
-# their traceback, for the admin page.
+# Run rows record progress, and nobody reads task results, so there is no write per task. Failures are kept with their
+# traceback, for the admin page.
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_STORE_ERRORS_EVEN_IF_IGNORED = True
 CELERY_RESULT_EXPIRES = 30 * 24 * 3600
-# Acknowledge after the work, and hand it back when the worker process dies: tasks are idempotent.
+# Acknowledge after the work, and return the task if the worker process dies: tasks are idempotent.
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # long tasks: one in hand, the rest stays free for other workers
-CELERY_ACCEPT_CONTENT = ["json"]  # never unpickle what comes off a network
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # tasks are long: reserve one at a time and leave the rest to other workers
+CELERY_ACCEPT_CONTENT = ["json"]  # never unpickle what comes from a network
 CELERY_TASK_SERIALIZER = "json"
 CELERY_RESULT_SERIALIZER = "json"
-CELERY_TASK_DEFAULT_QUEUE = "touchstone"  # a Redis shared with other apps does not mix the queues up
+CELERY_TASK_DEFAULT_QUEUE = "touchstone"  # other apps on the same Redis have their own queues
 CELERY_TIMEZONE = TIME_ZONE
-# Sent by the worker itself, in process or separate (--beat); seconds. Tasks named here are idempotent.
+# Sent by the worker itself, in-process or separate (--beat); seconds. Tasks named here are idempotent.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "begin what a command has written": {"task": "pipeline.pick_up_runs", "schedule": 3.0},
     "go on with what a killed worker left": {"task": "pipeline.resume_runs", "schedule": RUN_LOST_AFTER / 3},
@@ -480,14 +480,14 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "delete what is kept for a time only": {"task": "annotator.forget_what_is_old", "schedule": 24 * 60 * 60.0},
     "mail the notices that were left behind": {"task": "annotator.mail_what_was_left", "schedule": 60 * 60.0},
 }
-CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below is the one place
-# Threads of the in-process worker, processes of a separate one. LLM and page calls wait, they don't compute.
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # logging is configured in LOGGING below
+# Threads of the in-process worker, processes of a separate one. Model and page requests wait rather than compute.
 CELERY_WORKER_CONCURRENCY = environment.number("WORKER_CONCURRENCY", 4)
 
 # --- logging --------------------------------------------------------------------------------------
 
-# Each request has an id, its own or the proxy's (a UUID in X-Request-ID), which is in every line and in the answer.
-# Tasks that it enqueues carry it on.
+# Each request has an id, its own or the proxy's (a UUID in X-Request-ID), in every log line and in the response. Tasks
+# that it enqueues carry it on.
 DJANGO_GUID: dict[str, Any] = {
     "GUID_HEADER_NAME": "X-Request-ID",
     "VALIDATE_GUID": True,
@@ -521,7 +521,7 @@ LOGGING = {
         "config": {"level": _log_level},
         "django_guid": {"level": "WARNING"},
         "celery": {"level": "WARNING"},
-        "celery.worker.control": {"level": "ERROR"},  # it warns of every ordered stop
+        "celery.worker.control": {"level": "ERROR"},  # it warns about every ordinary stop
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
         "django.request": {"filters": ["outages"]},
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},

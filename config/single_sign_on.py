@@ -11,12 +11,12 @@ from config import environment
 
 
 def saml_is_on() -> bool:
-    """Whether a SAML provider is named; then requirements-saml.txt must be installed."""
+    """Whether a SAML provider is configured; if so, requirements-saml.txt must be installed."""
     return bool(environment.text("SAML_METADATA_URL") or environment.text("SAML_SSO_URL"))
 
 
 def providers() -> dict[str, Any]:
-    """allauth's ``SOCIALACCOUNT_PROVIDERS``. Raises ValueError for a provider that is named by half."""
+    """allauth's ``SOCIALACCOUNT_PROVIDERS``. Raises ValueError for an incomplete provider."""
     found: dict[str, Any] = {}
     issuer = environment.text("OIDC_ISSUER").rstrip("/")
     if issuer:

@@ -1,4 +1,4 @@
-"""Addresses: sign-in and accounts, the admin, the screens."""
+"""URLs: sign-in and accounts, the admin, the screens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.views.generic import RedirectView
 
 from config.health import healthz, readyz
 
-# The admin has no sign-in of its own: throttling and the second step hold there, too.
+# The admin has no sign-in of its own, so throttling and the second step apply there, too.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 _to_sign_in = login_not_required(RedirectView.as_view(url=reverse_lazy("login"), query_string=True))

@@ -1,4 +1,4 @@
-"""Who may label, settle and look back at a stage of a document."""
+"""Who may label, adjudicate and view the adjudication of a stage."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, P
 
 
 def check_start(user: User, document: Document, stage: Stage) -> None:
-    """May this person take a place on the document at this stage? (Places are counted in the action, under lock.)"""
+    """May this person start this stage of the document? (Slots are counted in the action, under the lock.)"""
     check_start_as(role_of(user, document.benchmark), document, stage)
 
 
 def check_start_as(role: Role | None, document: Document, stage: Stage) -> None:
-    """The same for somebody whose role in the benchmark is known. No query."""
+    """The same for a person whose role in the benchmark is known. No query."""
     if role is None:
         raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
     if role == Role.THIRD_RATER:
@@ -58,11 +58,11 @@ def check_start_as(role: Role | None, document: Document, stage: Stage) -> None:
 
 
 def check_take_place(user: User, document: Document, stage: Stage, *, seats: Collection[int]) -> int:
-    """Which seat this person may take on the document; ``seats`` are those taken at this stage (read under the
+    """Which seat this person may take on the document; ``seats`` are those occupied at this stage (read under the
     document's lock).
 
-    A batch that belongs to a group is labelled by the group's annotators. The extra seats of cross-annotation are for
-    people from outside the group; without a group all seats are for everybody.
+    A group's batch is labeled by the group's annotators. The additional slots of cross-annotation are for people from
+    outside the group; without a group, all slots are for everyone.
     """
     check_start(user, document, stage)
     if document.benchmark.archived_at is not None:
@@ -95,8 +95,8 @@ def check_take_place(user: User, document: Document, stage: Stage, *, seats: Col
 
 
 def third_raters_of(document: Document, stage: Stage) -> list[User]:
-    """Who can be asked as third rater: the group's; without one, the benchmark's third raters; without any, its owners
-    and admins. Never somebody who has labelled this stage of the document."""
+    """Who can be asked to adjudicate: the group's adjudicator; without one, the benchmark's adjudicators; without any,
+    its owners and admins. Never someone who has labeled this stage of the document."""
     labelled = document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL).exclude(
         state=AnnotationState.TAKEN_BACK
     )
@@ -117,14 +117,14 @@ def third_raters_of(document: Document, stage: Stage) -> list[User]:
 
 
 def still_members(benchmark: Benchmark, people: Collection[int]) -> set[int]:
-    """Those of these people (primary keys) who have not left the benchmark. Superusers are in all (``role_of``)."""
+    """Those of these people (primary keys) who haven't left the benchmark. Superusers are in all (``role_of``)."""
     members = Membership.objects.filter(benchmark=benchmark, active=True)
     rows = User.objects.filter(Q(is_superuser=True) | Q(pk__in=members.values("user")), pk__in=people, is_active=True)
     return set(rows.values_list("pk", flat=True))
 
 
 def partners_of(document: Document, stage: Stage) -> list[Annotation]:
-    """The submitted annotations of a stage in the order of seats: those who settle it together."""
+    """The submitted annotations of a stage in the order of seats: those whose annotators adjudicate it together."""
     return list(
         document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.SUBMITTED)
         .select_related("person")
@@ -133,9 +133,9 @@ def partners_of(document: Document, stage: Stage) -> list[Annotation]:
 
 
 def check_consolidate(user: User, document: Document, stage: Stage) -> None:
-    """May this person decide, comment and sign at this stage? Its partners, and its third raters.
+    """May this person decide, comment and sign off at this stage? Its annotators, and its adjudicators.
 
-    Nothing of a partner's work shows before everyone has submitted.
+    Nothing of a partner's work is shown before everyone has submitted.
     """
     if role_of(user, document.benchmark) is None:
         raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
@@ -155,7 +155,7 @@ def can_consolidate(user: User, document: Document, stage: Stage) -> bool:
 
 
 def check_look_back(user: User, document: Document, stage: Stage) -> None:
-    """May this person look back at how a stage was agreed? Those who took part, owners and admins."""
+    """May this person view how a stage was adjudicated? Those who took part, owners and admins."""
     if role_of(user, document.benchmark) is None:
         raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
     if document.phase == Phase.DISCARDED:
@@ -174,7 +174,7 @@ def can_look_back(user: User, document: Document, stage: Stage) -> bool:
 
 
 def takes_part(user: User, document: Document, stage: Stage) -> bool:
-    """Is this person one of the partners of a stage, or its third rater?"""
+    """Is this person one of the annotators of a stage, or its adjudicator?"""
     is_partner = any(row.person_id == user.pk for row in partners_of(document, stage))
     return is_partner or is_third_rater(user, document, stage)
 
@@ -184,12 +184,12 @@ def is_third_rater(user: User, document: Document, stage: Stage) -> bool:
 
 
 def check_edit(user: User, annotation: Annotation) -> None:
-    """Only one's own open annotation can change, while its stage is being worked on."""
+    """Only one's own open annotation can change, and only while its stage is being worked on."""
     check_edit_as(user, role_of(user, annotation.document.benchmark), annotation)
 
 
 def check_edit_as(user: User, role: Role | None, annotation: Annotation) -> None:
-    """The same for somebody whose role in the benchmark is known. No query."""
+    """The same for a person whose role in the benchmark is known. No query."""
     if annotation.kind != AnnotationKind.INDIVIDUAL or annotation.person_id != user.pk:
         raise NotAllowedError("This is someone else's work. Only they can change it.")
     if annotation.state == AnnotationState.TAKEN_BACK:
@@ -207,12 +207,12 @@ def can_edit(user: User, annotation: Annotation) -> bool:
 
 
 def check_edit_sentence(user: User, annotation: Annotation, sentence_pk: int) -> None:
-    """In an annotation that is open only for claims sent back, their sentences alone can change."""
+    """In an annotation that is open only for claims that were sent back, only their sentences can change."""
     check_edit_sentence_as(user, role_of(user, annotation.document.benchmark), annotation, sentence_pk)
 
 
 def check_edit_sentence_as(user: User, role: Role | None, annotation: Annotation, sentence_pk: int) -> None:
-    """The same for somebody whose role in the benchmark is known."""
+    """The same for a person whose role in the benchmark is known."""
     check_edit_as(user, role, annotation)
     if annotation.only_sent_back and sentence_pk not in sent_back_sentences(annotation):
         raise NotAllowedError(
@@ -221,8 +221,8 @@ def check_edit_sentence_as(user: User, role: Role | None, annotation: Annotation
 
 
 def sent_back_sentences(annotation: Annotation) -> set[int]:
-    """The person's sentences whose agreed claims wait for a repair."""
+    """The person's sentences whose adjudicated claims were sent back."""
     open_returns = SentBack.objects.filter(document=annotation.document_id, settled_at__isnull=True)
-    # A sentence without an agreed row was split off just now: it belongs to the repair.
+    # A sentence without an adjudicated row was split off just now, so it is part of the correction.
     open_rows = Q(agreed_rows__claims__sent_back__in=open_returns) | Q(agreed_rows__isnull=True)
     return set(annotation.sentences.filter(open_rows).values_list("pk", flat=True))

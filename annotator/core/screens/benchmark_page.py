@@ -17,7 +17,7 @@ EVERYONE, MANAGES, READS_GOLD, OWNS = "everyone", "manages", "reads gold", "owns
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page in the bar: the name of its address, and who sees it."""
+    """A page in the bar: the name of its URL, and who sees it."""
 
     label: str
     name: str
@@ -25,7 +25,7 @@ class Page:
     key: str = ""
 
 
-# The bar shows the groups; below it stand the pages of the group that one is in.
+# The bar shows the groups; below it are the pages of the current group.
 GROUPS: dict[str, tuple[Page, ...]] = {
     "Overview": (
         Page("Overview", "benchmark", key="g o"),

@@ -63,7 +63,7 @@ def _members_only(request: HttpRequest, benchmark: Benchmark) -> None:
 
 
 def _ask_for_second_step(request: HttpRequest, benchmark: Benchmark) -> None:
-    """Lead a member who lacks nothing but the second step to where it is set up."""
+    """Redirect a member who lacks only the second step to where it is set up."""
     if rules.lacks_second_step(person(request), benchmark):
         asked = f"{benchmark} asks you to sign in with a second step. Add an authenticator app or a passkey."
         messages.warning(request, asked)
@@ -87,7 +87,7 @@ def is_htmx(request: HttpRequest) -> bool:
 
 
 def wants_raw(request: HttpRequest) -> bool:
-    """Does the person read responses as they stand, not as their Markdown reads? ``?response=raw`` and
+    """Does the person read responses as raw text rather than rendered Markdown? ``?response=raw`` and
     ``?response=formatted`` are kept for the session."""
     chosen = request.GET.get("response", "")
     if chosen in ("raw", "formatted"):

@@ -1,4 +1,4 @@
-"""The filter of a document list as it stands in an address."""
+"""The filter of a document list as part of a URL."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from annotator.core.vocabulary import FlagReason, Phase, Stage
 MAX_WORDS = 200  # characters of a search
 MAX_IDS = 500
 
-# Names in the address by names of the filter.
+# Parameter names in the URL, by names of the filter.
 _TEXTS = {"search": "q", "source": "source", "model": "model", "language": "language"}
 _FOR_MANAGERS = {"batch": "batch", "person": "person", "discarded": "discarded"}
 
 
 def filter_of(params: QueryDict, *, manages: bool) -> DocumentFilter:
-    """The filter in an address or a form; values that don't exist are ignored. People, batches, reasons and practice
-    are for those who manage the benchmark."""
+    """The filter from a URL or a form; values that don't exist are ignored. Only those who manage the benchmark can
+    filter by people, batches, reasons and practice."""
 
     def text(name: str) -> str:
         return params.get(name, "").replace("\x00", "").strip()[:MAX_WORDS]
@@ -39,12 +39,12 @@ def filter_of(params: QueryDict, *, manages: bool) -> DocumentFilter:
 
 
 def text_list(params: QueryDict, name: str) -> list[str]:
-    """Values that stand in one parameter with commas between them."""
+    """The comma-separated values of one parameter."""
     return params.get(name, "").replace("\x00", "").split(",")[:MAX_IDS]
 
 
 def params_of(narrowed: DocumentFilter) -> dict[str, str]:
-    """The filter as parameters of an address; what is blank is left out."""
+    """The filter as parameters of a URL; blank ones are left out."""
     chosen = {key: getattr(narrowed, name) for name, key in (_TEXTS | _FOR_MANAGERS).items()}
     chosen |= {"stage": narrowed.stage, "phase": narrowed.phase, "flag": narrowed.flag}
     chosen |= {"flagged": "yes" if narrowed.flagged else "", "twins": "yes" if narrowed.twins else ""}
@@ -54,5 +54,5 @@ def params_of(narrowed: DocumentFilter) -> dict[str, str]:
 
 
 def query_of(narrowed: DocumentFilter) -> str:
-    """The filter as the end of an address, without its question mark."""
+    """The filter as a query string, without the question mark."""
     return urlencode(params_of(narrowed))

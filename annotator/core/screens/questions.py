@@ -1,4 +1,4 @@
-"""What a protocol's question looks like on the screens: components/question.html draws it, the outbox saves it."""
+"""How the screens show a protocol's question: components/question.html renders it, and the outbox saves it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotator.core.record_keys import KINDS
 
 
 class Addressed(Protocol):
-    """What a question is asked of: a row with a name for forms and ids."""
+    """What a question is about: a row with a name for forms and ids."""
 
     @property
     def address(self) -> str: ...
@@ -29,7 +29,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One answer. The names of the attributes are those that components/segment.html reads."""
+    """One answer. The attributes have the names that components/segment.html reads."""
 
     value: str
     label: str
@@ -41,7 +41,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A question on a record, ready to draw. ``form``: segment, checks, toggle, text, number or words."""
+    """A question on a record, ready to render. ``form``: segment, checks, toggle, text, number or words."""
 
     question: Question
     row: Addressed
@@ -68,12 +68,12 @@ FORMS = {
 
 
 def form_of(question: Question) -> str:
-    """A yes/no question that may stay open is one box to tick."""
+    """A yes/no question that may stay unanswered is a checkbox."""
     return "toggle" if question.kind == Kind.YES_NO and not question.required else FORMS[question.kind]
 
 
 def fixed_options(question: Question) -> tuple[Option, ...]:
-    """The answers that the protocol names."""
+    """The answers that the protocol lists."""
     if question.kind == Kind.YES_NO:
         return (Option("yes", "Yes", key=question.key_yes or ""), Option("no", "No"))
     return tuple(
@@ -92,14 +92,15 @@ def as_sent(value: Any) -> str:
 
 
 def wrote_answer(request: HttpRequest, record: Any, annotation: Annotation) -> bool:
-    """Was this save a text or a number of an added question? Then its box is not drawn anew: somebody types there."""
+    """Was this a save of a text or a number of an added question? Then its box isn't rendered again, because someone is
+    typing in it."""
     kind = KINDS[type(record)]
     question = added_question(annotation.document.benchmark, kind, request.POST.get("field", ""))
     return question is not None and question.kind in (Kind.TEXT, Kind.NUMBER)
 
 
 def added_controls(record: Any, kind: str, benchmark: Benchmark) -> list[Control]:
-    """The added questions that come up for a record of the stages."""
+    """The added questions that apply to a record of the stages."""
     found = []
     for question in asked_of(record, kind, benchmark):
         value = as_sent(record.answers.get(question.key))

@@ -114,7 +114,8 @@ def revoke_token(token: ApiToken, *, by: User) -> None:
 
 
 def revoke_tokens_of(user: User) -> int:
-    """All of a person's tokens, as when their password may be known to others. Returns how many were in use."""
+    """Revoke all of a person's tokens, for example when others may know their password. Returns how many were in
+    use."""
     in_use = ApiToken.objects.filter(user=user, revoked_at__isnull=True).select_related("benchmark")
     with transaction.atomic():
         tokens = list(in_use.order_by("pk"))

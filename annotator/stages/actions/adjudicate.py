@@ -1,7 +1,7 @@
-"""What partners do together on a stage that everybody has submitted: settle differences, talk, ask the third rater,
-sign. The last signature writes the agreed version and opens the next stage.
+"""What annotators do together at a stage that everyone has submitted: resolve differences, discuss, ask the
+adjudicator, sign off. The last sign-off writes the adjudicated version and opens the next stage.
 
-Every action holds the document's lock, so two people who press at once come one after the other.
+Every action holds the document's lock, so simultaneous actions are done one after the other.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ LONGEST_COMMENT = 4000
 
 
 class ChangedMeanwhileError(Exception):
-    """Somebody else settled the row since the sender saw it; the board holds how."""
+    """Someone else decided the row after the sender saw it; the board has the decision."""
 
 
 def begin(document: Document, stage: Stage, *, by: User) -> Annotation:
-    """Everybody has submitted: open the agreed version, and count what they had in common before anybody saw the
-    other's work. ``by``: who was the last. The caller holds the document's lock."""
+    """Everyone has submitted: create the open adjudicated version, and count what the annotators had in common before
+    anyone saw the others' work. ``by``: who submitted last. The caller holds the document's lock."""
     version = open_version(document, stage)
-    SignOff.objects.filter(annotation=version).delete()  # of the round before, where the stage is agreed anew
+    SignOff.objects.filter(annotation=version).delete()  # of the previous round, if the stage is adjudicated again
     board = board_of(document, stage)
     _drop_fallen_decisions(board)
     _ask_about_ties(board, by)
     people = board.people
     if document.twin_of_id is not None:
-        return version  # a copy of gold measures each person against the gold; it is no part of the agreement
-    # Where the stage is agreed anew, what was counted the first time stands: what came later was not independent.
+        return version  # a gold copy compares each person with the gold; it isn't part of agreement
+    # If the stage is adjudicated again, the first count stays: what came later wasn't independent.
     if all(row.independent for row in people) and not Tally.objects.filter(annotation=version).exists():
         comparison = compare(document, stage, people, {})
         Tally.objects.create(annotation=version, people=[row.person_id for row in people], data=tally_of(comparison))
@@ -57,7 +57,7 @@ def begin(document: Document, stage: Stage, *, by: User) -> Annotation:
 
 
 def _drop_fallen_decisions(board: AdjudicationBoard) -> None:
-    """Decisions of the round before on which the work has changed since are open again, for everybody."""
+    """Reopen, for everyone, decisions of the previous round whose rows have changed since."""
     for row in (row for item in board.comparison.items for row in item.fields):
         if row.decision is not None and row.decision.is_settled and not row.is_decided:
             row.decision.is_settled = row.decision.is_final = False
@@ -66,7 +66,7 @@ def _drop_fallen_decisions(board: AdjudicationBoard) -> None:
 
 
 def _ask_about_ties(board: AdjudicationBoard, by: User) -> None:
-    """Rows without a majority wait for the third rater, without anybody asking."""
+    """Rows without a majority wait for the adjudicator without anyone asking."""
     asked = {question.key for question in board.questions if question.answered_at is None}
     tied = [row for row in board.comparison.rows if row.tied and row.is_open and row.key not in asked]
     if not tied:
@@ -101,11 +101,11 @@ def decide(
     reason: str = "",
     seen: int = 0,
 ) -> AdjudicationBoard:
-    """Settle one difference: take over the value of person ``choice``, or set a new ``value``. ``seen`` is the version
+    """Resolve one difference: choose the value of person ``choice``, or enter a new ``value``. ``seen`` is the version
     of the decision that the sender saw, 0 for none.
 
-    What a third rater has settled stands. A change takes all signatures away. Raises ChangedMeanwhileError where
-    somebody else has settled the row since, BadValueError for a value that the field cannot take.
+    The adjudicator's decisions are final. A change withdraws all sign-offs. Raises ChangedMeanwhileError if someone
+    else has decided the row since, BadValueError if the field can't have this value.
     """
     with transaction.atomic():
         board, action = _begin(document, stage, by, "decide")
@@ -126,14 +126,14 @@ def decide(
                 "No majority: the adjudicator decides this one. Explain your view in a comment."
             )
         if decision is None:
-            assert board.version is not None  # _begin has made it
+            assert board.version is not None  # created by _begin
             decision = Decision.objects.create(annotation=board.version, key=key, by=by, is_settled=False)
         asked = [question for question in board.open_questions if question.key == key]
         is_final = is_third and bool(asked or row.tied or board.was_asked)
         if action.set(decision, choice=chosen, value=settled, is_settled=True, is_final=is_final):
             action.set(decision, by_id=by.pk)
             _take_signatures_away(board)
-        # Why people differed is a remark on the decision: those who have signed agree with the value.
+        # Why people differed is a remark on the decision: those who signed off still agree with the value.
         action.set(decision, reason=why)
         action.reason = row.label if action.changes else ""
         action.write()
@@ -143,14 +143,14 @@ def decide(
 
 
 def _as_it_stands(board: AdjudicationBoard, by: User) -> AdjudicationBoard:
-    """The board read anew after a change, which may have brought up ties that were not asked before."""
+    """Read the board again after a change, which may have produced ties that nobody was asked about."""
     board = board_of(board.document, board.stage)
     _ask_about_ties(board, by)
     return board
 
 
 def take_decision_back(document: Document, stage: Stage, key: str, *, by: User) -> AdjudicationBoard:
-    """Open a difference again that was settled. Signatures go with it."""
+    """Reopen a resolved difference. Sign-offs are withdrawn."""
     with transaction.atomic():
         board, action = _begin(document, stage, by, "decide")
         decision = board.decisions.get(key)
@@ -174,7 +174,7 @@ def _row(board: AdjudicationBoard, key: str) -> FieldRow:
 
 
 def _read(row: FieldRow, choice: int | None, value: Any) -> tuple[int | None, Any]:
-    """The choice and the value as they are stored."""
+    """The choice and the value as stored."""
     if choice is not None:
         if not 0 <= choice < len(row.values) or row.values[choice] is ABSENT:
             raise BadValueError("There is no such version to choose.")
@@ -209,7 +209,7 @@ def _reason_word(reason: str) -> str:
 
 
 def comment(document: Document, stage: Stage, key: str, text: str, *, by: User) -> AdjudicationBoard:
-    """Add a line to the thread of a row (or, with a blank key, of the stage). The others are told."""
+    """Add a comment to the thread of a row (or, with a blank key, of the stage). The others are notified."""
     text = clean_text(text, LONGEST_COMMENT).strip()
     if not text:
         raise BadValueError("Write a comment first.")
@@ -226,7 +226,8 @@ def comment(document: Document, stage: Stage, key: str, text: str, *, by: User) 
 
 
 def ask_third_rater(document: Document, stage: Stage, key: str, text: str, *, by: User) -> AdjudicationBoard:
-    """Ask the third rater about one row, or with a blank key to settle the whole stage. Asking twice is harmless."""
+    """Ask the adjudicator about one row or, with a blank key, to adjudicate the whole stage. Asking twice has no
+    effect."""
     with transaction.atomic():
         board, action = _begin(document, stage, by, "ask")
         if not board.third_raters:
@@ -256,7 +257,7 @@ def ask_third_rater(document: Document, stage: Stage, key: str, text: str, *, by
 
 
 def _answer(board: AdjudicationBoard, questions: list[Question], by: User) -> None:
-    """The third rater has settled what was asked."""
+    """The adjudicator has decided what was asked."""
     for question in questions:
         question.answered_at, question.answered_by = timezone.now(), by
         question.save(update_fields=["answered_at", "answered_by"])
@@ -272,7 +273,8 @@ def _answer(board: AdjudicationBoard, questions: list[Question], by: User) -> No
 
 
 def answer(document: Document, stage: Stage, question: Question, text: str, *, by: User) -> AdjudicationBoard:
-    """The third rater answers a question with a comment, where that is all that was needed: both, or neither."""
+    """The adjudicator answers a question with a comment, if no decision was needed: the comment and the answer, or
+    neither."""
     with transaction.atomic():
         comment(document, stage, question.key, text, by=by)
         board, action = _begin(document, stage, by, "answer")
@@ -285,7 +287,7 @@ def answer(document: Document, stage: Stage, question: Question, text: str, *, b
 
 
 def sign(document: Document, stage: Stage, *, by: User) -> Document:
-    """Agree with the stage as it stands. The signature that was waited for closes it. Signing twice is harmless.
+    """Sign off the stage as it is. The last sign-off closes it. Signing twice has no effect.
 
     Raises BadValueError while differences or questions are open.
     """
@@ -327,14 +329,14 @@ def _check_has_claims(board: AdjudicationBoard) -> None:
 
 
 def _tell_third_rater_to_sign(board: AdjudicationBoard, by: User) -> None:
-    """Partners have all signed, and the protocol asks the third rater too."""
+    """All annotators have signed off, and the protocol requires the adjudicator, too."""
     if not board.third_rater_signs or board.was_asked or board.waits_for != board.third_raters[:1]:
         return
     _tell_third_raters(board, f"{board.stage.label} of {board.document} is resolved and waiting for your sign-off.", by)
 
 
 def close_what_waits_for_nobody(benchmark: Benchmark, *, by: User) -> None:
-    """Somebody has left: what all others had signed already is agreed. Inside the caller's transaction."""
+    """Someone has left: what all others had already signed off is adjudicated. Inside the caller's transaction."""
     signed = SignOff.objects.filter(annotation__document=OuterRef("pk"), annotation__stage=OuterRef("stage"))
     rows = Document.objects.filter(Exists(signed), benchmark=benchmark, phase=Phase.CONSOLIDATING)
     for pk in list(rows.order_by("pk").values_list("pk", flat=True)):
@@ -349,7 +351,7 @@ def close_what_waits_for_nobody(benchmark: Benchmark, *, by: User) -> None:
 
 
 def _close(board: AdjudicationBoard, action: Action, by: User) -> None:
-    """Write the agreed version and open the next stage."""
+    """Write the adjudicated version and open the next stage."""
     document, stage = board.document, board.stage
     before = changed_sentences.bases(document)
     changed = agree_together(document, stage, board.comparison)
@@ -361,7 +363,7 @@ def _close(board: AdjudicationBoard, action: Action, by: User) -> None:
 
 
 def take_signature_back(document: Document, stage: Stage, *, by: User) -> AdjudicationBoard:
-    """Think again before the stage is closed."""
+    """Withdraw a sign-off before the stage is closed."""
     with transaction.atomic():
         board, action = _begin(document, stage, by, "unsign")
         if SignOff.objects.filter(annotation=board.version, by=by).delete()[0]:
@@ -371,14 +373,14 @@ def take_signature_back(document: Document, stage: Stage, *, by: User) -> Adjudi
 
 
 def _take_signatures_away(board: AdjudicationBoard) -> None:
-    """What was signed is not what stands any more."""
+    """What was signed off has changed."""
     SignOff.objects.filter(annotation=board.version).delete()
 
 
 def discard_together(
     document: Document, stage: Stage, reason: str = "", *, by: User, code: str = DiscardReason.OTHER
 ) -> None:
-    """The third rater gives up on a document that even three people cannot agree on (section 3.2), with the reason."""
+    """The adjudicator gives up on a document that even three people can't agree on (section 3.2), with the reason."""
     code, reason = discard_reason(code, reason)
     with transaction.atomic():
         board, action = _begin(document, stage, by, "discard")

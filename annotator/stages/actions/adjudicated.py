@@ -1,7 +1,7 @@
-"""Writing the agreed version of a stage: from one annotation, or from what several people settled together.
+"""Writing the adjudicated version of a stage: from one annotation, or from the decisions of several people.
 
-The agreed rows keep their public ids when a stage is agreed again: each is found by a row it came from. What is no
-longer part of the agreed version is marked as removed, never deleted.
+Adjudicated rows keep their public ids when a stage is adjudicated again: each is found by a row it came from. What is
+no longer part of the adjudicated version is marked as removed, never deleted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from annotator.stages.queries.agreed import merged_response
 
 R = TypeVar("R", bound=Record)
 
-# What an agreed row takes from those it is made of.
+# What an adjudicated row copies from its source rows.
 SENTENCE = ("order", "text", "start", "end", *columns_of("sentence"), "answers", "removed", "suggestion", "released")
 CLAIM = ("order", *columns_of("claim"), "answers", "removed", "removed_note", "suggestion", "released")
 EVIDENCE = (
@@ -59,7 +59,7 @@ RESPONSE_REVISION = (*columns_of("response-revision"), "answers", "follows_state
 
 
 def open_version(document: Document, stage: Stage) -> Annotation:
-    """The agreed version that partners work on together: made, or open again."""
+    """The adjudicated version that annotators work on together: new or reopened."""
     version, _ = Annotation.objects.get_or_create(
         document=document, stage=stage, kind=AnnotationKind.CONSOLIDATED, defaults={"person": None}
     )
@@ -67,8 +67,8 @@ def open_version(document: Document, stage: Stage) -> Annotation:
 
 
 def agree_from(annotation: Annotation) -> list[int]:
-    """Write the agreed version of a stage from one annotation. Returns the agreed claims (primary keys) whose
-    text is new or changed, for which evidence must be found."""
+    """Write the adjudicated version of a stage from one annotation. Returns the adjudicated claims (primary keys) whose
+    text is new or changed, which need evidence."""
     target = _standing_version(annotation.document, Stage(annotation.stage))
     if annotation.stage == Stage.DECOMPOSE:
         return _write_decomposition(target, _sentences_of(annotation))
@@ -80,9 +80,9 @@ def agree_from(annotation: Annotation) -> list[int]:
 
 
 def agree_together(document: Document, stage: Stage, comparison: Comparison) -> list[int]:
-    """Write the agreed version of a stage from what several people settled; the same as for one person.
+    """Write the adjudicated version of a stage from several people's decisions; otherwise the same as for one person.
 
-    The caller has made sure that nothing is open any more.
+    The caller has checked that nothing is open.
     """
     target = _standing_version(document, stage)
     if isinstance(comparison, Decompositions):
@@ -118,7 +118,7 @@ def _sentences_of(annotation: Annotation) -> list[AgreedSentence]:
 
 
 def _folded(sentence: Sentence, claim: Claim) -> dict[str, Any]:
-    """The claims of a sentence that needs no checking are folded away, and remembered."""
+    """The claims of a sentence that isn't check-worthy are hidden, but kept."""
     folded = sentence.type != SentenceType.CHECKWORTHY and not claim.removed
     return {"removed": Removal.FOLDED.value} if folded else {}
 
@@ -128,7 +128,7 @@ def _stances_of(annotation: Annotation) -> list[AgreedStance]:
     judged = [
         AgreedStance(row.evidence, [row.evidence] if row.evidence.annotation_id else [], [row], {}) for row in rows
     ]
-    # Released gold has passages that nobody judged.
+    # Released gold has passages without stances.
     rest = annotation.added_evidence.filter(stances__isnull=True).select_related("claim", "run")
     return judged + [AgreedStance(row, [row], [], {}) for row in rest]
 
@@ -160,9 +160,9 @@ def _revisions_of(annotation: Annotation) -> tuple[list[AgreedRevision], list[Ag
 
 
 def _copy(base: Any, sources: Sequence[Any], row: Any, names: Sequence[str], values: dict[str, Any], **own: Any) -> Any:
-    """The agreed row of some rows: ``row``, which was made from them before, brought up to date, or a new one for None.
+    """The adjudicated row for some rows: ``row``, which was made from them before, updated; or a new one if it is None.
 
-    ``base`` gives what ``values`` leave unsaid; ``own`` is where the agreed row hangs.
+    ``base`` supplies what is missing in ``values``; ``own`` is the adjudicated row's parent.
     """
     fields = {name: getattr(base, name) for name in names} | values | own
     if row is None:
@@ -178,14 +178,14 @@ def _copy(base: Any, sources: Sequence[Any], row: Any, names: Sequence[str], val
 
 
 def _by_source(rows: Iterable[Any]) -> dict[int, Any]:
-    """Agreed rows by the primary keys of the rows they came from. Where one was split or joined since, the row that is
-    still part of the agreed version comes before those that are not."""
+    """Adjudicated rows by the primary keys of the rows they came from. If one was split or merged since, the row that
+    is still part of the adjudicated version comes first."""
     present_last = sorted(rows, key=lambda row: not row.removed)
     return {source.pk: row for row in present_last for source in row.sources.all()}
 
 
 def _taken(existing: dict[int, Any], sources: Sequence[Any]) -> Any:
-    """The agreed row that was made from one of these; no other takes it again. None if there is none."""
+    """The adjudicated row that was made from one of these; no other row will use it again. None if there is none."""
     row = next((existing[source.pk] for source in sources if source.pk in existing), None)
     for pk in [pk for pk, each in existing.items() if each is row]:
         del existing[pk]
@@ -193,7 +193,7 @@ def _taken(existing: dict[int, Any], sources: Sequence[Any]) -> Any:
 
 
 def _remove(rows: Iterable[Any], but: Iterable[Any]) -> list[Any]:
-    """What people have not agreed on this time stays on record as removed. Returns those rows."""
+    """Mark as removed what is no longer part of the adjudicated version. Returns those rows."""
     kept = {row.pk for row in but}
     left = [row for row in rows if row.pk not in kept]
     for row in left:
@@ -208,14 +208,14 @@ def _write_decomposition(target: Annotation, agreed: Sequence[AgreedSentence]) -
     old_sentences = list(Sentence.objects.filter(annotation=target).prefetch_related("sources"))
     old_claims = list(Claim.objects.filter(sentence__annotation=target).prefetch_related("sources"))
     sentences, claims = _by_source(old_sentences), _by_source(old_claims)
-    # What was typed together for a split comes from nobody's row: it is found again by its sentence and text.
+    # A text that was typed together for a split comes from nobody's row, so it is found again by its sentence and text.
     typed = [row for row in old_claims if not row.sources.all()]
     before = {row.pk: (row.text, row.is_checked) for row in old_claims}
     written: list[Claim] = []
     written_sentences: list[Sentence] = []
     together = len({source.annotation_id for each in agreed for source in each.sources}) > 1
     for order, each in enumerate(agreed, start=1):
-        # One person's rows keep their order, with the gaps that merged ones left; several people's are counted anew.
+        # One person's rows keep their order, with the gaps that merged ones left; several people's are numbered anew.
         place = {"order": order} if together else {}
         found = _taken(sentences, each.sources)
         sentence = _copy(each.base, each.sources, found, SENTENCE, each.values | place, annotation=target)
@@ -246,15 +246,15 @@ def _write_decomposition(target: Annotation, agreed: Sequence[AgreedSentence]) -
 
 
 def _ask_for_judgements(document_id: int) -> None:
-    """Claims are new or changed: who has submitted verify already is asked about them."""
+    """Claims are new or changed: people who have already submitted verify are asked about them."""
     Annotation.objects.filter(
         document=document_id, stage=Stage.VERIFY, kind=AnnotationKind.INDIVIDUAL, state=AnnotationState.SUBMITTED
     ).update(state=AnnotationState.OPEN, submitted_at=None)
 
 
 def _reopen_judgements(claim: Claim) -> None:
-    """A claim's text has changed, or it needs no checking any more: what was decided on it does not stand. The old
-    values stay in the history. An open agreed version counts too, since people start from it."""
+    """A claim's text has changed, or it is no longer check-worthy, so decisions about it no longer apply. The old
+    values stay in the history. This includes an open adjudicated version, because people start from it."""
     for verdict in claim.verdicts.filter(
         annotation__in=Annotation.objects.filter(kind=AnnotationKind.INDIVIDUAL)
         | Annotation.objects.filter(state=AnnotationState.OPEN)
@@ -319,7 +319,7 @@ def _write_revision(
         ).values_list("claim_id", flat=True)
     )
     for each in claims:
-        # A claim that was decided meanwhile is no longer handled here.
+        # A claim that was decided in the meantime needs no handling here.
         claim_id = getattr(each.base, "claim_id")  # noqa: B009 - a ClaimRevision, seen as a record
         values = each.values | ({"handling": Handling.KEEP.value} if claim_id not in undecided else {})
         _copy(each.base, each.sources, of_claim.get(claim_id), CLAIM_REVISION, values, annotation=target)

@@ -1,4 +1,4 @@
-"""Taking a place on a document: the annotation and the rows that a person starts from."""
+"""Starting work on a document: the annotation and the rows that a person begins with."""
 
 from __future__ import annotations
 
@@ -34,20 +34,21 @@ from annotator.stages.queries.agreed import agreed
 
 
 def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation:
-    """The person's annotation of this document and stage, made now if there is a free place.
+    """The person's annotation of this document and stage, created now if there is a free slot.
 
-    Raises NotAllowedError with what stands in the way. Opening twice gives the same annotation, and fills in rows
-    for claims and evidence that have come since.
+    Raises NotAllowedError with what is in the way. Opening twice gives the same annotation, and adds rows for claims
+    and evidence that have arrived since.
     """
     return open_annotation_of(document.pk, stage, by=by)
 
 
 def open_annotation_of(document_pk: int, stage: Stage, *, by: User) -> Annotation:
-    """``open_annotation`` for who has not read the document; it comes with the annotation."""
+    """``open_annotation`` for callers that haven't read the document; it comes with the annotation."""
     with transaction.atomic():
         freeze_before_start(document_pk)
         document = lock_document(document_pk)
-        # One question for all that decides here: the place of this person, those of others, what was agreed before.
+        # One query for everything that decides this: the person's own annotation, the others', and the earlier
+        # adjudicated version.
         here = list(document.annotations.filter(stage=stage))
         annotation = next((row for row in here if row.person_id == by.pk), None)
         earlier = next((row for row in here if row.kind == AnnotationKind.CONSOLIDATED), None)
@@ -66,10 +67,10 @@ def open_annotation_of(document_pk: int, stage: Stage, *, by: User) -> Annotatio
             kind=AnnotationKind.INDIVIDUAL,
             person=by,
             seat=seat,
-            # Who starts from a version that was agreed before has seen it.
-            # (An agreed version without rows is one that partners have only begun to settle.)
+            # Whoever starts from an adjudicated version has seen it. (An adjudicated version without rows is one that
+            # annotators have only started to adjudicate.)
             independent=earlier is None or not adopt.has_rows(earlier),
-            # Who takes the place of somebody in a repair repairs, too: the rest of the stage stays agreed.
+            # Whoever replaces someone in a correction corrects, too: the rest of the stage stays adjudicated.
             only_sent_back=any(row.only_sent_back for row in here),
             guidelines_id=guidelines.values_list("pk", flat=True).first(),
         )
@@ -79,9 +80,9 @@ def open_annotation_of(document_pk: int, stage: Stage, *, by: User) -> Annotatio
 
 
 def _taken_up_again(annotation: Annotation, earlier: Annotation | None, seat: int, by: User) -> Annotation:
-    """Work that was taken back goes on where it stood, now that there is a place for it again.
+    """Withdrawn work continues where it stopped, now that there is a slot for it again.
 
-    If everyone had submitted meanwhile, once, their work could be seen: then it is not independent any more.
+    If everyone had submitted once in the meantime, their work was visible, so it is no longer independent.
     """
     annotation.state, annotation.seat = AnnotationState.OPEN, seat
     annotation.independent = annotation.independent and earlier is None
@@ -92,9 +93,8 @@ def _taken_up_again(annotation: Annotation, earlier: Annotation | None, seat: in
 
 
 def fill_in(annotation: Annotation, earlier: Annotation | None, *, is_new: bool = False) -> None:
-    """Make the rows that are missing in an open annotation: nothing that exists is touched. ``earlier``: the agreed
-    version of the same stage, whether it stands or was reopened. ``is_new``: made just now, there is no row to look
-    for."""
+    """Create missing rows in an open annotation; existing ones aren't touched. ``earlier``: the adjudicated version of
+    the same stage, current or reopened. ``is_new``: just created, so there are no rows to look for."""
     if earlier is not None and (is_new or not adopt.has_rows(annotation)):
         is_new = False
         {
@@ -112,7 +112,8 @@ def fill_in(annotation: Annotation, earlier: Annotation | None, *, is_new: bool 
 
 
 def _sentences_from_suggestions(annotation: Annotation) -> None:
-    """Rows as the newest run proposes them. Blind first, its cut alone: the person writes and labels unaided."""
+    """Rows as the newest run suggests them. With blind first, only its segmentation: the person writes and labels
+    unaided."""
     blind = annotation.document.blind_first
     suggested = list(suggested_sentences(annotation.document).prefetch_related("claims"))
     if not suggested:
@@ -140,7 +141,7 @@ def _sentences_from_suggestions(annotation: Annotation) -> None:
 
 
 def _sentences_from_lines(annotation: Annotation) -> None:
-    """Without any suggestion each line is a sentence, for the person to split."""
+    """Without any suggestion, each line is a sentence, which the person can split."""
     response = annotation.document.response
     rows: list[Sentence] = []
     position = 0
@@ -198,7 +199,7 @@ def _revisions(annotation: Annotation) -> None:
                 annotation=annotation,
                 sentence=sentence,
                 text=result.text,
-                # What could be carried over whole follows from agreed edits; the rest waits for the person.
+                # What could be applied completely follows from adjudicated edits; the rest is left to the person.
                 text_origin="" if result.open_edits else Origin.CONSOLIDATED,
                 deleted=result.deleted,
             )

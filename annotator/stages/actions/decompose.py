@@ -1,4 +1,4 @@
-"""Screen 1, what goes beyond one field: take over, add, remove, split, merge and move sentences and claims.
+"""The decompose screen's actions beyond single fields: accept, add, remove, split, merge and move sentences and claims.
 
 Each is a list of field changes like any save, so undo and history need no special case (ADR 0006).
 """
@@ -32,7 +32,7 @@ def _begin(name: str, sentence: Sentence, by: User, active_seconds: int, reason:
 
 
 def _present(claim: Claim) -> Claim:
-    """The claim as it stands now. Raises BadValueError where it was removed meanwhile, in another tab for instance."""
+    """The claim as it is now. Raises BadValueError if it was removed in the meantime, for example in another tab."""
     claim = Claim.objects.select_related("sentence__annotation", "suggestion").get(pk=claim.pk)
     if claim.removed:
         raise BadValueError("This claim has been removed. Reload the page to restore it.")
@@ -44,7 +44,7 @@ def _present_claims(sentence: Sentence) -> list[Claim]:
 
 
 def _take_over(action: Action, record: Sentence | Claim) -> None:
-    """Decide every open field of a record as it is suggested; decided fields stay."""
+    """Decide every open field of a record as suggested; decided fields stay."""
     values: dict[str, object] = {}
     for field in fields_of(KINDS[type(record)]):
         if not field.is_suggested or not field.has_origin or getattr(record, f"{field.name}_origin"):
@@ -65,11 +65,10 @@ def _take_over(action: Action, record: Sentence | Claim) -> None:
 def take_over_sentence(
     sentence: Sentence, *, by: User, seen: Collection[str] | None = None, active_seconds: int = 0
 ) -> bool:
-    """Take over all open suggestions of a sentence and its claims (key A). Where nothing was suggested, the sentence is
-    kept as it stands. Returns whether anything was suggested.
+    """Accept all open suggestions of a sentence and its claims (key A). If nothing was suggested, the sentence is kept
+    as it is. Returns whether anything was suggested.
 
-    ``seen``: keys of the records that the person has had in view, where it is known; suggestions for the others stay
-    open.
+    ``seen``: keys of the records that the person has had in view, if known; suggestions for the others stay open.
     """
     with transaction.atomic():
         action = _begin("take-over", sentence, by, active_seconds)
@@ -90,7 +89,7 @@ def take_over_sentence(
 
 
 def take_over_claim(claim: Claim, *, by: User, active_seconds: int = 0) -> None:
-    """Take over all open suggestions of one claim."""
+    """Accept all open suggestions of one claim."""
     with transaction.atomic():
         action = _begin("take-over", claim.sentence, by, active_seconds)
         claim = _present(claim)
@@ -115,7 +114,7 @@ def add_claim(sentence: Sentence, *, by: User, text: str = "", active_seconds: i
 
 
 def remove_claim(claim: Claim, reason: str, *, by: User, note: str = "", active_seconds: int = 0) -> None:
-    """Remove a claim with a reason; it stays visible, struck out, and can be restored."""
+    """Remove a claim with a reason; it stays visible, struck through, and can be restored."""
     if reason not in REMOVAL_REASONS:
         known = ", ".join(word.label.lower() for word in REMOVAL_REASONS)
         raise BadValueError(f"Choose why the claim is removed: {known}.")
@@ -126,7 +125,7 @@ def remove_claim(claim: Claim, reason: str, *, by: User, note: str = "", active_
 
 
 def restore_claim(claim: Claim, *, by: User, active_seconds: int = 0) -> None:
-    """Bring a removed claim back."""
+    """Restore a removed claim."""
     with transaction.atomic():
         action = _begin("restore-claim", claim.sentence, by, active_seconds)
         action.set(Claim.objects.get(pk=claim.pk), removed="", removed_note="")
@@ -154,7 +153,7 @@ def split_claim(claim: Claim, at: int, *, by: User, active_seconds: int = 0) -> 
 
 
 def merge_claim_with_next(claim: Claim, *, by: User, active_seconds: int = 0) -> None:
-    """Join a claim with the next one of its sentence: the texts are put together, to be smoothed by the person."""
+    """Merge a claim with the next one of its sentence: the texts are concatenated for the person to edit."""
     with transaction.atomic():
         action = _begin("merge-claims", claim.sentence, by, active_seconds)
         present = _present_claims(claim.sentence)
@@ -169,7 +168,7 @@ def merge_claim_with_next(claim: Claim, *, by: User, active_seconds: int = 0) ->
 
 
 def move_claim(claim: Claim, step: int, *, by: User, active_seconds: int = 0) -> None:
-    """Move a claim one place up (-1) or down (+1) within its sentence. At the edge nothing happens."""
+    """Move a claim up (-1) or down (+1) within its sentence. At the edge, nothing happens."""
     with transaction.atomic():
         action = _begin("move-claim", claim.sentence, by, active_seconds)
         rows = list(claim.sentence.claims.order_by("order", "id"))
@@ -217,7 +216,7 @@ def split_sentence(sentence: Sentence, at: int, *, by: User, active_seconds: int
 
 
 def merge_sentence_with_next(sentence: Sentence, *, by: User, active_seconds: int = 0) -> None:
-    """Join a sentence with the next one; the next one's claims move over."""
+    """Merge a sentence with the next one, whose claims move to this one."""
     with transaction.atomic():
         action = _begin("merge-sentences", sentence, by, active_seconds)
         sentence = Sentence.objects.select_related("annotation__document").get(pk=sentence.pk)
@@ -248,7 +247,7 @@ def merge_sentence_with_next(sentence: Sentence, *, by: User, active_seconds: in
 
 
 def move_claim_to_sentence(claim: Claim, sentence: Sentence, *, by: User, active_seconds: int = 0) -> None:
-    """Put a claim under another sentence of the same annotation, at its end."""
+    """Move a claim to the end of another sentence of the same annotation."""
     if sentence.annotation_id != claim.sentence.annotation_id or sentence.removed:
         raise BadValueError("That sentence is no longer part of this document. Choose another one.")
     with transaction.atomic():
@@ -261,7 +260,7 @@ def move_claim_to_sentence(claim: Claim, sentence: Sentence, *, by: User, active
 
 
 def _labels(record: Sentence | Claim) -> dict[str, Any]:
-    """What both halves of a record keep: every decided field but the text."""
+    """What both halves of a record keep: every decided field except the text."""
     kept = [each for each in fields_of(KINDS[type(record)]) if each.kind != Kind.TEXT]
     return {name: getattr(record, name) for name in columns(kept)}
 
@@ -274,6 +273,6 @@ def _halves(text: str, at: int, what: str) -> tuple[str, str]:
 
 
 def _make_room(action: Action, following: object) -> None:
-    """Shift the order of the rows that follow by one."""
+    """Shift the order of the following rows by one."""
     for row in following.order_by("-order"):  # type: ignore[attr-defined]
         action.set(row, order=row.order + 1)

@@ -1,4 +1,4 @@
-"""What happens to a document as a whole: discard, bring back, reopen, send a claim back, flag."""
+"""Actions on a document as a whole: discard, restore, reopen, send a claim back, flag."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from annotator.stages.queries.agreed import agreed
 
 
 def said_reason(text: str, for_what: str) -> str:
-    """The reason that somebody has given, tidied. Raises BadValueError without one."""
+    """The given reason without extra space. Raises BadValueError if it is blank."""
     reason = clean_text(text).strip()
     if not reason:
         raise BadValueError(f"Give a short reason why {for_what}; others will read it.")
@@ -36,8 +36,8 @@ def said_reason(text: str, for_what: str) -> str:
 
 
 def discard_reason(code: str, text: str) -> tuple[str, str]:
-    """The code of a reason to discard, and its text, tidied. Raises BadValueError for an unknown code, and where the
-    other reason is not said."""
+    """The code of a discard reason and its text without extra space. Raises BadValueError for an unknown code, or if
+    the reason “other” has no text."""
     if code not in {each.value for each in DiscardReason}:
         raise BadValueError(f"Choose a reason: {', '.join(each.label for each in DiscardReason)}.")
     if code == DiscardReason.OTHER:
@@ -46,8 +46,8 @@ def discard_reason(code: str, text: str) -> tuple[str, str]:
 
 
 def discard(document: Document, reason: str = "", *, by: User, code: str = DiscardReason.OTHER) -> None:
-    """Take a document out of the benchmark, with a coded reason (Factcheck-Bench, appendix B.4) and a text, which only
-    the code "other" needs. Nothing is deleted; an admin can bring it back."""
+    """Discard a document from the benchmark, with a coded reason (Factcheck-Bench, appendix B.4) and a text, which only
+    the code "other" requires. Nothing is deleted; an admin can restore it."""
     code, reason = discard_reason(code, reason)
     with transaction.atomic():
         document = lock_document(document.pk)
@@ -62,7 +62,7 @@ def discard(document: Document, reason: str = "", *, by: User, code: str = Disca
 
 
 def bring_back(document: Document, *, by: User) -> None:
-    """Undo a discard: the document stands where its annotations leave it."""
+    """Undo a discard: the document's status follows from its annotations again."""
     with transaction.atomic():
         document = lock_document(document.pk)
         rules.check_manage(by, document.benchmark)
@@ -75,7 +75,7 @@ def bring_back(document: Document, *, by: User) -> None:
 
 
 def reopen(document: Document, stage: Stage, reason: str, *, by: User) -> None:
-    """Reopen an agreed stage and all after it. What is done from now on is marked as not independent."""
+    """Reopen an adjudicated stage and all later ones. Work from now on is marked as not independent."""
     reason = said_reason(reason, "the stage is reopened")
     with transaction.atomic():
         document = lock_document(document.pk)
@@ -92,22 +92,22 @@ def reopen(document: Document, stage: Stage, reason: str, *, by: User) -> None:
         text = f"{stage.label} of {document} was reopened: {reason}"
         at_stage = workers_on(document, [stage])
         tell(at_stage, NoticeKind.RETURNED, text, document=document, stage=stage, by=by)
-        # Who worked on later stages alone has nothing to do here: their notice leads to the document.
+        # People who worked on later stages only have nothing to do here; their notice links to the document.
         others = [person for person in workers_on(document, later) if person not in at_stage]
         tell(others, NoticeKind.RETURNED, text, document=document, by=by)
 
 
 def _open_again(document: Document, stages: tuple[Stage, ...], *, only_sent_back: bool) -> None:
-    """Open the agreed versions and the annotations of stages again, marked as no longer independent."""
+    """Reopen the adjudicated versions and the annotations of stages, marked as no longer independent."""
     rows = Annotation.objects.filter(document=document, stage__in=stages)
     rows.filter(state=AnnotationState.SUBMITTED).update(state=AnnotationState.OPEN, submitted_at=None)
     rows.filter(kind=AnnotationKind.INDIVIDUAL).update(independent=False, only_sent_back=only_sent_back)
 
 
 def send_back(claim: Claim, reason: str, *, by: User) -> None:
-    """Send an agreed claim from verify back to decompose: that stage reopens for its sentence alone.
+    """Send an adjudicated claim from verify back to decompose, which reopens for its sentence only.
 
-    The verify work stays as it is; judgements on a claim whose text changes are asked again.
+    Work at verify stays as it is; if a claim's text changes, its labels are asked for again.
     """
     reason = said_reason(reason, "the claim is sent back")
     with transaction.atomic():
@@ -135,7 +135,7 @@ def send_back(claim: Claim, reason: str, *, by: User) -> None:
 
 
 def flag(document: Document, reason: str, *, by: User, note: str = "") -> None:
-    """Pass a document on: it leaves one's own queue until an admin clears the flag."""
+    """Flag a document: it leaves one's own queue until an admin clears the flag."""
     try:
         word = FlagReason(reason)
     except ValueError:
@@ -155,7 +155,7 @@ def flag(document: Document, reason: str, *, by: User, note: str = "") -> None:
 
 
 def _give_place_back(document: Document, person: User) -> None:
-    """Free the place of a person who has not decided anything yet; begun work keeps its place."""
+    """Unassign a person who hasn't decided anything yet; work that has begun stays assigned."""
     for annotation in document.annotations.filter(person=person, state=AnnotationState.OPEN):
         if not annotation.activities.exclude(action="open").exists():
             annotation.delete()

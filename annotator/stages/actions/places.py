@@ -64,7 +64,7 @@ def take_back_of(
 def take_back_idle(benchmark: Benchmark, *, days: int, by: User, person: User | None = None) -> int:
     """Withdraw work that its person hasn't touched for this many days; of one person, or of all. Returns how many.
 
-    Work that can't continue now, because an earlier stage was reopened or suggestions are on the way, isn't idle.
+    Work that can't continue now, because an earlier stage was reopened or suggestions are being generated, isn't idle.
     Raises NotAllowedError by the rules, BadValueError for an invalid number of days.
     """
     if not 1 <= days <= MAX_DAYS:

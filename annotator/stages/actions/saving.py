@@ -40,7 +40,7 @@ from annotator.stages.queries.verification import has_searched, repeated_of
 
 
 class StaleSaveError(Exception):
-    """The same field was changed since the sender saw it. Both values are here; nothing was written."""
+    """The same field has changed since the sender saw it. Both values are here; nothing was written."""
 
     def __init__(self, record: Record, field: str, *, mine: Any, theirs: Any, activity: Activity | None) -> None:
         super().__init__("This was changed elsewhere. Compare both versions and choose one.")
@@ -53,18 +53,18 @@ class StaleSaveError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a save did: the record as it now stands, and the activity (None if nothing changed)."""
+    """The result of a save: the record as it is now, and the activity (None if nothing changed)."""
 
     record: Record
     activity: Activity | None
-    beside: Sequence[Stance] = ()  # of a stance: all of its claim, itself included
+    beside: Sequence[Stance] = ()  # of a stance: all stances of its claim, including itself
 
 
 class NotOwnWorkError(rules.NotAllowedError):
-    """The record belongs to somebody else."""
+    """The record belongs to someone else."""
 
 
-# How the records of an annotation are reached from its document.
+# The path from a record to its document.
 _PATHS: dict[type[Record], str] = {
     Sentence: "annotations__sentences",
     Claim: "annotations__sentences__claims",
@@ -94,13 +94,13 @@ class _Own:
 
 
 def _lock_own(key: str, by: User) -> _Own:
-    """A person's own record as it stands under its document's lock. Two queries, and for a sentence or claim one more,
-    for all claims of the sentence.
+    """A person's own record, read under its document's lock. Two queries; for a sentence or claim one more, for all
+    claims of the sentence.
 
-    The first one waits for the lock. The others see what whoever held it has written; read along with the first, the
-    record would be the one from before the wait.
+    The first query waits for the lock. The others see what the previous holder of the lock wrote; read together with
+    the first, the record would be the one from before the wait.
 
-    Raises RecordGoneError for a record that does not exist, NotOwnWorkError for one of somebody else's.
+    Raises RecordGoneError if the record doesn't exist, NotOwnWorkError if it is someone else's.
     """
     kind, _, public_id = key.partition(":")
     model = RECORDS.get(kind)
@@ -125,7 +125,7 @@ def _lock_own(key: str, by: User) -> _Own:
 
 
 def _own_stance(rows: Any, public_id: str, document: Document, by: User) -> _Own:
-    """A stance with all others of its claim: what a save of one says about the claim depends on them."""
+    """A stance with all others of its claim, because what a save of one says about the claim depends on them."""
     own = Stance.objects.filter(public_id=public_id)
     of_claim = {"annotation": own.values("annotation")[:1], "evidence__claim": own.values("evidence__claim")[:1]}
     stances = list(rows.filter(**of_claim).order_by("evidence__order", "evidence_id"))
@@ -137,7 +137,7 @@ def _own_stance(rows: Any, public_id: str, document: Document, by: User) -> _Own
 
 
 def check_edit_record(user: User, role: Role | None, annotation: Annotation, record: Record) -> None:
-    """The rule for changing this record, sentence by sentence where only some are open."""
+    """The rule for changing this record; if only some sentences are open, by sentence."""
     if isinstance(record, Sentence):
         stages_rules.check_edit_sentence_as(user, role, annotation, record.pk)
     elif isinstance(record, Claim):
@@ -149,7 +149,7 @@ def check_edit_record(user: User, role: Role | None, annotation: Annotation, rec
 
 
 def change_since(annotation: Annotation, key: str, name: str, version: int) -> Activity | None:
-    """The newest activity that changed this field of this record after the given version; None if none did."""
+    """The newest activity that changed this field of this record after the given version; None if there is none."""
     for activity in annotation.activities.select_related("by").order_by("-id").iterator(chunk_size=50):
         for change in activity.changes:
             if change["record"] != key:
@@ -162,7 +162,7 @@ def change_since(annotation: Annotation, key: str, name: str, version: int) -> A
 
 
 def save_field(record: Record, name: str, raw: str, *, by: User, version: int, active_seconds: int = 0) -> Saved:
-    """``save_named`` for a record that the caller has read."""
+    """``save_named`` for a record that the caller has already read."""
     return save_named(key_of(record), name, raw, by=by, version=version, active_seconds=active_seconds)
 
 
@@ -170,13 +170,13 @@ def save_named(
     key: str, name: str, raw: str, *, by: User, version: int, active_seconds: int = 0, with_repeated: bool = False
 ) -> Saved:
     """Save one field of a record ("claim:ab12cd34ef56") that the sender saw at ``version``. Six queries for a label of
-    a sentence or claim, which comes with all claims of the sentence read.
+    a sentence or claim, which is read with all claims of the sentence.
 
-    Raises StaleSaveError if the same field changed since, BadValueError for a value the field cannot take,
-    NotAllowedError by the rules (NotOwnWorkError for the work of others), RecordGoneError if there is no such
-    record. Other fields that changed meanwhile are kept: both changes stand. Who has seen both values and chosen
-    saves again with the newer version. ``with_repeated``: passages with the same words take the stance along, as long
-    as they had the same one.
+    Raises StaleSaveError if the same field has changed since, BadValueError if the field can't have this value,
+    NotAllowedError by the rules (NotOwnWorkError for others' work), RecordGoneError if there is no such record. If
+    other fields changed in the meantime, both changes are kept. Someone who has seen both values and chosen one saves
+    again with the newer version. ``with_repeated``: passages with the same words get the same stance, if theirs was the
+    same before.
     """
     with transaction.atomic():
         own = _lock_own(key, by)
@@ -190,7 +190,8 @@ def save_named(
         check_edit_record(by, own.role, annotation, record)
         current = read_field(record, name)
         if record.version != version and current != value:
-            # A version from the future is one from before a backup was restored: it has seen nothing of what is here.
+            # A version from the future is from before a backup was restored, so its sender hasn't seen the current
+            # values.
             seen = version if version < record.version else 0
             clash = change_since(annotation, key_of(record), name, seen)
             if clash is not None:
@@ -207,14 +208,14 @@ def save_named(
 
 
 def _drop_rationale(action: Action, evidence: Evidence) -> None:
-    """The passage has other words now: those that were selected are no longer where they stood."""
+    """The passage has a new text, so the selected words are no longer where they were."""
     for stance in evidence.stances.filter(annotation=evidence.annotation_id):
         action.set(stance, rationale=[])
 
 
 def set_repeated(action: Action, stance: Stance, *, before: str, among: Sequence[Stance] = ()) -> None:
-    """Give the stance to passages with the same words that had the same one as this (``before``). ``among``: all
-    stances of the claim in the order of their evidence, where the caller has read them."""
+    """Give the stance to passages with the same words whose stance was the same (``before``). ``among``: all stances of
+    the claim in the order of their evidence, if the caller has read them."""
     spec = fields.field_of("stance", "label")
     for repeated in repeated_of(stance, among):
         if repeated.label == before:
@@ -223,7 +224,7 @@ def set_repeated(action: Action, stance: Stance, *, before: str, among: Sequence
 
 
 def values_with_effects(record: Record, name: str, value: Any, spec: Field | None) -> dict[str, Any]:
-    """The field, its origin, and what follows from it at once. Each effect is in sight, and the same person can
+    """The field, its origin, and its immediate consequences. Each consequence is visible, and the same person can
     change it. ``spec`` is None for an added question of the protocol."""
     values: dict[str, Any] = {name: value}
     if spec is None:
@@ -244,7 +245,7 @@ def values_with_effects(record: Record, name: str, value: Any, spec: Field | Non
 
 def _claim_effects(claim: Claim, name: str, value: Any) -> dict[str, Any]:
     if name == "type" and value == ClaimType.FACTUAL and claim.worth_checking is None:
-        # The paper checks all factual claims (section 2, step 3): yes is the default, one key away from no.
+        # The paper checks all factual claims (section 2, step 3), so the default is yes, one key away from no.
         return {"worth_checking": True, "worth_checking_origin": Origin.HUMAN}
     if name == "worth_checking" and value is not False:
         return {"not_worth_reason": ""}
@@ -261,16 +262,16 @@ def _verdict_effects(verdict: Verdict, name: str, value: Any) -> dict[str, Any]:
         return {}
     values: dict[str, Any] = {}
     if verdict.evidence_sufficient is None:
-        # "Can the evidence decide it?" follows from a decision when it was left open: true or false without
-        # evidence of one's own rests on what was found. The answer is shown and can be changed.
+        # If it was left open, sufficiency follows from the verdict: true or false without evidence of one's own relies
+        # on what was retrieved. The answer is shown and can be changed.
         own = verdict.annotation.added_evidence.filter(claim=verdict.claim, removed="").exists()
         if value != Factuality.NOT_ENOUGH_EVIDENCE:
             values |= {"evidence_sufficient": not own, "evidence_sufficient_origin": Origin.HUMAN}
         elif own or has_searched(verdict.annotation, verdict.claim):
             values |= {"evidence_sufficient": False, "evidence_sufficient_origin": Origin.HUMAN}
-        # Else it stays open: that somebody searched is never said for them.
+        # Otherwise it stays open: nobody else can say for the annotator that they searched.
     if value == Factuality.FALSE and not verdict.rests.exists():
-        # A false verdict rests on what refutes, until the person says otherwise.
+        # A false verdict uses the refuting passages as evidence until the person changes that.
         refuting = verdict.annotation.stances.filter(
             evidence__claim=verdict.claim, evidence__removed="", label=StanceLabel.REFUTE
         ).order_by("evidence__order", "evidence_id")
@@ -278,15 +279,15 @@ def _verdict_effects(verdict: Verdict, name: str, value: Any) -> dict[str, Any]:
     return values
 
 
-# Undo does not reach behind these: a submission, what an admin did to the work as a whole, and what followed from a
-# change of an earlier stage.
+# Undo stops at these: a submission, an admin's action on the annotation as a whole, and consequences of a change at an
+# earlier stage.
 UNDO_STOPS = ("submit", "take-back", "reopen-annotation", "claim-changed", "sentence-changed")
 
 # --- undo, redo, restore -------------------------------------------------------------------------
 
 
 def undo_stacks(annotation: Annotation, by: User) -> tuple[list[int], list[int]]:
-    """What this person can take back and bring back in this annotation: activity ids, newest last.
+    """What this person can undo and redo in this annotation: activity ids, newest last.
 
     An undo is itself an activity, so the stacks are replayed from the rows and survive a reload.
     """
@@ -312,12 +313,12 @@ def undo_stacks(annotation: Annotation, by: User) -> tuple[list[int], list[int]]
 
 
 def undo(annotation: Annotation, *, by: User) -> Activity:
-    """Take back one's own last change in this annotation. Raises NothingToUndoError."""
+    """Undo one's own last change in this annotation. Raises NothingToUndoError."""
     return _reverse_last(annotation, "undo", by=by)
 
 
 def redo(annotation: Annotation, *, by: User) -> Activity:
-    """Bring back what the last undo took away. Raises NothingToUndoError."""
+    """Redo what the last undo reverted. Raises NothingToUndoError."""
     return _reverse_last(annotation, "redo", by=by)
 
 
@@ -338,7 +339,7 @@ def _reverse_last(annotation: Annotation, name: str, *, by: User) -> Activity:
         for change in reversed(last.changes):
             key = change["record"]
             record = loaded[key] if key in loaded else loaded.setdefault(key, find_record(key))
-            if change["field"] != "order":  # the order of others moves along, also where they are closed
+            if change["field"] != "order":  # the order of the others changes along, even where they are closed
                 check_edit_record(by, role, annotation, record)
             if read_field(record, change["field"]) != change["after"]:
                 raise NothingToUndoError(
@@ -347,12 +348,12 @@ def _reverse_last(annotation: Annotation, name: str, *, by: User) -> Activity:
                 )
             action.set(record, **{change["field"]: change["before"]})
         activity = action.write()
-        assert activity is not None  # the stacks hold activities with changes alone
+        assert activity is not None  # the stacks hold only activities with changes
         return activity
 
 
 def restore(record: Record, name: str, activity: Activity, *, by: User, original: bool = False) -> Saved:
-    """Set a field back to what it was after an activity; with ``original`` to what it was before it."""
+    """Set a field to its value after an activity, or with ``original``, before it."""
     key = key_of(record)
     found = next(iter(changes_of([activity], key, name)), None)
     if found is None:

@@ -1,4 +1,4 @@
-"""Screen 2, what goes beyond one field: evidence of one's own, the typed edit, what the verdict rests on."""
+"""The verify screen's actions beyond single fields: one's own evidence, the typed edit, the evidence used."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def _locked(verdict: Verdict) -> Verdict:
 
 
 def _is_false(verdict: Verdict) -> dict[str, Any]:
-    """An edit says that the claim is false: the fields that follow where the verdict said something else so far."""
+    """An edit means that the claim is false: the fields that change if the verdict said something else so far."""
     if verdict.factuality == Factuality.FALSE:
         return {}
     return values_with_effects(verdict, "factuality", Factuality.FALSE.value, field_of("verdict", "factuality"))
 
 
 def _began_as(verdict: Verdict, is_kept: bool) -> dict[str, Any]:
-    """An edit of which nothing is left began as nobody's correction."""
+    """An edit with nothing left has no source."""
     return {} if is_kept or verdict.suggestion_id is None else {"suggestion_id": None}
 
 
@@ -59,9 +59,9 @@ def add_evidence(
     stance: str = "",
     active_seconds: int = 0,
 ) -> Evidence:
-    """Add a passage that the person found, with its stance if they gave one; it belongs to their annotation.
+    """Add a passage that the person found, with its stance if given; it belongs to their annotation.
 
-    Raises BadValueError where neither an address nor a passage is given, the address is none, or the stance isn't one.
+    Raises BadValueError if both address and passage are missing, the address is invalid, or the stance is.
     """
     spec = field_of("stance", "label")
     label = read(spec, stance)
@@ -93,7 +93,8 @@ def add_evidence(
 
 
 def note_in_view(annotation: Annotation, stances: Collection[str]) -> None:
-    """Note which passages (public ids of their stances) the annotator has had in view. Not a change of the work."""
+    """Record which passages (public ids of their stances) the annotator has had in view. This isn't a change to the
+    work."""
     if stances:
         rows = Stance.objects.filter(annotation=annotation, public_id__in=stances, in_view_at=None)
         rows.update(in_view_at=timezone.now())
@@ -109,10 +110,10 @@ def mark_irrelevant(
     active_seconds: int = 0,
 ) -> list[Stance]:
     """Mark passages of a claim irrelevant in one step: those of ``stances`` (public ids) that have no stance yet, and
-    passages with the same words. Returns what was marked, which is nothing where all have a stance already.
+    passages with the same words. Returns what was marked; nothing if all have stances already.
 
-    ``factuality``: the verdict that is given with it, where no passage stays open. ``version``: the one of the verdict
-    that the sender saw. Raises BadValueError where another verdict was given since, and writes nothing.
+    ``factuality``: the verdict that is given at the same time, if no passage stays open. ``version``: the version of
+    the verdict that the sender saw. Raises BadValueError, and writes nothing, if another verdict was given since.
     """
     spec = field_of("verdict", "factuality")
     wanted = read(spec, factuality)
@@ -145,7 +146,7 @@ def accept_stances(verdict: Verdict, stances: Collection[str], *, by: User, acti
 
 
 def _open_stances(verdict: Verdict) -> QuerySet[Stance]:
-    """The stances of a claim that are not decided, in the order of their evidence."""
+    """The undecided stances of a claim, in the order of their evidence."""
     rows = Stance.objects.filter(
         annotation=verdict.annotation_id, evidence__claim=verdict.claim_id, evidence__removed="", label=""
     )
@@ -154,7 +155,7 @@ def _open_stances(verdict: Verdict) -> QuerySet[Stance]:
 
 
 def _label_each(action: Action, labels: Collection[tuple[Stance, str]]) -> list[Stance]:
-    """Give each stance its label, and passages with the same words the same. Returns the stances."""
+    """Give each stance its label, and passages with the same words the same one. Returns the stances."""
     spec = field_of("stance", "label")
     for stance, label in labels:
         action.set(stance, **values_with_effects(stance, "label", label, spec))
@@ -164,7 +165,7 @@ def _label_each(action: Action, labels: Collection[tuple[Stance, str]]) -> list[
 
 
 def remove_evidence(evidence: Evidence, *, by: User, active_seconds: int = 0) -> None:
-    """Take one's own passage away again (undo brings it back). It no longer carries a verdict."""
+    """Remove one's own passage (undo restores it). It is no longer evidence used."""
     annotation = evidence.annotation
     if annotation is None:
         raise rules.NotAllowedError("Retrieved evidence is shared by all annotators. Mark it irrelevant instead.")
@@ -190,8 +191,8 @@ def add_operation(
 ) -> None:
     """Add one typed operation to the edit of a claim. Offsets count code points of the claim's text.
 
-    An edit says that the claim is false, so an open verdict becomes false with it. Raises BadValueError with the
-    reason where the operation does not fit.
+    An edit means that the claim is false, so an open verdict becomes false, too. Raises BadValueError with the reason
+    if the operation is invalid.
     """
     try:
         edit_kind = EditKind(kind)
@@ -227,7 +228,7 @@ def add_operation(
 
 
 def remove_operation(verdict: Verdict, operation_id: str, *, by: User, active_seconds: int = 0) -> None:
-    """Take one operation out of the edit."""
+    """Remove one operation from the edit."""
     with transaction.atomic():
         action = _begin("remove-edit", verdict.annotation, by, active_seconds)
         verdict = _locked(verdict)
@@ -237,7 +238,7 @@ def remove_operation(verdict: Verdict, operation_id: str, *, by: User, active_se
 
 
 def set_revised_claim(verdict: Verdict, text: str, *, by: User, active_seconds: int = 0) -> None:
-    """Write the revised claim as a text; the smallest word operations that give exactly it are stored."""
+    """Enter the revised claim as text; the smallest word operations that produce exactly this text are stored."""
     revised = clean_text(text)
     with transaction.atomic():
         action = _begin("rewrite-claim", verdict.annotation, by, active_seconds)
@@ -254,10 +255,10 @@ def set_revised_claim(verdict: Verdict, text: str, *, by: User, active_seconds: 
 
 
 def take_correction(verdict: Verdict, suggestion: VerdictSuggestion, *, by: User, active_seconds: int = 0) -> None:
-    """Begin the edit as the correction that a strategy proposes: typed operations, which the person may change.
+    """Start the edit from a strategy's correction: typed operations, which the person can change.
 
-    The verdict remembers whose it was. Raises BadValueError where the person has an edit of their own, which nothing
-    replaces, or there is nothing to take over; NotAllowedError where the proposal may not be seen yet.
+    The verdict records the source. Raises BadValueError if the person has an edit of their own, which is never
+    replaced, or if there is nothing to accept; NotAllowedError if the suggestion may not be seen yet.
     """
     with transaction.atomic():
         action = _begin("take-correction", verdict.annotation, by, active_seconds)
@@ -280,7 +281,7 @@ def take_correction(verdict: Verdict, suggestion: VerdictSuggestion, *, by: User
 
 
 def set_rests_on(verdict: Verdict, evidence: Evidence, rests: bool, *, by: User, active_seconds: int = 0) -> None:
-    """Name a passage as one that the verdict rests on, or take it out again. Sent twice it does the same."""
+    """Mark a passage as evidence used for the verdict, or unmark it. Repeating has no effect."""
     if evidence.claim_id != verdict.claim_id or evidence.annotation_id not in (None, verdict.annotation_id):
         raise BadValueError("That passage belongs to another claim.")
     with transaction.atomic():

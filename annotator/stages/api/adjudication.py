@@ -154,12 +154,12 @@ def _difference(row: FieldRow) -> dict[str, Any]:
 
 
 class BoardAnswer(ApiView):
-    """A view that answers with the board as it now stands."""
+    """A view that returns the current board."""
 
     scope = {"GET": Scope.READ, "POST": Scope.ANNOTATE, "PUT": Scope.ANNOTATE, "DELETE": Scope.ANNOTATE}
 
     def settled(self, public_id: str, stage: str) -> tuple[Document, Stage]:
-        """The document and stage, for those who settle it now. Raises NotAllowedError."""
+        """The document and stage, for those who adjudicate it now. Raises NotAllowedError."""
         document, chosen = self.document(public_id), Stage(stage)
         rules.check_consolidate(self.person, document, chosen)
         return document, chosen

@@ -154,7 +154,7 @@ class DocumentAnswer(ApiView):
         flags = visible_flags(document, self.person)
         found = {name: getattr(document, name) for name in _PLAIN}
         if not rules.can_manage(self.person, document.benchmark):
-            found["batch"] = None  # a copy that measures people could be told by it
+            found["batch"] = None  # it would reveal that this is a copy that measures people
         found |= {"prefilling": prefilling_of(document), "flags": flags, "benchmark": document.benchmark}
         return versioned(DocumentSerializer(found).data, document.version)
 

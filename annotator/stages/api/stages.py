@@ -89,7 +89,7 @@ class StageView(ApiView, ABC):
     scope = {"POST": Scope.ANNOTATE, "PUT": Scope.ANNOTATE, "DELETE": Scope.ANNOTATE}
 
     def annotation(self, public_id: str) -> Annotation:
-        """One's own annotation with rows for what has come since, or the one that the address asks for."""
+        """One's own annotation with rows added since, or the one that the URL names."""
         document = self.document(public_id)
         chosen = self.asked(AnnotationQuery)["annotation"]
         if not chosen:
@@ -324,5 +324,5 @@ class StartView(ApiView):
 
 
 def can_edit(view: ApiView, annotation: Annotation) -> bool:
-    """May whoever asks change this annotation now?"""
+    """May the requester change this annotation now?"""
     return rules.can_edit(view.person, annotation)

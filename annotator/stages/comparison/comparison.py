@@ -1,8 +1,8 @@
-"""The words in which two or more annotations of a stage are compared: items with a text for each person, and in each
-item the fields in which people agree or differ.
+"""The data structures for comparing two or more annotations of a stage: items with a text for each person and, in each
+item, the fields in which people agree or differ.
 
-People are numbered from 0 in the order of their seats. A key is made of the public ids of the rows compared, so it
-stays the same as long as the annotations stay as they were submitted; decisions are found by it.
+People are numbered from 0 in the order of their seats. A key is made of the public ids of the compared rows, so it
+stays the same while the annotations stay as submitted; decisions are found by it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from annotator.core.vocabulary import Labelled, Origin
 
 
 class _NoAnswer:
-    """The person says nothing here: the row is not in their version, or the question did not come up for them."""
+    """The person has no value here: the row isn't in their version, or the question didn't apply to them."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -34,7 +34,7 @@ ABSENT: Final = _NoAnswer()
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One value that can be chosen. ``people``: whose it is (empty: nobody's, a new value)."""
+    """A value that can be chosen. ``people``: whose it is (empty: nobody's, a new value)."""
 
     value: Any
     label: str
@@ -42,17 +42,17 @@ class Option:
 
     @property
     def choice(self) -> int | None:
-        """The number under which a decision takes it over; None where nobody has it."""
+        """The number by which a decision chooses it; None if nobody has it."""
         return self.people[0] if self.people else None
 
 
 @dataclass(slots=True)
 class FieldRow:
-    """One field of an item: what each person has, what follows by itself, what was decided.
+    """One field of an item: each person's value, what follows automatically, and the decision.
 
-    ``kind``: "label" (one of a vocabulary), "text" (typed freely), "take" (leave out or take in), "whole" (one person's
-    version as a whole, such as a claim that the other has split). ``values`` are plain JSON or ABSENT; ``words`` say
-    them to a person. ``tied``: more than two people, and no majority: a third rater decides.
+    ``kind``: "label" (a value of a vocabulary), "text" (free text), "take" (include or exclude), "whole" (one person's
+    version as a whole, such as a claim that the other has split). ``values`` are plain JSON or ABSENT; ``words`` are
+    their wording for people. ``tied``: more than two people and no majority, so the adjudicator decides.
     """
 
     key: str
@@ -69,13 +69,13 @@ class FieldRow:
 
     @property
     def differs(self) -> bool:
-        """Needs a hand: nothing follows by itself."""
+        """Needs a decision: nothing follows automatically."""
         return self.is_active and self.auto is ABSENT
 
     @property
     def is_decided(self) -> bool:
-        """Settled by a decision that still stands. It falls where people have come to agree since, and where the value
-        that it took over is not that person's any more: their work was reopened."""
+        """Resolved by a decision that is still valid. It becomes invalid if people now agree, or if the chosen value is
+        no longer that person's because their work was reopened."""
         decision = self.decision
         if decision is None or not decision.is_settled or self.auto is not ABSENT:
             return False
@@ -88,23 +88,23 @@ class FieldRow:
 
     @property
     def is_shared(self) -> bool:
-        """At least two people say something here."""
+        """At least two people have a value here."""
         return sum(1 for value in self.values if value is not ABSENT) > 1
 
     @property
     def is_answered(self) -> bool:
-        """Somebody says something here."""
+        """Someone has a value here."""
         return any(value is not ABSENT for value in self.values)
 
     @property
     def is_unanimous(self) -> bool:
-        """Everybody who was asked says the same."""
+        """Everyone who was asked has the same value."""
         present = [value for value in self.values if value is not ABSENT]
         return all(value == present[0] for value in present)
 
     @property
     def settled(self) -> Any:
-        """The value that stands: decided, else what follows by itself; ABSENT while it is open."""
+        """The current value: decided, or what follows automatically; ABSENT while it is open."""
         if self.is_decided and self.decision is not None:
             choice = self.decision.choice
             return self.decision.value if choice is None else self.values[choice]
@@ -112,7 +112,7 @@ class FieldRow:
 
     @property
     def settled_by(self) -> list[int]:
-        """Whose value stands (several where they agree; nobody where it is new)."""
+        """Whose value is current (several people's if they agree; nobody's if it is new)."""
         settled = self.settled
         if self.is_decided and self.decision is not None and self.decision.choice is not None and self.kind == "whole":
             return [self.decision.choice]
@@ -120,7 +120,7 @@ class FieldRow:
 
     @property
     def settled_words(self) -> str:
-        """The standing value in words."""
+        """The current value in words."""
         settled = self.settled
         known = next((option.label for option in self.options if option.value == settled), None)
         if known is not None:
@@ -130,8 +130,8 @@ class FieldRow:
 
 @dataclass(slots=True)
 class ComparedItem:
-    """One thing that people looked at: a sentence, a claim, a passage, a rewrite. ``texts``: what each person has there
-    (empty: no such thing). ``kind`` is the record's kind ("sentence", "claim", "evidence", "verdict", …)."""
+    """One thing that people looked at: a sentence, a claim, a passage, a rewrite. ``texts``: each person's text (empty:
+    they don't have it). ``kind`` is the record's kind ("sentence", "claim", "evidence", "verdict", …)."""
 
     key: str
     kind: str
@@ -163,7 +163,7 @@ class Comparison:
 
     @property
     def rows(self) -> list[FieldRow]:
-        """What counts: the fields that at least two people answered, and those that need a hand."""
+        """What counts: the fields that at least two people answered, and those that need a decision."""
         return [row for item in self.items for row in item.active if row.differs or row.is_shared]
 
     @property
@@ -183,11 +183,11 @@ class Comparison:
         return sum(1 for row in self.rows if row.is_open)
 
     def find(self, key: str) -> FieldRow | None:
-        """The field with this key, whether it is asked now or not."""
+        """The field with this key, whether or not it is asked now."""
         return next((row for item in self.items for row in item.fields if row.key == key), None)
 
     def item_of(self, key: str) -> ComparedItem | None:
-        """The item that has this key, or the field with it."""
+        """The item with this key, or with a field of this key."""
         return next(
             (item for item in self.items if item.key == key or any(row.key == key for row in item.fields)), None
         )
@@ -199,19 +199,19 @@ Decisions = Mapping[str, Decision]
 
 
 def key_for(kind: str, rows: Iterable[Record | None]) -> str:
-    """A short key made of the public ids of the rows compared, in their order; fit for an id in a page."""
+    """A short key made of the public ids of the compared rows, in order; usable as an id in a page."""
     ids = "+".join(row.public_id if row else "-" for row in rows)
     return f"{kind}-{hashlib.blake2s(ids.encode(), digest_size=8).hexdigest()}"
 
 
 def same_text(text: str) -> str:
-    """A text as it is compared: outer and doubled space aside."""
+    """A text as it is compared: without outer and repeated space."""
     return " ".join(text.split())
 
 
 def voted(values: Sequence[Any]) -> tuple[Any, bool]:
-    """What follows by itself, and whether the people are tied: what all say, and with more than two people what more
-    than half of them say. ABSENT where nothing follows; nobody asked: nothing to follow."""
+    """What follows automatically, and whether people are tied: the value of all, and with more than two people the
+    value of more than half. ABSENT if nothing follows; if nobody was asked, nothing follows."""
     present = [value for value in values if value is not ABSENT]
     if not present:
         return ABSENT, False
@@ -233,7 +233,7 @@ def label_row(
     words: Iterable[Labelled] | Mapping[Any, str],
     decisions: Decisions,
 ) -> FieldRow:
-    """A field with a fixed set of values. Options: those that somebody chose first, then the others."""
+    """A field with a fixed set of values. Options: those that someone chose first, then the others."""
     spoken = words if isinstance(words, Mapping) else {word.value: word.label for word in words}
     counted = Counter(value for value in values if value is not ABSENT)
     order = [value for value, _ in counted.most_common()] + [value for value in spoken if value not in counted]
@@ -244,7 +244,7 @@ def label_row(
 
 
 def text_row(key: str, name: str, label: str, values: Sequence[Any], decisions: Decisions) -> FieldRow:
-    """A field with free text; texts that differ in space alone are the same."""
+    """A field with free text; texts that differ only in space are the same."""
     plain = [ABSENT if value is ABSENT else same_text(value) for value in values]
     distinct = list(dict.fromkeys(value for value in plain if value is not ABSENT))
     options = [Option(value, value, _whose(plain, value)) for value in distinct]
@@ -254,7 +254,7 @@ def text_row(key: str, name: str, label: str, values: Sequence[Any], decisions: 
 
 
 def said(field: Field, record: Any) -> Any:
-    """What somebody's record says in a field, as it is compared: a "no" with its reason is one value."""
+    """The value of a person's record in a field, as it is compared: a "no" with its reason is one value."""
     value = getattr(record, field.name)
     if not field.is_asked(record) or value is None:
         return ABSENT
@@ -265,22 +265,22 @@ def said(field: Field, record: Any) -> Any:
 
 
 def declared_row(field: Field, key: str, records: Sequence[Any], decisions: Decisions, *, blank: Any = "") -> FieldRow:
-    """The row of a declared field; ``records`` are None where somebody has none. ``blank``: what a label counts as that
-    somebody has not given. What nobody answered and nobody has to answer is not asked."""
+    """The row of a declared field; ``records`` are None for people without one. ``blank``: what a missing label counts
+    as. Nothing is asked if nobody answered and nobody has to."""
     values = [ABSENT if record is None else said(field, record) for record in records]
     name, label = f"{key}-{field.name}", field.label
     if field.kind == Kind.TEXT:
         return text_row(name, field.name, label, values, decisions)
     words = answers_of(field)
     if reason_for(field) is not None:
-        words["no: "] = f"Not {label.lower()}"  # imported work alone has no reason
+        words["no: "] = f"Not {label.lower()}"  # only imported work lacks a reason
     row = label_row(name, field.name, label, [blank if each == "" else each for each in values], words, decisions)
     row.is_active = field.is_required or any(value is not ABSENT for value in row.values)
     return row
 
 
 def settled_values(field: Field, row: FieldRow, records: Sequence[Any]) -> dict[str, Any]:
-    """The columns of a field that is chosen, as its row is settled; open where it is not asked."""
+    """The columns of a chosen field, as its row was resolved; blank if it isn't asked."""
     is_open = not row.is_active or row.settled is ABSENT or row.settled == ""
     reason = reason_for(field)
     value = field.open_value if is_open else row.settled
@@ -297,7 +297,7 @@ def added_rows(
     benchmark: Benchmark, kind: str, key: str, records: Sequence[Any], decisions: Decisions
 ) -> dict[str, FieldRow]:
     """The rows of what the benchmark's protocol asks beyond the declared fields, by the question's key; ``records`` are
-    None where somebody has none. What came up for nobody is not asked."""
+    None for people without one. What applied to nobody isn't asked."""
     rows = {}
     for question in added_questions(benchmark, kind):
         values: list[Any] = [_answer(question, record, kind, benchmark) for record in records]
@@ -315,12 +315,12 @@ def added_rows(
 
 
 def answer_words(question: Question, value: str) -> str:
-    """A compared answer as people read it; several labels stand with commas between them."""
+    """A compared answer as people read it; several labels are separated by commas."""
     return ", ".join(question.words_of(each) for each in value.split(",")).lower() if question.values else value
 
 
 def _answer(question: Question, record: Any, kind: str, benchmark: Benchmark) -> Any:
-    """What somebody's record says, as it is compared: a text, "yes", "one,other", "5"."""
+    """The value of a person's record, as it is compared: a text, "yes", "one,other", "5"."""
     if record is None or question not in asked_of(record, kind, benchmark):
         return ABSENT
     value = compared(question, record.answers.get(question.key))
@@ -328,7 +328,7 @@ def _answer(question: Question, record: Any, kind: str, benchmark: Benchmark) ->
 
 
 def settled_answers(benchmark: Benchmark, kind: str, rows: Mapping[str, FieldRow]) -> dict[str, Any]:
-    """The column of an agreed record's answers, as the rows are settled."""
+    """The column of an adjudicated record's answers, as the rows were resolved."""
     found: dict[str, Any] = {}
     for question in added_questions(benchmark, kind):
         row = rows[question.key]
@@ -338,12 +338,12 @@ def settled_answers(benchmark: Benchmark, kind: str, rows: Mapping[str, FieldRow
 
 
 def origins_of(field: Field, records: Sequence[Any]) -> list[str]:
-    """How each person came to their value."""
+    """How each person arrived at their value."""
     return ["" if record is None else getattr(record, f"{field.name}_origin") for record in records]
 
 
 def take_row(key: str, label: str, has_it: Sequence[bool], decisions: Decisions) -> FieldRow:
-    """Is the item part of the agreed version at all?"""
+    """Is the item part of the adjudicated version at all?"""
     words = {True: "Include", False: "Exclude"}
     row = label_row(key, "take", label, list(has_it), words, decisions)
     row.kind = "take"
@@ -351,7 +351,7 @@ def take_row(key: str, label: str, has_it: Sequence[bool], decisions: Decisions)
 
 
 def whole_row(key: str, name: str, label: str, words: Sequence[str], decisions: Decisions) -> FieldRow:
-    """One person's version as a whole: never the same by itself, that is why it is asked."""
+    """One person's version as a whole. Versions are never the same automatically, which is why it is asked."""
     values: list[Any] = list(range(len(words)))
     options = [Option(number, said, (number,)) for number, said in enumerate(words)]
     return FieldRow(key, name, label, "whole", values, list(words), options, ABSENT, len(words) > 2, decisions.get(key))
@@ -362,6 +362,6 @@ def _whose(values: Sequence[Any], value: Any) -> tuple[int, ...]:
 
 
 def settled_origin(row: FieldRow, origins: Sequence[str]) -> str:
-    """The origin of an agreed value: the people's own where they all came to it in the same way, else "agreed"."""
+    """The origin of an adjudicated value: the people's own if it is the same for all, otherwise "agreed"."""
     took = {origins[number] for number in row.settled_by} if row.is_unanimous and not row.is_decided else set()
     return took.pop() if len(took) == 1 and "" not in took else Origin.CONSOLIDATED.value

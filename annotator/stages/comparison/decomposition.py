@@ -1,5 +1,5 @@
 """Decompositions side by side (design: Alignment): sentences by their offsets, claims one to one by text, and what is
-left over in the same sentence as a split or merge of its neighbours."""
+left in the same sentence as a split or merge of its neighbors."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from pipeline.metrics.claim_matching import SAME_CLAIM, claim_table, match_claim
 from pipeline.metrics.clusters import cluster, split_or_merge
 from pipeline.metrics.text import token_f1
 
-# Sentences with more claims count as one with so many, where numbers of claims are compared.
+# Sentences with more claims are counted as having this many when numbers of claims are compared.
 MAX_COUNT = 9
 
-# Sentences that are no substring of the answer are matched by their text.
+# Sentences that aren't substrings of the response are matched by their text.
 SAME_SENTENCE = 0.5
 
 
 @dataclass(slots=True)
 class AgreedClaim:
-    """What an agreed claim is made of. ``base``: the row whose order and suggestion it takes."""
+    """The sources of an adjudicated claim. ``base``: the row whose order and suggestion it gets."""
 
     base: Claim
     sources: list[Claim]
@@ -58,11 +58,11 @@ class AgreedSentence:
 
 @dataclass(slots=True)
 class Decompositions(Comparison):
-    """The comparison, and what to write when nothing is open any more.
+    """The comparison, and what to write once nothing is open.
 
-    ``claim_counts``: how many claims each person has. ``similarities``: of the matched claims of each pair of people
-    (token F1). ``units``: how often people cut a sentence at the same place, and found as many claims in a sentence, by
-    name and by what each of them did there.
+    ``claim_counts``: each person's number of claims. ``similarities``: of the matched claims of each pair of people
+    (token F1). ``units``: how often people cut a sentence at the same place, and found the same number of claims in a
+    sentence, by name and by what each of them did there.
     """
 
     agreed: list[AgreedSentence] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Decompositions(Comparison):
 
     @property
     def without_claims(self) -> list[AgreedSentence]:
-        """Sentences that are agreed to need checking, with every claim left out."""
+        """Sentences that are adjudicated as check-worthy, but with every claim excluded."""
         return [
             each
             for each in self.agreed
@@ -88,7 +88,7 @@ class Decompositions(Comparison):
 
 
 def compare(versions: Sequence[Sequence[Sentence]], decisions: Decisions) -> Decompositions:
-    """The decompositions of several people (present sentences in order, claims prefetched) with what was decided."""
+    """The decompositions of several people (present sentences in order, claims prefetched) with the decisions."""
     result = Decompositions(people=len(versions), claim_counts=[0] * len(versions))
     result.similarities = {pair: [] for pair in combinations(range(len(versions)), 2)}
     result.units = {"sentence.cut": cuts_of(versions), "claim.count": Counter()}
@@ -104,8 +104,8 @@ def compare(versions: Sequence[Sequence[Sentence]], decisions: Decisions) -> Dec
 
 
 def cuts_of(versions: Sequence[Sequence[Sentence]]) -> Counter[tuple[str | None, ...]]:
-    """For every place between two words of the response who ends a sentence there: "yes" or "no" of each person, with
-    the number of such places. Sentences that are no substring of the response have no place."""
+    """For each place between two words of the response, whether each person ends a sentence there ("yes" or "no"), with
+    the number of such places. Sentences that aren't substrings of the response have no place."""
     ends = [{row.start + len(row.text.rstrip()) for row in rows if row.start is not None} for rows in versions]
     places = {
         row.start + word.end()
@@ -122,8 +122,8 @@ def cuts_of(versions: Sequence[Sequence[Sentence]]) -> Counter[tuple[str | None,
 
 
 def aligned_sentences(versions: Sequence[Sequence[Sentence]]) -> list[list[list[Sentence]]]:
-    """Groups of sentences that stand for the same stretch of the answer, for each person a list: one sentence each
-    where all have cut alike."""
+    """Groups of sentences for the same stretch of the response, with a list for each person: one sentence each if all
+    segmented it the same way."""
     groups: list[list[list[Sentence]]] = []
     reach: list[int] = []
     with_offsets = sorted(
@@ -131,7 +131,7 @@ def aligned_sentences(versions: Sequence[Sequence[Sentence]]) -> list[list[list[
         key=lambda each: (each[0], each[2]),
     )
     for start, end, who, row in with_offsets:
-        assert end is not None  # a constraint holds the two together
+        assert end is not None  # a constraint keeps the two together
         if groups and start is not None and start < reach[-1]:
             groups[-1][who].append(row)
             reach[-1] = max(reach[-1], end)
@@ -148,8 +148,8 @@ def aligned_sentences(versions: Sequence[Sequence[Sentence]]) -> list[list[list[
 def _place_of(
     group: list[list[Sentence]], groups: Sequence[list[list[Sentence]]], versions: Sequence[Sequence[Sentence]]
 ) -> int:
-    """Where a sentence without offsets stands among the groups: after the nearest one before it, as the first person
-    who has it orders them."""
+    """The position among the groups for a sentence without offsets: after the nearest one before it, in the order of
+    the first person who has it."""
     who = next(number for number, rows in enumerate(group) if rows)
     place_of = {row.pk: place for place, each in enumerate(groups) for row in each[who]}
     at = next(place for place, row in enumerate(versions[who]) if row.pk == group[who][0].pk)
@@ -158,7 +158,8 @@ def _place_of(
 
 
 def _compare_cuts(result: Decompositions, number: str, members: list[list[Sentence]], decisions: Decisions) -> None:
-    """People have cut the same stretch differently: one version is taken as a whole, claims and labels with it."""
+    """People have segmented the same stretch differently, so one version is chosen as a whole, including claims and
+    labels."""
     key = key_for("cut", [row for rows in members for row in rows])
     words = [_counted(len(rows), "sentence") for rows in members]
     row = whole_row(f"{key}-whole", "cut", "Sentence split", words, decisions)
@@ -193,9 +194,9 @@ def _compare_sentence(result: Decompositions, number: str, rows: list[Sentence],
         if row.is_active:
             agreed.values |= settled_values(declared, row, rows)
     if text.is_active and text.settled_by:
-        agreed.values["decontext"] = rows[text.settled_by[0]].decontext  # to the last space
+        agreed.values["decontext"] = rows[text.settled_by[0]].decontext  # including every space
     result.agreed.append(agreed)
-    # Who says that the sentence needs no checking has no claims in it, and no say about the others' claims.
+    # Someone who labels the sentence as not check-worthy has no claims in it, and no say about the others' claims.
     who_checks = [who for who, row in enumerate(rows) if row.type == SentenceType.CHECKWORTHY]
     if is_checked and who_checks:
         _compare_claims(result, agreed, number, [_claims(rows[who]) for who in who_checks], who_checks, decisions)
@@ -203,7 +204,8 @@ def _compare_sentence(result: Decompositions, number: str, rows: list[Sentence],
 
 
 def _removed_by_all(agreed: AgreedSentence, rows: Sequence[Sentence]) -> None:
-    """A suggestion that everybody removed stays on record as removed: the shares of suggestions are counted from it."""
+    """A suggestion that everyone removed stays recorded as removed, because the shares of suggestions are counted from
+    it."""
     gone = [
         {claim.suggestion_id: claim for claim in row.claims.all() if claim.removed and claim.suggestion_id}
         for row in rows
@@ -219,7 +221,7 @@ def _claims(sentence: Sentence) -> list[Claim]:
 
 
 def _whole_sentence(sentence: Sentence) -> AgreedSentence:
-    """One person's sentence with its claims, as it is."""
+    """One person's sentence with its claims, unchanged."""
     claims = [AgreedClaim(claim, [claim], _folded(sentence)) for claim in _claims(sentence)]
     return AgreedSentence(sentence, [sentence], {}, claims)
 
@@ -239,7 +241,7 @@ def _compare_claims(
     who_checks: list[int],
     decisions: Decisions,
 ) -> None:
-    """The claims of one sentence. ``sets`` belong to ``who_checks``, the people who say that it needs checking."""
+    """The claims of one sentence. ``sets`` belong to ``who_checks``, the people who labeled it check-worthy."""
     for who, claims in zip(who_checks, sets, strict=True):
         result.claim_counts[who] += len(claims)
     texts = [[claim.text for claim in claims] for claims in sets]
@@ -273,7 +275,7 @@ def _compare_claims(
 def _compare_split(
     result: Decompositions, agreed: AgreedSentence, number: str, members: list[list[Claim]], decisions: Decisions
 ) -> None:
-    """One claim of the one is several of the other: one side is taken as a whole, or other texts are typed."""
+    """One person's claim corresponds to several of another's: one side is chosen as a whole, or new texts are typed."""
     key = key_for("split", [claim for claims in members for claim in claims])
     row = whole_row(
         f"{key}-whole", "split", "One claim or several", [_counted(len(each), "claim") for each in members], decisions
@@ -315,7 +317,7 @@ def _compare_claim(
     details = [*by_name.values(), *added.values()]
     for declared in compared_fields("claim"):
         if declared.asked_when is not None:
-            # Where it had come up for nobody, nobody has answered yet: it is asked now.
+            # If it didn't apply to anyone, nobody has answered yet, so it is asked now.
             name, value = declared.asked_when
             by_name[declared.name].is_active = by_name[name].settled == value
     is_in = take.settled is True
@@ -332,7 +334,7 @@ def _compare_claim(
     for declared in compared_fields("claim"):
         values |= settled_values(declared, by_name[declared.name], members)
     if same_text(base.text) == text:
-        values["text"] = base.text  # as it was written, to the last space
+        values["text"] = base.text  # as written, including every space
     agreed.claims.append(AgreedClaim(base, present, values))
 
 

@@ -1,4 +1,4 @@
-"""Revisions side by side: what happens to undecided claims, sentence by sentence, and the answer as a whole."""
+"""Revisions side by side: the handling of undecided claims, sentence by sentence, and the response as a whole."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from annotator.stages.comparison.comparison import (
     voted,
 )
 
-DELETED = ""  # the agreed text of a sentence that is taken out
-FOLLOWS = "follows"  # the agreed answer is merged from the agreed sentences
+DELETED = ""  # the adjudicated text of a deleted sentence
+FOLLOWS = "follows"  # the adjudicated response is merged from the adjudicated sentences
 
 
 @dataclass(slots=True)
 class AgreedRevision:
-    """An agreed row of the revise stage: of which record, from which rows, with which values."""
+    """An adjudicated row of the revise stage: for which record, from which rows, with which values."""
 
     base: Record
     sources: list[Any]
@@ -41,8 +41,8 @@ class AgreedRevision:
 
 @dataclass(slots=True)
 class Revisions(Comparison):
-    """``response_follows``: the agreed answer is merged from the agreed sentences. ``answers``: each person's answer as
-    it was submitted, merged or written."""
+    """``response_follows``: the adjudicated response is merged from the adjudicated sentences. ``answers``: each
+    person's response as submitted, merged or written."""
 
     claims: list[AgreedRevision] = field(default_factory=list)
     sentences: list[AgreedRevision] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Revisions(Comparison):
 
 @dataclass(frozen=True, slots=True)
 class RevisionVersion:
-    """One person's revise stage, rows by the agreed sentence or claim they are about."""
+    """One person's revise stage, rows by the adjudicated sentence or claim they are about."""
 
     annotation: Annotation
     sentences: Mapping[int, SentenceRevision]
@@ -62,7 +62,8 @@ class RevisionVersion:
 
 
 def compare(versions: Sequence[RevisionVersion], numbers: Mapping[int, str], decisions: Decisions) -> Revisions:
-    """The revisions of several people. ``numbers``: the agreed sentences (primary keys) in order, with their number."""
+    """The revisions of several people. ``numbers``: the adjudicated sentences (primary keys) in order, with their
+    number."""
     result = Revisions(people=len(versions))
     for claim_id in {key: None for version in versions for key in version.claims}:
         _compare_claim(result, [version.claims.get(claim_id) for version in versions], decisions)
@@ -127,13 +128,13 @@ def _compare_sentence(
 
 
 def _standing(row: SentenceRevision) -> str:
-    """What stands in the answer for this sentence."""
+    """The text for this sentence in the response."""
     return DELETED if row.deleted else same_text(row.text)
 
 
 def _compare_response(result: Revisions, rows: list[ResponseRevision], decisions: Decisions) -> None:
-    """The answer. Where all let it follow from the sentences there is nothing to settle; where somebody has written it,
-    one of the texts is taken, or it is merged from the agreed sentences."""
+    """The response. If everyone lets it follow from the sentences, there is nothing to resolve; if someone has written
+    it, one of the texts is chosen, or it is merged from the adjudicated sentences."""
     key = key_for("answer", rows)
     values: list[Any] = [FOLLOWS if row.follows_statements else row.text for row in rows]
     distinct = list(dict.fromkeys([*values, FOLLOWS]))

@@ -1,14 +1,12 @@
 """What several independent annotations of a stage had in common, as plain JSON: the input of all agreement figures.
 
-``labels``: for each field ("claim.type") a list of items, each a list of what every person said (null: not asked).
-Items that only one person was asked about are there, too: they are in no figure, and are counted.
-``counted``: the same with how often it occurs, ``[[label of each person], times]``, for what has very many items: each
-place between two words where a sentence could end ("sentence.cut": yes, no), and the number of claims of each sentence
-("claim.count"); decompose only.
-``texts``: for each free text ("claim.text") a list of items, each a list of pairs ``[one, other, edit distance,
-word overlap]`` of people.
-``claims``: for each pair of people ``[one, other, matched, count of one, count of other, similarities of the
-matches]``; decompose only.
+``labels``: for each field ("claim.type") a list of items, each a list of every person's value (null: not asked). Items
+that only one person was asked about are included: no figure uses them, but they are counted. ``counted``: the same with
+the number of occurrences, ``[[label of each person], times]``, for what has very many items: each place between two
+words where a sentence could end ("sentence.cut": yes, no), and the number of claims of each sentence ("claim.count");
+decompose only. ``texts``: for each free text ("claim.text") a list of items, each a list of pairs ``[one, other, edit
+distance, word overlap]`` of people. ``claims``: for each pair of people ``[one, other, matched, count of one, count of
+other, similarities of the matches]``; decompose only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Verifications side by side: stances passage by passage, verdicts and edits claim by claim.
 
-Evidence is the union of what people added; a stance that somebody has not given, because the other found the passage,
-is asked for (design: Evidence).
+Evidence is the union of what people added. If someone hasn't given a stance because another person found the passage,
+it is asked for (design: Evidence).
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class AgreedStance:
-    """A passage with its agreed stance. ``evidence``: the row that stands, of those who added the same passage."""
+    """A passage with its adjudicated stance. ``evidence``: the row that is kept, of those who added the same
+    passage."""
 
     evidence: Evidence
     added: list[Evidence]
@@ -47,7 +48,7 @@ class AgreedStance:
 
 @dataclass(slots=True)
 class AgreedVerdict:
-    """``operations``: the edit as plain data; ``rests_on``: the passages it rests on, in order."""
+    """``operations``: the edit as plain data; ``rests_on``: the evidence used, in order."""
 
     claim: Claim
     sources: list[Verdict]
@@ -65,10 +66,11 @@ class Verifications(Comparison):
 def compare(
     versions: Sequence[Sequence[ClaimWork]], unjudged: Sequence[Sequence[Evidence]], decisions: Decisions
 ) -> Verifications:
-    """The verifications of several people, claim by claim in the agreed order, with what was decided.
+    """The verifications of several people, claim by claim in the adjudicated order, with the decisions.
 
-    All judge the same agreed claims, so versions are matched by the claim itself. ``unjudged``: each person's passages
-    without a stance. Released gold has such, so who starts from it has them too; they stay, and nothing is asked.
+    Everyone labels the same adjudicated claims, so versions are matched by the claim itself. ``unjudged``: each
+    person's passages without a stance. Released gold has such passages, so whoever starts from it has them, too; they
+    stay, and nothing is asked.
     """
     result = Verifications(people=len(versions))
     by_claim = [{work.claim.pk: work for work in works} for works in versions]
@@ -87,8 +89,8 @@ def compare(
 
 
 def _passage_of(evidence: Evidence, times: Counter[Any]) -> tuple[str, str, int]:
-    """By what passages that people have added are the same. Released data repeats some in a claim, with different
-    stances: the second time is another row. ``times``: what was counted of one person so far."""
+    """Which added passages are the same. Released data repeats some within a claim, with different stances: the second
+    occurrence is another row. ``times``: one person's counts so far."""
     passage = (evidence.url, same_text(evidence.passage))
     times[evidence.claim_id, *passage] += 1
     return (*passage, times[evidence.claim_id, *passage])
@@ -121,7 +123,7 @@ def _compare_stance(result: Verifications, number: str, cards: list[Card | None]
     added = present[0].evidence.annotation_id is not None
     note = ""
     if added and len(present) < len(cards):
-        # One person found it; the other has yet to say what it shows.
+        # One person found it; the other hasn't labeled it yet.
         rows["label"].auto = ABSENT
         note = "Found by one annotator: what is its stance?"
     shown = present[0].evidence
@@ -203,7 +205,7 @@ def _compare_verdict(
 
 
 def _edit_row(key: str, claim: Claim, verdicts: Sequence[Verdict | None], decisions: Decisions) -> FieldRow:
-    """The edits of those who say that the claim is false, compared by the claim that they leave ("": deleted)."""
+    """The edits of those who labeled the claim false, compared by the resulting claim ("": deleted)."""
     values: list[Any] = [
         same_text(verdict.revised_claim()) if verdict is not None and verdict.factuality == Factuality.FALSE else ABSENT
         for verdict in verdicts
@@ -211,7 +213,7 @@ def _edit_row(key: str, claim: Claim, verdicts: Sequence[Verdict | None], decisi
     distinct = list(dict.fromkeys(value for value in values if value is not ABSENT))
     options = [
         Option(value, value or "Delete the claim", tuple(who for who, each in enumerate(values) if each == value))
-        # Deleting is always possible, also where nobody had called the claim false.
+        # Deleting is always possible, even if nobody labeled the claim false.
         for value in dict.fromkeys([*distinct, ""])
     ]
     auto, tied = voted(values)
@@ -220,7 +222,7 @@ def _edit_row(key: str, claim: Claim, verdicts: Sequence[Verdict | None], decisi
 
 
 def _operations(text: str, revised: str, verdicts: Sequence[Verdict | None]) -> list[dict[str, Any]]:
-    """The typed operations that give the agreed text: somebody's own where they do, else the smallest ones."""
+    """The typed operations that produce the adjudicated text: someone's own if they do, otherwise the smallest ones."""
     for verdict in verdicts:
         is_false = verdict is not None and verdict.factuality == Factuality.FALSE
         if verdict is not None and is_false and same_text(verdict.revised_claim()) == revised and verdict.edit():
@@ -241,7 +243,8 @@ def _as_json(operation: edits.Operation) -> dict[str, Any]:
 
 
 def _rests_on(chosen: Sequence[Verdict | None], standing: Sequence[Verdict]) -> list[Evidence]:
-    """What the agreed verdict rests on: the passages of those whose edit (else whose verdict) stands, each once."""
+    """The evidence used for the adjudicated verdict: the passages of those whose edit (otherwise whose verdict) was
+    chosen, each once."""
     found: dict[int, Evidence] = {}
     for verdict in chosen or standing:
         if verdict is not None:

@@ -1,4 +1,4 @@
-"""What an annotation still lacks before it can be submitted: completeness is asked here, never by the database."""
+"""What an annotation still needs before it can be submitted. Completeness is checked here, never by the database."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def missing_in(annotation: Annotation) -> list[Missing]:
 
 
 def missing_in_sentence(sentence: Sentence, number: int) -> list[Missing]:
-    """Decompose: labels of the sentence; for a checkworthy one its stand-alone text and at least one claim."""
+    """Decompose: labels of the sentence; for a check-worthy one its decontextualized text and at least one claim."""
     row = f"sentence-{sentence.public_id}"
 
     def lack(text: str, anchor: str = "") -> Missing:
@@ -69,7 +69,7 @@ def _missing_in_decomposed_claim(claim: Claim) -> list[tuple[str, str]]:
 
 
 def _unanswered(kind: str, record: Sentence | Claim) -> list[tuple[str, str]]:
-    """The questions that must be answered by a choice and are not: in words, and by the name of the field."""
+    """Required questions that are answered by a choice and are open: in words, and by the name of the field."""
     return [
         (f"“{each.in_text}”" if each.kind == Kind.YES_NO else each.in_text, each.name)
         for each in fields_of(kind)
@@ -81,7 +81,8 @@ def _unanswered(kind: str, record: Sentence | Claim) -> list[tuple[str, str]]:
 
 
 def missing_in_claim(work: ClaimWork) -> list[Missing]:
-    """Verify: a stance for each passage, whether it can be decided, the verdict, and the edit of a false claim."""
+    """Verify: a stance for each passage, the sufficiency of the evidence, the verdict, and the edit of a false
+    claim."""
     row = f"claim-{work.claim.public_id}"
     verdict = work.verdict
     found = [
@@ -106,9 +107,9 @@ def missing_in_claim(work: ClaimWork) -> list[Missing]:
 def missing_in_revision(
     annotation: Annotation, statements: list[StatementRow] | None = None, answer: RevisedResponse | None = None
 ) -> list[Missing]:
-    """Revise: sentences whose adjudicated edits found no place by themselves or whose claims were adjudicated again,
-    sentences that are blank, and a response that no longer fits its sentences until somebody merges it or keeps it.
-    No query where the caller has read the ``statements`` and the ``answer`` already."""
+    """Revise: sentences whose adjudicated edits couldn't be placed automatically or whose claims were adjudicated
+    again, blank sentences, and a response that no longer fits its sentences until someone merges or keeps it. No query
+    if the caller has read the ``statements`` and the ``answer``."""
     found: list[Missing] = []
     benchmark = annotation.document.benchmark
     statements = statements_of(annotation) if statements is None else statements

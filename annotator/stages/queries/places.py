@@ -1,4 +1,4 @@
-"""Free places: on which documents a person could begin, in the order of an index, so that nothing is sorted."""
+"""Free slots: the documents that a person could start, in index order, so that nothing is sorted."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, P
 from annotator.stages.rules import check_take_place
 
 NOT_PROMPT = tuple(name for name in LONG_TEXTS if name != "prompt")
-MORE_THAN_ANY = 1_000_000  # places on one document
+MORE_THAN_ANY = 1_000_000  # slots of one document
 
 
 def taken_places() -> QuerySet[Annotation]:
-    """The places taken at the stage where an outer query's document stands."""
+    """The occupied slots at the current stage of an outer query's document."""
     return Annotation.objects.filter(document=OuterRef("pk"), stage=OuterRef("stage"), seat__isnull=False)
 
 
 def _taken(user: User, seats: Q | None = None) -> Coalesce:
-    """How many places (of these seats) are taken for a person, as an expression: more than there can be where they are
-    at work themselves. One look at a document's annotations tells both."""
+    """How many slots (of these seats) are occupied from a person's point of view, as an expression: more than there can
+    be if they are working on the document themselves. One look at a document's annotations gives both."""
     weight = Case(When(person=user, then=Value(MORE_THAN_ANY)), default=Value(1))
     at_stage = taken_places().filter(seats | Q(person=user)) if seats else taken_places()
     counted = at_stage.order_by().values("document").annotate(number=Sum(weight)).values("number")
@@ -48,9 +48,9 @@ def _taken(user: User, seats: Q | None = None) -> Coalesce:
 
 
 def not_kept_from(user: User, *, leave_out: Collection[int]) -> QuerySet[Document]:
-    """Documents on which people are at work and which the person has not passed on; whether there is a place says a
-    ``Pool``. ``leave_out``: what is not for them (primary keys, see ``twins.copies_for``); narrowing to where they may
-    label is the caller's, since it decides over the index.
+    """Documents that are being worked on and that the person hasn't flagged; a ``Pool`` says whether there is a slot.
+    ``leave_out``: documents that aren't for them (primary keys, see ``twins.copies_for``). Restricting to where they
+    may label is left to the caller, because it decides which index is used.
     """
     flagged = Flag.objects.filter(document=OuterRef("pk"), by=user, cleared_at__isnull=True)
     return Document.objects.filter(phase=Phase.INDEPENDENT).exclude(Exists(flagged)).exclude(pk__in=leave_out)
@@ -58,8 +58,8 @@ def not_kept_from(user: User, *, leave_out: Collection[int]) -> QuerySet[Documen
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Documents by what their places hang on: ``where`` they are, which ``seats`` are for the person (None: all) and
-    how many there are of these; ``order`` is that of an index."""
+    """Documents by what their slots depend on: ``where`` they are, which ``seats`` are for the person (None: all) and
+    how many of these there are; ``order`` is that of an index."""
 
     where: Q
     seats: Q | None
@@ -67,17 +67,17 @@ class Pool:
     order: tuple[str, ...]
 
     def place_for(self, user: User) -> LessThan:
-        """Has a document a place for this person, who is not at work on it? Work that was taken back from them may be
-        taken up again."""
+        """Does a document have a slot for this person, who isn't working on it? They may continue work that was
+        withdrawn from them."""
         return LessThan(_taken(user, self.seats), self.number)
 
 
 def pools_of(seats: Mapping[int, str], benchmarks: Collection[int]) -> list[Pool]:
-    """Where a person finds a place, in the order in which they look: the batches of their own groups, extra places in
-    the batches of other groups (which wait for them), batches of nobody, documents in no batch. One query.
+    """Where a person finds a slot, in search order: the batches of their own groups, additional slots in the batches of
+    other groups (which wait for them), batches without a group, documents without a batch. One query.
 
-    ``seats``: their seat in each of their groups. The same of one document says ``rules.check_take_place``, which is
-    asked again under the document's lock.
+    ``seats``: their seat in each of their groups. ``rules.check_take_place`` says the same for one document and is
+    checked again under the document's lock.
     """
     own: list[int] = []
     others: list[int] = []
@@ -107,13 +107,13 @@ def pools_of(seats: Mapping[int, str], benchmarks: Collection[int]) -> list[Pool
 
 
 def seats_at(annotations: Iterable[Annotation], stage: Stage) -> set[int]:
-    """The places of a stage that are taken, from a document's annotations."""
+    """The occupied slots of a stage, from a document's annotations."""
     return {row.seat for row in annotations if row.stage == stage and row.seat is not None}
 
 
 @dataclass(slots=True)
 class SeatRow:
-    """A person's place on a document, as its admin sees it: that somebody has submitted, never what. ``confirmed``:
+    """A person's assignment on a document, as an admin sees it: that someone has submitted, never what. ``confirmed``:
     which contradictions they confirmed and why, once the stage is adjudicated."""
 
     annotation: Annotation
@@ -124,7 +124,7 @@ class SeatRow:
 
 @dataclass(slots=True)
 class Places:
-    """Who has which place on a document, and the batches that it could go to."""
+    """Who has which slot of a document, and the batches it could move to."""
 
     seats: list[SeatRow] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
@@ -132,7 +132,7 @@ class Places:
 
 
 def places_of(document: Document, annotations: list[Annotation]) -> Places:
-    """The places of a document, from its annotations (one query, for the batches; after verify one more)."""
+    """The slots of a document, from its annotations (one query, for the batches; after verify one more)."""
     agreed = {
         row.stage
         for row in annotations
@@ -164,8 +164,8 @@ def places_of(document: Document, annotations: list[Annotation]) -> Places:
 
 
 def waited_for(document: Document, stage: Stage) -> list[User]:
-    """Who has not submitted a stage: those who have begun it, and the annotators of the document's group who can take
-    a place that is free, but for those who have passed the document on."""
+    """Who hasn't submitted a stage: those who have started it, and annotators of the document's group who could take a
+    free slot, except those who have flagged the document."""
     rows = list(
         document.annotations.filter(stage=stage, kind=AnnotationKind.INDIVIDUAL, seat__isnull=False).select_related(
             "person"

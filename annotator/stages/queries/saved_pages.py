@@ -1,5 +1,4 @@
-"""Saved pages of evidence: one page for whoever may see it, the last look at all of them, and the verdicts that are
-concerned."""
+"""Saved pages of evidence: one page for a person who may see it, the last recheck, and the affected verdicts."""
 
 from __future__ import annotations
 
@@ -20,14 +19,14 @@ CONCERNING = (PageOutcome.CHANGED, PageOutcome.VANISHED, PageOutcome.RETRACTED)
 
 
 def evidence_with_page(public_id: str) -> Evidence | None:
-    """The passage with its page and its document; None where no copy of the page was kept."""
+    """The passage with its page and its document; None if no copy of the page was saved."""
     rows = Evidence.objects.select_related("snapshot", "claim__sentence__annotation__document", "annotation")
     return rows.filter(public_id=public_id, snapshot__isnull=False).first()
 
 
 def sees_evidence(user: User, document: Document, evidence: Evidence) -> bool:
-    """May a member who sees the document see this passage? What was retrieved is shared; what a person added is seen
-    with that person's work."""
+    """May a member who sees the document see this passage? Retrieved passages are shared; added ones are seen with the
+    work of the person who added them."""
     if evidence.annotation_id is None:
         return True
     seen = visible_annotations(document, user, document.annotations.all())
@@ -35,7 +34,7 @@ def sees_evidence(user: User, document: Document, evidence: Evidence) -> bool:
 
 
 def pages_of(benchmark: Benchmark) -> QuerySet[PageSnapshot]:
-    """The saved pages that a benchmark's evidence was cut from, as far as they have an address to ask again."""
+    """The saved pages that a benchmark's evidence comes from, if they have an address that can be requested again."""
     used = Evidence.objects.filter(
         snapshot=OuterRef("pk"), removed="", claim__sentence__annotation__document__benchmark=benchmark
     )
@@ -44,8 +43,8 @@ def pages_of(benchmark: Benchmark) -> QuerySet[PageSnapshot]:
 
 
 def changed_pages(snapshots: Iterable[int | None]) -> dict[int, PageCheck]:
-    """The newest check of each of these saved pages (primary keys), where the page was not as it was saved. One query;
-    none without pages."""
+    """The newest check of each of these saved pages (primary keys) that found the page changed. One query; none without
+    pages."""
     keys = {key for key in snapshots if key is not None}
     if not keys:
         return {}
@@ -58,7 +57,7 @@ def changed_pages(snapshots: Iterable[int | None]) -> dict[int, PageCheck]:
 
 @dataclass(slots=True)
 class RecheckState:
-    """How far a look at the saved pages is, and what it found: pages by outcome."""
+    """The progress of a recheck and its results: pages by outcome."""
 
     recheck: Recheck
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -77,7 +76,7 @@ class RecheckState:
 
 
 def last_recheck(benchmark: Benchmark) -> RecheckState | None:
-    """The newest look at a benchmark's saved pages (two queries); None if there was none."""
+    """The newest recheck of a benchmark's saved pages (two queries); None if there was none."""
     recheck = benchmark.rechecks.first()
     if recheck is None:
         return None
@@ -87,8 +86,8 @@ def last_recheck(benchmark: Benchmark) -> RecheckState | None:
 
 @dataclass(frozen=True, slots=True)
 class ConcernedVerdict:
-    """An adjudicated verdict and the page of a passage used for it. ``still_there``: the page has changed, the passage
-    stands in it word for word."""
+    """An adjudicated verdict and the page of a passage used for it. ``still_there``: the page has changed, but still
+    contains the passage word for word."""
 
     verdict: Verdict
     evidence: Evidence
@@ -101,9 +100,9 @@ class ConcernedVerdict:
 
 
 def concerned_verdicts(recheck: Recheck) -> list[ConcernedVerdict]:
-    """The adjudicated verdicts whose evidence used was cut from pages that changed, vanished or were retracted, one
-    entry for each such passage; those that were adjudicated again since the check are not among them. Where a verdict
-    names no evidence used, all its passages that are not irrelevant count. A constant number of queries."""
+    """The adjudicated verdicts whose evidence used comes from pages that changed, vanished or were retracted, one entry
+    for each such passage; without those that were adjudicated again since the check. If a verdict names no evidence
+    used, all its passages that aren't irrelevant count. A constant number of queries."""
     checks = recheck.checks.filter(outcome__in=CONCERNING).select_related("snapshot", "found")
     by_page = {check.snapshot_id: check for check in checks}
     pages = recheck.checks.filter(outcome__in=CONCERNING).values("snapshot")
@@ -142,7 +141,7 @@ def _place(row: ConcernedVerdict) -> tuple[int, int, int]:
 
 def _pairs(verdicts: QuerySet[Verdict]) -> list[tuple[int, Evidence]]:
     """Verdict (primary key) and passage, from verdicts annotated with ``used``."""
-    rows: Any = verdicts.order_by()  # the stubs do not know of the annotation
+    rows: Any = verdicts.order_by()  # the stubs don't know the annotation
     keys = list(dict.fromkeys(rows.values_list("pk", "used")))
     evidence = Evidence.objects.in_bulk({used for _, used in keys})
     return [(key, evidence[used]) for key, used in keys if used in evidence]

@@ -1,4 +1,4 @@
-"""Reading the rows of screen 2 in a constant number of queries."""
+"""Reads the rows of the verify screen in a constant number of queries."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from annotator.core.vocabulary import RunState, Stage
 
 @dataclass(slots=True)
 class Card:
-    """A passage with the annotation's stance on it. ``number`` counts the cards of the claim from 1 as they are shown.
+    """A passage with the annotation's stance on it. ``number`` counts the claim's cards from 1 in the order shown.
 
-    ``folded``: the same passage stands in the card above with this number (0: in none). ``same_page``: it follows
-    another passage of its page.
+    ``folded``: the number of the card above with the same passage (0: none). ``same_page``: it follows another passage
+    of its page.
     """
 
     evidence: Evidence
@@ -39,22 +39,22 @@ class Card:
 
     @property
     def is_own(self) -> bool:
-        """Added by this person, by hand or by a search of their own."""
+        """Added by this person, manually or by their own search."""
         return self.evidence.annotation_id is not None
 
     @property
     def is_typed(self) -> bool:
-        """Typed by this person, who may therefore change it; what a search found stays as it was found."""
+        """Typed by this person, who can therefore change it; what a search found stays as found."""
         return self.is_own and self.evidence.run_id is None
 
     @property
     def link(self) -> str:
-        """The address if it is one of a page: released data holds all kinds of text there."""
+        """The URL, if it is a web address: released data has all kinds of text here."""
         return self.evidence.url if self.evidence.url.lower().startswith(("http://", "https://")) else ""
 
     @property
     def site(self) -> str:
-        """The name of the site, or the host of the address."""
+        """The name of the site, or the host of the URL."""
         if self.evidence.site or not self.link:
             return self.evidence.site
         try:
@@ -64,13 +64,13 @@ class Card:
 
     @property
     def suggested(self) -> str:
-        """The machine's stance; "" for none."""
+        """The suggested stance; "" for none."""
         return self.stance.suggestion.label if self.stance.suggestion else ""
 
 
 @dataclass(slots=True)
 class ClaimWork:
-    """All that screen 2 shows of one claim. ``number`` reads "2.1": second sentence, first claim."""
+    """What the verify screen shows of one claim. ``number`` reads "2.1": second sentence, first claim."""
 
     number: str
     claim: Claim
@@ -79,7 +79,7 @@ class ClaimWork:
 
 
 def agreed_sentences(annotation: Annotation) -> list[Sentence]:
-    """The agreed sentences with their present claims prefetched, in order."""
+    """The adjudicated sentences with their present claims prefetched, in order."""
     sentences = Sentence.objects.filter(
         agreed(Stage.DECOMPOSE, "annotation__"), annotation__document=annotation.document_id, removed=""
     )
@@ -88,8 +88,8 @@ def agreed_sentences(annotation: Annotation) -> list[Sentence]:
 
 
 def repeated_of(stance: Stance, among: Sequence[Stance] = ()) -> list[Stance]:
-    """The stances on passages that repeat this one's word for word and are folded under it. One query; none where the
-    caller has read all stances of the claim (``among``, in the order of their evidence)."""
+    """The stances on passages that repeat this one word for word and are folded under it. One query; none if the caller
+    has read all stances of the claim (``among``, in the order of their evidence)."""
     rows = Stance.objects.filter(annotation=stance.annotation_id, evidence__claim=stance.evidence.claim_id)
     rows = rows.select_related("evidence", "suggestion").order_by("evidence__order", "evidence_id")
     cards = cards_of(among or rows)
@@ -98,7 +98,7 @@ def repeated_of(stance: Stance, among: Sequence[Stance] = ()) -> list[Stance]:
 
 
 def cards_of(stances: Iterable[Stance]) -> list[Card]:
-    """The cards of one claim as they are shown, from its stances in the order of their evidence."""
+    """The cards of one claim in the order shown, from its stances in the order of their evidence."""
     return arranged([Card(each.evidence, each) for each in stances if not each.evidence.removed])
 
 
@@ -107,13 +107,13 @@ def claim_work(annotation: Annotation, stances: Sequence[Stance]) -> ClaimWork:
     edit of a false claim."""
     claim = stances[0].evidence.claim
     verdict = Verdict.objects.get(annotation=annotation.pk, claim=claim.pk)
-    verdict.annotation = annotation  # read already
+    verdict.annotation = annotation  # already read
     return ClaimWork("", claim, verdict, cards_of(stances))
 
 
 def claims_to_verify(annotation: Annotation, sentences: list[Sentence] | None = None) -> list[ClaimWork]:
-    """The claims of a verify annotation in order, with verdict, edit, evidence and stances (seven queries; five
-    where the caller has read the agreed ``sentences`` already)."""
+    """The claims of a verify annotation in order, with verdict, edit, evidence and stances (seven queries; five if the
+    caller has read the adjudicated ``sentences``)."""
     verdicts = {
         verdict.claim_id: verdict
         for verdict in annotation.verdicts.select_related("suggestion").prefetch_related(
@@ -140,13 +140,13 @@ def claims_to_verify(annotation: Annotation, sentences: list[Sentence] | None = 
                 verdict.claim = claim  # as below
                 shown = arranged(cards.get(claim.pk, []))
                 for card in shown:
-                    card.evidence.claim = claim  # read already: whoever asks for it needs no query
+                    card.evidence.claim = claim  # already read, so that asking for it needs no query
                 works.append(ClaimWork(f"{sentence_number}.{claim_number}", claim, verdict, shown))
     return works
 
 
 def _with_runs(stances: list[Stance]) -> None:
-    """Give each suggestion its run. Few runs made them all, and a run's plan is long: each is read once."""
+    """Give each suggestion its run. A few runs made them all, and a run's plan is long, so each is read once."""
     suggestions = [stance.suggestion for stance in stances if stance.suggestion is not None]
     runs = PipelineRun.objects.in_bulk({suggestion.run_id for suggestion in suggestions})
     for suggestion in suggestions:
@@ -154,9 +154,9 @@ def _with_runs(stances: list[Stance]) -> None:
 
 
 def arranged(cards: list[Card]) -> list[Card]:
-    """The cards, which come in the order of their arrival, as they are shown and numbered: passages of one page
-    together at the first one's place, repeated passages folded. What the person typed stands at the end as it is,
-    since it changes while they type."""
+    """The cards, given in order of arrival, as they are shown and numbered: passages of one page together at the
+    position of the first, repeated passages folded. What the person typed is at the end and stays as it is, because it
+    changes while they type."""
     pages: dict[str, list[Card]] = {}
     for position, card in enumerate(cards):
         key = f"own {position}" if card.is_typed or not card.evidence.url else card.evidence.url
@@ -177,7 +177,7 @@ def arranged(cards: list[Card]) -> list[Card]:
 
 @dataclass(slots=True)
 class ClaimSearch:
-    """A person's newest search for more passages of one claim, and how many it brought."""
+    """A person's newest search for more passages of one claim, and how many it found."""
 
     run: PipelineRun
     query: str
@@ -202,7 +202,7 @@ def last_search(annotation: Annotation, work: ClaimWork) -> ClaimSearch | None:
 
 
 def has_searched(annotation: Annotation, claim: Claim) -> bool:
-    """Has this person searched again for the claim, and did the search come to an end (one query)?"""
+    """Has this person searched again for the claim, and is the search complete (one query)?"""
     run = _newest_search(annotation, claim, RunState.FINISHED)
     return run is not None
 

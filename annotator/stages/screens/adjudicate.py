@@ -1,4 +1,4 @@
-"""Consolidation: everybody's version of a stage side by side, settled and signed; afterwards to look back at."""
+"""Adjudication: everyone's version of a stage side by side, resolved and signed off; later read-only."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from annotator.stages.screens.adjudicate_response import response_of
 from annotator.stages.screens.adjudicate_rows import RowGroup, field_figures, groups_of, summary_of
 
 TEMPLATE = "stages/adjudicate.html"
-# With more equal rows than this the screen begins with what differs alone.
+# With more equal rows than this, the screen starts with the differences only.
 FEW = 4
 
 
@@ -54,15 +54,15 @@ def _stage(raw: str) -> Stage:
 
 
 def is_open(document: Document, stage: Stage) -> bool:
-    """Is this the stage that is being settled now?"""
+    """Is this the stage that is being adjudicated now?"""
     return document.stage == stage and document.phase == Phase.CONSOLIDATING
 
 
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
-    """The screen while it is settled and, read-only, afterwards. ``?part=changes&seen=`` is what the page asks for by
-    itself: what others have changed since, or 204."""
+    """The screen during adjudication and, read-only, afterward. ``?part=changes&seen=`` is polled by the page: what
+    others have changed since, or 204."""
     document, chosen, user = document_for(request, public_id), _stage(stage), person(request)
     if request.GET.get("part") == "changes":
         return _news(request, document, chosen)
@@ -93,7 +93,7 @@ def _page(request: HttpRequest, board: AdjudicationBoard) -> HttpResponse:
 
 
 def context_of(board: AdjudicationBoard, user: User, mine: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """All that the screen shows, in a constant number of queries."""
+    """Everything the screen shows, in a constant number of queries."""
     can_decide = is_open(board.document, board.stage)
     comparison = board.comparison
     groups = groups_of(board, user, can_decide=can_decide, mine=mine or {})
@@ -147,13 +147,13 @@ def context_of(board: AdjudicationBoard, user: User, mine: Mapping[str, str] | N
 
 
 def _bar(board: AdjudicationBoard) -> list[charts.Part]:
-    """Agree, settled, open: parts of one bar, in percent."""
+    """In agreement, resolved, open: parts of one bar, in percent."""
     counted = (("agreed", board.comparison.agreeing), ("support", board.comparison.decided))
     return charts.parts(counted, board.comparison.total)
 
 
 def _signatures(board: AdjudicationBoard, user: User, is_third: bool) -> str:
-    """Who has signed and who has not, in words. While a question about a row is open it waits for its answer."""
+    """Who has signed off and who hasn't, in words. While a question about a row is open, its answer is awaited."""
     signed = ["you" if each.by_id == user.pk else str(each.by) for each in board.sign_offs]
     waits = ["you" if each.pk == user.pk else str(each) for each in board.waits_for]
     if any(each.key for each in board.open_questions):
@@ -175,7 +175,7 @@ def _and(names: list[str]) -> str:
 
 
 def _closed_for(board: AdjudicationBoard, is_third: bool) -> str:
-    """Why it cannot be signed yet; "" if it can."""
+    """Why it can't be signed off yet; "" if it can."""
     number = board.comparison.open
     if number:
         return "One difference is open: resolve it first." if number == 1 else f"{number} differences are open."
@@ -190,7 +190,7 @@ def _closed_for(board: AdjudicationBoard, is_third: bool) -> str:
 
 
 def waiting_context(document: Document, stage: Stage, waiting: NewsWaiting) -> dict[str, Any]:
-    """Who is waited for, and nothing of anybody's work."""
+    """Who hasn't submitted, without revealing anyone's work."""
     return {
         "document": document,
         "benchmark": document.benchmark,
@@ -225,9 +225,10 @@ def _ended(document: Document, stage: Stage) -> dict[str, Any]:
 def _changes(
     request: HttpRequest, board: AdjudicationBoard, seen: int, *, also: str = "", mine: Mapping[str, str] | None = None
 ) -> HttpResponse:
-    """The rows that changed since the page's stamp (and that of the key ``also``), the head and the foot, out of band.
+    """The rows that changed since the page's stamp (and the row with the key ``also``), the head and the foot, out of
+    band.
 
-    Where a sentence was settled its claims may come or go, so its whole group is swapped.
+    If a sentence was resolved, its claims may appear or disappear, so its whole group is swapped.
     """
     context = context_of(board, person(request), mine)
     activities = changes_since(board, seen)
@@ -256,8 +257,8 @@ def _changes(
 @require_POST
 @render_domain_errors
 def change(request: HttpRequest, public_id: str, stage: str, what: str) -> HttpResponse:
-    """Decide, open again, comment, ask, answer, take a signature back: then what has changed. Sign and discard: then
-    the document's page, if that was the end of it."""
+    """Decide, reopen, comment, ask, answer or withdraw a sign-off, and return what has changed. Sign off or discard,
+    and redirect to the document's page if that ended the adjudication."""
     document, chosen, user = document_for(request, public_id), _stage(stage), person(request)
     key = request.POST.get("key", "")
     if what == "decide":
@@ -293,7 +294,7 @@ def change(request: HttpRequest, public_id: str, stage: str, what: str) -> HttpR
 
 
 def _decide(request: HttpRequest, document: Document, stage: Stage, key: str) -> HttpResponse:
-    """Settle a difference. If somebody else has meanwhile: 409 with the row as it stands and one's own choice."""
+    """Resolve a difference. If someone else already has: 409 with the current row and the person's choice."""
     text = request.POST.get("text")
     choice, value = picked(request.POST.get("pick", "")) if text is None else (None, text)
     try:
@@ -314,7 +315,7 @@ def _decide(request: HttpRequest, document: Document, stage: Stage, key: str) ->
 
 
 def _in_words(board: AdjudicationBoard, user: User, key: str, choice: int | None, value: Any) -> str:
-    """A refused choice as the person would say it."""
+    """A refused choice in words."""
     row = board.comparison.find(key)
     if row is None:
         return ""

@@ -1,4 +1,4 @@
-"""Each person's cell in a row of the adjudication screen, with differences marked. Reads only."""
+"""Each person's cell in a row of the adjudication screen, with differences marked. Only reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from annotator.stages.comparison.verification import AgreedStance, Verifications
 from annotator.stages.queries.adjudication import AdjudicationBoard
 from annotator.stages.queries.verification import Card
 
-# Shown where a person has nothing in a row, by kind of item.
+# Shown if a person has nothing in a row, by kind of item.
 NOTHING = {
     "claim": "not present",
     "split": "not present",
@@ -36,7 +36,7 @@ SHORT = {
 
 @dataclass(frozen=True, slots=True)
 class PersonColumn:
-    """One person's column. ``whose`` is what a button says that takes their value over."""
+    """One person's column. ``whose`` is the text of the button that chooses their value."""
 
     number: int
     name: str
@@ -56,7 +56,7 @@ class FieldChip:
 
 @dataclass(frozen=True, slots=True)
 class CellLine:
-    """A text that somebody has here, in pieces ("same", "del", "ins") against what it is compared with."""
+    """A person's text, in pieces ("same", "del", "ins") compared with another text."""
 
     pieces: list[EditPiece]
     label: str = ""
@@ -64,7 +64,7 @@ class CellLine:
 
 @dataclass(slots=True)
 class AdjudicationCell:
-    """What one person has in a row. ``nothing`` says in words that they have nothing there."""
+    """What one person has in a row. ``nothing`` says in words that they have nothing."""
 
     column: PersonColumn
     lines: list[CellLine] = field(default_factory=list)
@@ -74,7 +74,7 @@ class AdjudicationCell:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The passage of a stance: where it is from, and its words with those of the claim marked."""
+    """The passage of a stance: its source, and its text with the claim's words marked."""
 
     title: str
     link: str
@@ -84,7 +84,7 @@ class Source:
 
 
 def columns_of(board: AdjudicationBoard, viewer: User) -> list[PersonColumn]:
-    """Everybody's column, one's own first. Two partners are "You" and "Partner"; otherwise people have names."""
+    """Everyone's column, one's own first. Two annotators are "You" and "Partner"; otherwise people have names."""
     is_partner = any(row.person_id == viewer.pk for row in board.people)
     columns = []
     for number, row in enumerate(board.people):
@@ -132,7 +132,7 @@ def cell_of(
 
 
 def _texts(board: AdjudicationBoard, item: ComparedItem, number: int) -> list[str]:
-    """What a person has in a row; where they wrote a text that stands alone, that."""
+    """What a person has in a row: the decontextualized text if they wrote one."""
     if item.kind == "sentence":
         row = next(row for row in item.fields if row.name == "decontext")
         value = row.values[number]
@@ -143,7 +143,8 @@ def _texts(board: AdjudicationBoard, item: ComparedItem, number: int) -> list[st
 
 
 def _base(board: AdjudicationBoard, item: ComparedItem, column: PersonColumn, columns: Sequence[PersonColumn]) -> str:
-    """What a person's text is compared with: in a rewrite the original, else the first column. "": with nothing."""
+    """What a person's text is compared with: for a rewrite the original, otherwise the first column. "": with
+    nothing."""
     if item.kind in ("rewrite", "handling"):
         return item.heading
     if item.kind == "verdict" or column == columns[0]:
@@ -153,7 +154,7 @@ def _base(board: AdjudicationBoard, item: ComparedItem, column: PersonColumn, co
 
 
 def against(base: str, text: str) -> list[EditPiece]:
-    """A text with what differs from another marked; the space around what differs is not."""
+    """A text with its differences from another one marked, except for surrounding space."""
     if not base:
         return [EditPiece("same", text)]
     pieces: list[EditPiece] = []

@@ -1,4 +1,4 @@
-"""The response beside an adjudication: each sentence leads to its first row."""
+"""The response beside an adjudication: each sentence links to its first row."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from annotator.stages.screens.adjudicate_rows import RowGroup
 
 @dataclass(frozen=True, slots=True)
 class ResponsePart:
-    """A stretch of the response, or the border of a block. ``number``: of its sentence; ``row``: the key of the
-    row to go to, "" where the sentence has none."""
+    """A stretch of the response, or the border of a block. ``number``: of its sentence; ``row``: the key of the row it
+    links to, "" if the sentence has none."""
 
     part: Tag | Stretch
     number: str = ""
@@ -22,7 +22,7 @@ class ResponsePart:
 
 
 def response_of(board: AdjudicationBoard, groups: list[RowGroup], *, raw: bool) -> list[ResponsePart]:
-    """The response cut at its sentences. One query for what was adjudicated before; none at decompose."""
+    """The response split into its sentences. One query for what was adjudicated before; none at decompose."""
     response = board.document.response
     if board.stage == Stage.DECOMPOSE:
         sentences = _places(response, board)
@@ -51,7 +51,7 @@ def _adjudicated(document: Document) -> list[tuple[int | None, int | None, str]]
 
 
 def _places(response: str, board: AdjudicationBoard) -> dict[str, tuple[int | None, int | None, str]]:
-    """Where the sentences that are compared stand. Where annotators cut a stretch differently, all of it is one."""
+    """The positions of the compared sentences. If annotators segmented a stretch differently, it is one piece."""
     found: dict[str, tuple[int | None, int | None, str]] = {}
     position = 0
     for item in board.comparison.items:

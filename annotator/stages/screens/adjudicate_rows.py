@@ -1,5 +1,5 @@
-"""The consolidation screen row by row, as one person sees it: their own column first, and what became of their answers.
-No request, no writing."""
+"""The adjudication screen row by row, as one person sees it: their own column first, and what became of their answers.
+No request, no writes."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from annotator.stages.screens.adjudicate_choices import AdjudicatedField, closed
 
 @dataclass(slots=True)
 class ItemView:
-    """A row of the screen. ``fate``: what became of one's own answers, where they were not simply the same;
-    ``begins``: the page begins here, at the first row that its reader was asked about."""
+    """A row of the screen. ``fate``: what became of the person's own answers, if they weren't simply the same;
+    ``begins``: the page starts here, at the first row that the reader was asked about."""
 
     item: ComparedItem
     cells: list[AdjudicationCell]
@@ -45,32 +45,32 @@ class ItemView:
 
     @property
     def sentence(self) -> str:
-        """The number of its sentence in the response; "" for what is about the whole."""
+        """The number of its sentence in the response; "" for rows about the whole stage."""
         number = self.item.number.split(",")[0].split(".")[0]
         return number if number.isdecimal() and self.item.kind != "handling" else ""
 
     @property
     def state(self) -> str:
-        """In a word: same, open or settled."""
+        """In one word: same, open or settled."""
         if not self.item.differs:
             return "same"
         return "open" if self.item.is_open else "settled"
 
     @property
     def is_refused(self) -> bool:
-        """A choice here came too late: the page goes there."""
+        """A choice here came too late, so the page scrolls there."""
         return any(view.refused for view in self.fields)
 
     @property
     def askable(self) -> list[AdjudicatedField]:
-        """What the third rater can be asked about and has not been."""
+        """What the adjudicator can be asked about and hasn't been."""
         asked = {question.key for question in self.questions if question.answered_at is None}
         return [view for view in self.fields if view.row.key not in asked and not view.locked]
 
 
 @dataclass(slots=True)
 class RowGroup:
-    """Rows that belong together: those of a sentence, of a claim to verify, or of a step of the revision."""
+    """Rows that belong together: those of a sentence, of a claim at verify, or of a step of the revision."""
 
     key: str
     title: str
@@ -83,8 +83,8 @@ class RowGroup:
 
 
 def groups_of(board: AdjudicationBoard, viewer: User, *, can_decide: bool, mine: Mapping[str, str]) -> list[RowGroup]:
-    """All rows in order. ``mine``: by key, the choice of this person that was refused because somebody else had
-    settled the row meanwhile."""
+    """All rows in order. ``mine``: by key, the person's choices that were refused because someone else had resolved the
+    row in the meantime."""
     columns = columns_of(board, viewer)
     is_third = any(rater.pk == viewer.pk for rater in board.third_raters)
     stances, rationales = sources_of(board), rationales_of(board)
@@ -133,7 +133,7 @@ def _group_of(stage: Stage, item: ComparedItem) -> tuple[str, str, str]:
 
 
 def _fate(item: ComparedItem, own: int | None) -> str:
-    """What became of one's own answers in a row where something was to be settled: kept or changed."""
+    """What became of the person's answers in a row that had to be resolved: kept or changed."""
     if own is None:
         return ""
     asked = [row for row in item.active if row.values[own] is not ABSENT and (row.differs or not row.is_unanimous)]
@@ -147,7 +147,7 @@ def _fate(item: ComparedItem, own: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What became of one person's answers. ``reasons``: why those that were changed had been different, in words."""
+    """What became of one person's answers. ``reasons``: in words, why changed answers had differed."""
 
     total: int
     stand: int
@@ -159,7 +159,7 @@ class Summary:
 
 
 def summary_of(board: AdjudicationBoard, viewer: User) -> Summary | None:
-    """How consolidation changed one's own work (issue 3, Feedback); None for who has labelled nothing here."""
+    """How adjudication changed the person's own work; None if they labeled nothing here."""
     own = next((number for number, row in enumerate(board.people) if row.person_id == viewer.pk), None)
     if own is None:
         return None
@@ -183,7 +183,7 @@ def _reason(word: DisagreementReason, number: int) -> str:
 
 
 def field_figures(board: AdjudicationBoard) -> list[tuple[str, int, int]]:
-    """For each label that everybody gave: its name, how often all said the same, how often they were asked."""
+    """For each label that everyone gave: its name, how often all gave the same one, and how often they were asked."""
     asked: Counter[str] = Counter()
     alike: Counter[str] = Counter()
     for item in board.comparison.items:

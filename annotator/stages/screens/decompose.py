@@ -1,4 +1,4 @@
-"""Screen 1: the response on the left, one sentence and its claims on the right."""
+"""The decompose screen: the response on the left, one sentence and its claims on the right."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TEMPLATE = "stages/decompose.html"
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """A claim that was sent back from verify, with who did so and why. ``claims``: the rows it was agreed from."""
+    """A claim that was sent back from verify, by whom and why. ``claims``: the rows it was adjudicated from."""
 
     text: str
     reason: str
@@ -52,7 +52,7 @@ class Return:
 
 @dataclass(slots=True)
 class SentencePanel:
-    """A sentence as the map and the panel show it."""
+    """A sentence in the map and in the panel."""
 
     number: int
     sentence: Sentence
@@ -70,7 +70,8 @@ class SentencePanel:
 
     @property
     def returned_claims(self) -> list[Return]:
-        """What was sent back and stands under no claim here: the agreed claim was made from another person's."""
+        """What was sent back and belongs to no claim here, because the adjudicated claim was made from another
+        person's."""
         own = {claim.pk for claim in self.claims}
         return [each for each in self.sent_back if not own & set(each.claims)]
 
@@ -80,17 +81,17 @@ class SentencePanel:
 
     @property
     def is_folded(self) -> bool:
-        """Claims are hidden where a person has labeled the sentence as not check-worthy."""
+        """Claims are hidden once a person has labeled the sentence as not check-worthy."""
         return self.sentence.type not in ("", SentenceType.CHECKWORTHY)
 
     @property
     def open_suggestions(self) -> int:
-        """Values on show that nobody has decided yet."""
+        """Visible values that nobody has decided yet."""
         return open_fields(self.sentence) + sum(open_fields(claim) for claim in self.claims)
 
     @property
     def keeps_text(self) -> bool:
-        """A stand-alone text that nobody proposed waits to be written, or kept as the sentence stands."""
+        """A decontextualized text that nobody suggested is yet to be written, or kept equal to the sentence."""
         sentence = self.sentence
         return sentence.suggestion_id is None and not sentence.decontext_origin and bool(sentence.decontext.strip())
 
@@ -101,8 +102,8 @@ class SentencePanel:
 
 
 def open_fields(record: Sentence | Claim) -> int:
-    """How many fields of a record show a suggestion that waits for a decision. A field that the suggestion leaves
-    blank is missing, not open: there is nothing to accept."""
+    """How many fields of a record show a suggestion that is yet to be decided. A field that the suggestion leaves blank
+    is missing, not open: there is nothing to accept."""
     if record.suggestion_id is None:
         return 0
     return sum(
@@ -116,7 +117,7 @@ def open_fields(record: Sentence | Claim) -> int:
 
 
 def returns_of(annotation: Annotation) -> dict[int, list[Return]]:
-    """What waits for a repair, by the person's sentence (primary key). Two queries."""
+    """What was sent back, by the person's sentence (primary key). Two queries."""
     rows = (
         SentBack.objects.filter(
             document=annotation.document_id,
@@ -136,9 +137,9 @@ def returns_of(annotation: Annotation) -> dict[int, list[Return]]:
 
 
 def place_of(rows: list[SentencePanel], current: str) -> tuple[int | None, str]:
-    """Where a sentence or claim stands: the position of its row, and the id of the element to go to.
+    """The place of a sentence or claim: the position of its row, and the id of the element to scroll to.
 
-    A claim that is gone gives its place to the next one, else to the one before it, else to the sentence.
+    For a claim that is gone, the next one, otherwise the one before it, otherwise the sentence.
     """
     for position, row in enumerate(rows):
         if row.sentence.public_id == current:
@@ -153,10 +154,10 @@ def place_of(rows: list[SentencePanel], current: str) -> tuple[int | None, str]:
 
 
 def context_of(annotation: Annotation, user: Any, current: str = "", *, raw: bool = False) -> dict[str, Any]:
-    """All that the screen shows: rows in order, the current one, what is missing. Constant number of queries.
+    """Everything the screen shows: rows in order, the current one, what is missing. A constant number of queries.
 
-    ``current`` is the public id of the sentence or claim to show; without it the first one that is open. ``raw``: the
-    response as it stands.
+    ``current`` is the public id of the sentence or claim to show; without it, the first open one. ``raw``: the response
+    as raw text.
     """
     sentences = sentences_of(annotation)
     can_edit = rules.can_edit(user, annotation)
@@ -206,14 +207,14 @@ def context_of(annotation: Annotation, user: Any, current: str = "", *, raw: boo
 
 @dataclass(frozen=True, slots=True)
 class MapPiece:
-    """A stretch of the response on the map: of a sentence, or of what stands between two; or the border of a block."""
+    """A stretch of the response on the map: a sentence, the text between two, or the border of a block."""
 
     part: Tag | Stretch
     row: SentencePanel | None = None
 
 
 def pieces_of(response: str, rows: list[SentencePanel], *, raw: bool = False) -> list[MapPiece]:
-    """The response cut at the sentences, as its Markdown reads or ``raw``."""
+    """The response split at its sentences, as rendered Markdown or ``raw``."""
     parts = reading(response, ((row.sentence.start, row.sentence.end, row.sentence.text) for row in rows), raw=raw)
     return [
         MapPiece(part, rows[part.sentence] if isinstance(part, Stretch) and part.sentence is not None else None)
@@ -236,8 +237,8 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def panel(request: HttpRequest, context: dict[str, Any], **events: dict[str, Any]) -> HttpResponse:
-    """The panel of one sentence alone, where the sentences are those that the page shows: the map of a long response is
-    many times as large. ``touchstone:here`` tells the page which sentence it is (static/js/decompose.js)."""
+    """Only the panel of one sentence, if the page shows the current sentences: the map of a long response is many times
+    larger. ``touchstone:here`` tells the page which sentence it is (static/js/decompose.js)."""
     here: SentencePanel | None = context["here"]
     if here is None:
         return render(request, f"{TEMPLATE}#workspace", context)
@@ -248,26 +249,27 @@ def panel(request: HttpRequest, context: dict[str, Any], **events: dict[str, Any
 
 
 def workspace(request: HttpRequest, annotation: Annotation, current: str) -> HttpResponse:
-    """The whole workspace after a structural change. ``current``: the sentence or claim it was about, which gets
-    the focus."""
+    """The whole workspace after a structural change. ``current``: the sentence or claim it was about, which gets the
+    focus."""
     annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=annotation.pk)
     context = context_of(annotation, person(request), current, raw=wants_raw(request))
     return render(request, f"{TEMPLATE}#workspace", context | {"focus": bool(current)})
 
 
 def saved(request: HttpRequest, annotation: Annotation, done: Saved) -> HttpResponse:
-    """What a save has changed on the page, and nothing else; never the text boxes. No query: all claims of the sentence
-    are read.
+    """What a save changed on the page, and nothing else; never the text boxes. No query: all claims of the sentence
+    have been read.
 
-    The map and the counts of the whole response are not drawn anew: ``touchstone:sentence`` tells the page how the
-    sentence stands (static/js/decompose.js).
+    The map and the counts of the whole response aren't rendered again: ``touchstone:sentence`` tells the page the state
+    of the sentence (static/js/decompose.js).
     """
     record, activity = done.record, done.activity
     assert isinstance(record, Sentence | Claim)
     sentence = record if isinstance(record, Sentence) else record.sentence
     here = SentencePanel(0, sentence, missing_in_sentence(sentence, 0), editable=True)
     changes = activity.changes if activity is not None else []
-    # Without an activity the answer to an earlier attempt was lost: whatever that one may have changed is told again.
+    # Without an activity, the response to an earlier attempt was lost, so whatever that attempt may have changed is
+    # sent again.
     changed = {change["field"] for change in changes} | {request.POST.get("field", "")}
     context = {
         "document": annotation.document,
@@ -288,16 +290,16 @@ def saved(request: HttpRequest, annotation: Annotation, done: Saved) -> HttpResp
 
 
 def _is_decision(record: Sentence | Claim, change: dict[str, Any]) -> bool:
-    """Is a suggestion decided by this change that was open before, or open again? The button that accepts all of them
-    counts those."""
+    """Did this change decide a suggestion that was open, or reopen one? The button that accepts all of them counts
+    those."""
     if not change["field"].endswith("_origin") or (change["before"] and change["after"]):
         return False
     return record.suggestion_id is not None or change["field"] == "decontext_origin"
 
 
 def state_of(row: SentencePanel) -> dict[str, Any]:
-    """How a sentence stands, for the map. ``at`` grows with every change of the sentence and its claims, so that an
-    answer which comes late is not taken for the newest."""
+    """The state of a sentence, for the map. ``at`` grows with every change of the sentence and its claims, so that a
+    late response isn't mistaken for the newest."""
     return {
         "id": row.sentence.public_id,
         "complete": not row.missing,
@@ -327,7 +329,7 @@ def _claim(request: HttpRequest, public_id: str, claim_id: str) -> Claim:
 @require_POST
 @render_domain_errors
 def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what: str) -> HttpResponse:
-    """Take over, add a claim, split, merge with the next: then the workspace anew."""
+    """Accept, add a claim, split, merge with the next; then the whole workspace."""
     sentence = _sentence(request, public_id, sentence_id)
     by, active = person(request), seconds(request)
     current = sentence.public_id
@@ -349,7 +351,7 @@ def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what
 
 
 def _taken_over(request: HttpRequest, sentence: Sentence, current: str, told: str) -> HttpResponse:
-    """The sentence to go on with, and how the one that was accepted stands now."""
+    """The sentence to continue with, and the state of the one that was accepted."""
     annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=sentence.annotation_id)
     context = context_of(annotation, person(request), current, raw=wants_raw(request)) | {"focus": True}
     accepted = next(row for row in context["rows"] if row.sentence.pk == sentence.pk)
@@ -360,8 +362,8 @@ def _taken_over(request: HttpRequest, sentence: Sentence, current: str, told: st
 
 
 def next_incomplete(annotation: Annotation, sentence: Sentence) -> tuple[int, str]:
-    """The number of a sentence, and where focus moves when it is done: to the next one with something missing, else
-    it stays."""
+    """The number of a sentence, and where the focus goes when it is complete: to the next incomplete one, or nowhere
+    else."""
     rows = sentences_of(annotation)
     ids = [row.pk for row in rows]
     here = ids.index(sentence.pk) if sentence.pk in ids else 0
@@ -376,7 +378,7 @@ def next_incomplete(annotation: Annotation, sentence: Sentence) -> tuple[int, st
 @require_POST
 @render_domain_errors
 def change_claim(request: HttpRequest, public_id: str, claim_id: str, what: str) -> HttpResponse:
-    """Take over, remove, restore, split, merge, move: then the workspace anew."""
+    """Accept, remove, restore, split, merge, move; then the whole workspace."""
     claim = _claim(request, public_id, claim_id)
     by, active = person(request), seconds(request)
     current = claim.public_id
@@ -396,7 +398,7 @@ def change_claim(request: HttpRequest, public_id: str, claim_id: str, what: str)
     elif what == "to-sentence":
         target = _sentence(request, public_id, request.POST.get("sentence", ""))
         actions.move_claim_to_sentence(claim, target, by=by, active_seconds=active)
-        current = claim.sentence.public_id  # one goes on where one was
+        current = claim.sentence.public_id  # continue at the same place
     else:
         raise BadValueError(f"Unknown claim action “{what}”.")
     return workspace(request, claim.sentence.annotation, current)

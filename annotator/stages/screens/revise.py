@@ -1,4 +1,4 @@
-"""Screen 3: the statements on the left, the revised answer on the right."""
+"""The revise screen: the statements on the left, the revised response on the right."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ WITH, WITHOUT = "with", "without"
 
 
 def context_of(annotation: Annotation, user: User, current: str = "") -> dict[str, Any]:
-    """All that the screen shows. The number of queries does not grow with sentences or claims.
+    """Everything the screen shows. The number of queries doesn't grow with sentences or claims.
 
-    ``current`` names the sentence to stand at: by its own public id, its revision's, or that of one of its claims.
+    ``current`` names the sentence to show: by its own public id, its revision's, or that of one of its claims.
     """
     statements = statements_of(annotation)
     can_edit = rules.can_edit(user, annotation)
@@ -62,7 +62,7 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
         "here": here or (statements[0] if statements else None),
         "answer": answer,
         "kept": round(answer.against.kept * 100),
-        # A single changed character of a long answer still shows.
+        # Even a single changed character of a long response is shown.
         "decimals": 3 if 0 < answer.against.edit_distance < 0.01 else 2,
         "missing": missing,
         "machine_answers": machine_answers(annotation),
@@ -76,7 +76,7 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
 
 @dataclass(frozen=True, slots=True)
 class MachineAnswer:
-    """One version of an answer that a strategy mended. ``id`` names the suggestion and the version."""
+    """One version of a response corrected by a strategy. ``id`` names the suggestion and the version."""
 
     id: str
     who: str
@@ -85,7 +85,7 @@ class MachineAnswer:
 
 
 def machine_answers(annotation: Annotation) -> list[MachineAnswer]:
-    """Both versions of each, one where they are the same; none that is blank."""
+    """Both versions of each, one if they are the same; blank ones are left out."""
     found: list[MachineAnswer] = []
     for row in answers_of(annotation):
         same = row.with_prompt == row.without_prompt
@@ -109,7 +109,7 @@ def _names(statement: StatementRow) -> set[str]:
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
-    """The screen; with htmx the workspace alone."""
+    """The screen; with htmx only the workspace."""
     document = document_for(request, public_id)
     annotation = own_place(document, Stage.REVISE, person(request))
     if annotation is None:
@@ -127,8 +127,8 @@ def workspace(request: HttpRequest, annotation: Annotation, current: str) -> Htt
 def saved(request: HttpRequest, annotation: Annotation, done: saving.Saved) -> HttpResponse:
     """The fragments that change when one field was saved.
 
-    The revised answer is the one text box among them: while it follows the statements, a statement's save redraws
-    it. What somebody is typing into it is put back by the page.
+    The revised response is the only text box among them: while it follows the statements, saving a statement renders it
+    again. What someone is typing into it is put back by the page.
     """
     annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=annotation.pk)
     context = context_of(annotation, person(request))
@@ -157,7 +157,7 @@ def _statement_of(statements: list[StatementRow], record: Record) -> StatementRo
 @require_POST
 @render_domain_errors
 def change_response(request: HttpRequest, public_id: str, what: str) -> HttpResponse:
-    """Merge again from the statements, or keep the text though they changed: then the workspace anew."""
+    """Merge again from the statements, or keep the text although they changed; then the whole workspace."""
     annotation = own_annotation(request, document_for(request, public_id), Stage.REVISE)
     if what == "merge-again":
         actions.merge_again(annotation, by=person(request), active_seconds=seconds(request))
@@ -181,7 +181,7 @@ def _take_answer(request: HttpRequest, annotation: Annotation) -> None:
 @require_POST
 @render_domain_errors
 def change_sentence(request: HttpRequest, public_id: str, row_id: str, what: str) -> HttpResponse:
-    """Delete, bring back, confirm, carry what was chosen for its claims over: then the workspace anew."""
+    """Delete, restore, confirm, or apply the choices for its claims; then the whole workspace."""
     annotation = own_annotation(request, document_for(request, public_id), Stage.REVISE)
     row = get_object_or_404(
         SentenceRevision.objects.select_related("annotation"), annotation=annotation, public_id=row_id

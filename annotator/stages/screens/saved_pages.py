@@ -1,7 +1,6 @@
-"""Saved pages: the copy of one, opened at its passage, and for managers the look at all of them again.
+"""Saved pages: the copy of one, opened at its passage, and for managers the recheck of all of them.
 
-The copy is text alone: no script, no picture and no request to another host, so it reads the same when the page is
-gone.
+The copy is only text: no scripts, pictures or requests to other hosts, so it stays readable when the page is gone.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from annotator.stages.queries.saved_pages import (
 )
 
 INDEX = "stages/saved_pages.html"
-MAX_PAGES = 200  # of those that are not as they were saved, so many are listed
+MAX_PAGES = 200  # how many of the changed ones are listed
 
 
 @require_GET
@@ -55,7 +54,7 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_GET
 @render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
-    """What the last check of the saved pages found, and the verdicts it concerns; while it runs, how far it is."""
+    """What the last check of the saved pages found, and the verdicts it affects; its progress while it runs."""
     benchmark = managed_benchmark(request, slug)
     last = last_recheck(benchmark)
     concerned = concerned_verdicts(last.recheck) if last else []
@@ -74,7 +73,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def change(request: HttpRequest, slug: str, what: str) -> HttpResponse:
-    """Start or cancel a check; reopen the verdicts it concerns."""
+    """Start or cancel a check; reopen the affected verdicts."""
     benchmark = managed_benchmark(request, slug)
     last = last_recheck(benchmark)
     if what == "check":

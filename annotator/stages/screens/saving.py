@@ -1,4 +1,4 @@
-"""Saving one field from any screen, undo and redo, history, submit: what all three screens do alike."""
+"""Saving one field from any screen, undo and redo, history, submit: what all three screens have in common."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SCREENS: dict[Stage, Any] = {Stage.DECOMPOSE: decompose, Stage.VERIFY: verify, S
 
 
 def _own_record(request: HttpRequest, key: str) -> tuple[Record, Annotation]:
-    """A record of one's own work. What belongs to others is not found, so that nothing leaks."""
+    """A record of one's own work. Other people's records aren't found, so nothing leaks."""
     record = find_record(key)
     if isinstance(record, Document):
         raise Http404
@@ -58,9 +58,9 @@ def _own_record(request: HttpRequest, key: str) -> tuple[Record, Annotation]:
 @require_POST
 @render_domain_errors
 def save(request: HttpRequest, key: str) -> HttpResponse:
-    """Save one field; answer with the fragments that change, or with both texts if it was changed meanwhile.
+    """Save one field; return the fragments that change, or both texts if it was changed in the meantime.
 
-    What belongs to others is not found, so that nothing leaks.
+    Other people's records aren't found, so nothing leaks.
     """
     name, raw = request.POST.get("field", ""), request.POST.get("value", "")
     try:
@@ -120,7 +120,7 @@ def _as_sent(value: Any) -> str:
 
 
 def _as_read(stale: saving.StaleSaveError, value: Any, question: Question | None) -> str:
-    """A value in a person's words: the label of a word, the text itself, or that nothing stands there."""
+    """A value as people read it: the label of a value, the text itself, or a note that it is empty."""
     if isinstance(stale.record, Stance) and isinstance(value, list):
         quotes = spans.words(value, stale.record.evidence.passage)
         return ", ".join(f"“{each}”" for each in quotes) or "(empty)"
@@ -133,7 +133,7 @@ def _as_read(stale: saving.StaleSaveError, value: Any, question: Question | None
 @require_POST
 @render_domain_errors
 def undo(request: HttpRequest, public_id: str, stage: str, what: str) -> HttpResponse:
-    """Take back, or bring back, one's own last change of this stage; then the workspace anew."""
+    """Undo or redo one's own last change at this stage; then the whole workspace."""
     document = document_for(request, public_id)
     if stage not in SCREENS:
         raise Http404
@@ -144,9 +144,9 @@ def undo(request: HttpRequest, public_id: str, stage: str, what: str) -> HttpRes
 
 
 def row_of(activity: Activity) -> str:
-    """The sentence or claim that an activity was about, so that the screen can go there.
+    """The sentence or claim that an activity was about, so that the screen can show it.
 
-    The order of others moves along with many changes: it tells only where nothing else was changed.
+    Many changes also change the order of other rows, so the order counts only if nothing else was changed.
     """
     for change in sorted(activity.changes, key=lambda each: each["field"] == "order"):
         record = find_record(change["record"])
@@ -164,7 +164,7 @@ def row_of(activity: Activity) -> str:
 @require_POST
 @render_domain_errors
 def note(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Keep the private note of one's own work. It is no part of the work: no history, no lock."""
+    """Save the private note on one's own work. It isn't part of the work: no history, no lock."""
     annotation = get_object_or_404(Annotation, public_id=public_id, person=person(request))
     annotation.note = clean_text(request.POST.get("note", ""))[:MAX_TEXT]
     annotation.save(update_fields=["note"])
@@ -188,7 +188,7 @@ def history(request: HttpRequest, key: str, field: str) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def restore(request: HttpRequest, key: str, field: str) -> HttpResponse:
-    """Set a field back to an earlier version; with which=before to what stood there before that activity."""
+    """Restore an earlier version of a field; with which=before, the version before that activity."""
     record, annotation = _own_record(request, key)
     activity = get_object_or_404(Activity, annotation=annotation, public_id=request.POST.get("activity", ""))
     original = request.POST.get("which") == "before"
@@ -200,7 +200,8 @@ def restore(request: HttpRequest, key: str, field: str) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpResponse:
-    """Submit; what is missing comes back as links, a finished stage leads to the document's page, or on to agreeing."""
+    """Submit. What is missing is returned as links; after a completed stage, redirect to the document's page or to
+    adjudication."""
     document = document_for(request, public_id)
     try:
         chosen = Stage(stage)
@@ -243,7 +244,7 @@ def submit_stage(request: HttpRequest, public_id: str, stage: str) -> HttpRespon
         return HttpResponse(status=204, headers={"HX-Trigger": "touchstone:submitted"})  # the page starts the next
     response = HttpResponse(status=204 if is_htmx(request) else 303)
     document.refresh_from_db()
-    # A newcomer sees at once how they did; who was the last to submit goes on to settle it with the others.
+    # New annotators see at once how they did; whoever submits last goes on to adjudicate with the others.
     target = reverse("practice" if document.practice_for_id else "document", args=[public_id])
     if adjudicate.is_open(document, chosen) and stages_rules.can_consolidate(person(request), document, chosen):
         target = reverse("agree", args=[public_id, chosen.value])

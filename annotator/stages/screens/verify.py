@@ -1,4 +1,4 @@
-"""Screen 2: the claims on the left, one claim with its evidence in the middle, the judgement on the right."""
+"""The verify screen: the claims on the left, one claim with its evidence in the middle, the verdict on the right."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ CAN_DECIDE = [
     {"value": "yes", "label": "Yes", "key": "y"},
     {"value": "no", "label": "No (searched further)", "key": "x"},
 ]
-# Short words: three choices fit in one line of the narrow column.
+# Short words: three choices fit on one line of the narrow column.
 FACTUALITY = [
     {"value": Factuality.TRUE.value, "label": "True", "key": "t", "glyph": "✓", "tone": "support"},
     {"value": Factuality.FALSE.value, "label": "False", "key": "f", "glyph": "✕", "tone": "refute"},
@@ -70,7 +70,7 @@ FACTUALITY = [
     },
 ]
 ANSWERING = ("save", "rest-irrelevant", "accept-stances", "rewrite-claim", "add-edit")
-# Where the refusal of a form is shown: at the form.
+# A form's refusal is shown at the form.
 PLACES = {
     "add-evidence": "#add-evidence-problem",
     "search-again": "#search-problem",
@@ -83,7 +83,7 @@ PLACES = {
 
 
 def context_of(annotation: Annotation, user: User, current: str = "") -> dict[str, Any]:
-    """All that the screen shows. The number of queries does not grow with claims or evidence."""
+    """Everything the screen shows. The number of queries doesn't grow with claims or evidence."""
     sentences = agreed_sentences(annotation)
     works = claims_to_verify(annotation, sentences)
     groups = groups_of(sentences, works)
@@ -105,7 +105,7 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
         "groups": groups,
         "rows": rows,
         "here": here,
-        # In the ids of fragments: an answer that comes late never lands in another claim's page.
+        # In the ids of fragments, so that a late response never ends up on another claim's page.
         "key": here.id if here else "none",
         "previous": rows[at - 1] if at > 0 else None,
         "next": rows[at + 1] if at + 1 < len(rows) else None,
@@ -152,7 +152,7 @@ def _context_here(annotation: Annotation, here: ClaimRow) -> dict[str, Any]:
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
-    """The screen; with htmx the workspace alone; with ``?searching`` what a search has brought so far."""
+    """The screen; with htmx only the workspace; with ``?searching`` what a search has found so far."""
     document = document_for(request, public_id)
     current = request.GET.get("claim", "")
     if is_htmx(request) and "searching" in request.GET:
@@ -175,10 +175,10 @@ def workspace(request: HttpRequest, annotation: Annotation, current: str) -> Htt
 
 
 def saved(request: HttpRequest, annotation: Annotation, done: Saved) -> HttpResponse:
-    """What a save has changed on the page; never the text boxes.
+    """What a save changed on the page; never the text boxes.
 
-    A stance that leaves the claim as complete as it was changes its own card, the hint and the number of what is
-    missing. Whatever else was saved may change anything about the claim.
+    A stance that doesn't change whether the claim is complete changes only its own card, the hint and the number of
+    missing answers. Any other save may change anything about the claim.
     """
     record = done.record
     if isinstance(record, Stance) and not annotation.document.blind_first:
@@ -195,13 +195,13 @@ def saved(request: HttpRequest, annotation: Annotation, done: Saved) -> HttpResp
 def _saved_stance(
     request: HttpRequest, annotation: Annotation, done: Saved, work: ClaimWork, missing: list[Missing]
 ) -> HttpResponse:
-    """The answer to a label of a passage. No query."""
+    """The response to a label of a passage. No query."""
     changed = {each["record"] for each in (done.activity.changes if done.activity else [])} | {key_of(done.record)}
     context = {
         "annotation": annotation,
         "document": annotation.document,
         "benchmark": annotation.document.benchmark,
-        "here": ClaimRow(work, missing, Sentence(pk=work.claim.sentence_id)),  # which the answer does not show
+        "here": ClaimRow(work, missing, Sentence(pk=work.claim.sentence_id)),  # which the response doesn't show
         "label_changed": request.POST.get("field") == "label",
         "choices_changed": request.POST.get("field") in ("reliable", "sufficient"),
         "key": work.claim.public_id,
@@ -224,18 +224,18 @@ def hint_of(work: ClaimWork) -> verdict_hints.Hint:
 
 
 def _saved_all(request: HttpRequest, annotation: Annotation, record: Record) -> HttpResponse:
-    """The fragments that change when one field was saved: never the text boxes.
+    """The fragments that change when one field was saved; never the text boxes.
 
-    Two events tell the page where focus goes: ``touchstone:claim-complete`` when this save gave the claim its last
-    answer, ``touchstone:claim-false`` when the edit is what is asked next, ``touchstone:claim-undecided`` when it is
-    whether somebody searched.
+    Events tell the page where the focus goes: ``touchstone:claim-complete`` if this save gave the claim its last
+    answer, ``touchstone:claim-false`` if the edit is asked next, ``touchstone:claim-undecided`` if the question is
+    whether the person searched.
     """
     claim = record.evidence.claim if isinstance(record, Stance) else record.claim  # type: ignore[attr-defined]
     context = context_of(annotation, person(request), claim.public_id)
     changed = [
         row
         for row in context.get("cards", [])
-        # Equal means: the same row of the same table. Repeated passages take the stance of the first.
+        # Equal means the same row of the same table. Repeated passages get the stance of the first.
         if record in (row.card.stance, row.card.evidence) or row.card.folded
     ]
     context |= {
@@ -244,7 +244,7 @@ def _saved_all(request: HttpRequest, annotation: Annotation, record: Record) -> 
         "changed_cards": changed,
         "verdict_changed": isinstance(record, Verdict),
         "edit_changed": request.POST.get("field") == "factuality",
-        # Blind first, the last of these answers reveals what the machine holds.
+        # With blind first, the last of these answers reveals the suggestion.
         "machine_changed": annotation.document.blind_first and request.POST.get("field") in ("factuality", "label"),
     }
     return _with_event(request, annotation, context)
@@ -263,7 +263,7 @@ def _with_event(
 
 
 def _event_of(annotation: Annotation, here: ClaimRow) -> str:
-    """Did the newest change answer what was missing last, or make the claim false without an edit yet?"""
+    """Did the newest change answer what was missing last, or make the claim false while it has no edit?"""
     newest = Activity.objects.filter(annotation=annotation).order_by("-id").first()
     changes = newest.changes if newest and newest.action in ANSWERING else []
     verdict = here.work.verdict
@@ -273,7 +273,7 @@ def _event_of(annotation: Annotation, here: ClaimRow) -> str:
             (change["field"] == "operations" and not change["before"])
             or (
                 change["field"] in ("label", "factuality", "evidence_sufficient")
-                # A false claim without an edit was incomplete too.
+                # A false claim without an edit was incomplete, too.
                 and (change["before"] in ("", None) or (change["before"] == Factuality.FALSE and not edited))
             )
             for change in changes
@@ -315,7 +315,7 @@ def _evidence(request: HttpRequest, verdict: Verdict) -> Evidence:
 @require_POST
 @render_domain_errors
 def change_claim(request: HttpRequest, public_id: str, claim_id: str, what: str) -> HttpResponse:
-    """Evidence, edits, what the verdict rests on, search again, send back: then the workspace anew."""
+    """Evidence, edits, evidence used, search again, send back; then the whole workspace."""
     annotation = own_annotation(request, document_for(request, public_id), Stage.VERIFY)
     actions.note_in_view(annotation, in_view(request))
     verdict = _work(annotation, claim_id)
@@ -342,7 +342,7 @@ def _refused(request: HttpRequest, what: str, message: str) -> HttpResponse:
 
 
 def _add_evidence(request: HttpRequest, verdict: Verdict) -> HttpResponse:
-    """The new passage is what is judged next, even where others are open."""
+    """The new passage is labeled next, even if others are open."""
     fields = {name: request.POST.get(name, "") for name in ("url", "passage", "title", "query", "stance")}
     evidence = actions.add_evidence(
         verdict.annotation, verdict.claim, by=person(request), active_seconds=seconds(request), **fields
@@ -353,8 +353,8 @@ def _add_evidence(request: HttpRequest, verdict: Verdict) -> HttpResponse:
 
 
 def _rest_irrelevant(request: HttpRequest, verdict: Verdict) -> HttpResponse:
-    """The open passages that have been in view become irrelevant; the page goes on to the first that has not. A verdict
-    can be given with it, where none is left open."""
+    """The open passages that have been in view become irrelevant, and the page goes to the first that hasn't. If none
+    is left open, a verdict can be given at the same time."""
     actions.mark_irrelevant(
         verdict,
         request.POST.get("stances", "").split(),
@@ -374,7 +374,7 @@ def _accept_stances(request: HttpRequest, verdict: Verdict) -> HttpResponse:
 
 
 def _several(request: HttpRequest, verdict: Verdict) -> HttpResponse:
-    """All that may have changed when several passages were answered at once, and where the focus goes."""
+    """Everything that may have changed when several passages were labeled at once, and where the focus goes."""
     context = context_of(verdict.annotation, person(request), verdict.claim.public_id)
     with_verdict = bool(request.POST.get("factuality"))
     context |= {
@@ -420,7 +420,7 @@ def _rewrite(request: HttpRequest, verdict: Verdict) -> HttpResponse:
 
 
 def _edited(request: HttpRequest, verdict: Verdict) -> HttpResponse:
-    """The workspace, and on to the next claim if the edit was what was missing."""
+    """The workspace; on to the next claim if the edit was all that was missing."""
     context = context_of(verdict.annotation, person(request), verdict.claim.public_id)
     return _with_event(request, verdict.annotation, context, "workspace")
 
@@ -444,7 +444,7 @@ def _search_again(request: HttpRequest, verdict: Verdict) -> None:
 
 
 def _send_back(request: HttpRequest, verdict: Verdict) -> HttpResponse:
-    """The document goes back to decompose, so this screen closes: its page says what comes next."""
+    """The document goes back to decompose, so this screen closes; the document's page says what comes next."""
     documents.send_back(verdict.claim, request.POST.get("reason", ""), by=person(request))
     response = HttpResponse(status=204 if is_htmx(request) else 303)
     response["HX-Redirect" if is_htmx(request) else "Location"] = reverse(

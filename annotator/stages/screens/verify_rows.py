@@ -1,4 +1,4 @@
-"""What screen 2 shows, row by row: claims in the list, cards, the edit in words. No request, no writing."""
+"""What the verify screen shows, row by row: claims in the list, cards, the edit in words. No request, no writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from annotator.stages.queries.machine_opinions import made_by, percent
 from annotator.stages.queries.missing import missing_in_claim
 from annotator.stages.queries.verification import Card, ClaimWork
 
-LEAD = 90  # characters of the sentences around that are shown
+LEAD = 90  # characters of the surrounding sentences that are shown
 UNCHECKED = {
     SentenceType.OPINION: "is an opinion",
     SentenceType.NOT_A_CLAIM: "is not a claim",
@@ -23,7 +23,7 @@ UNCHECKED = {
 
 @dataclass(slots=True)
 class ClaimRow:
-    """A claim as the list shows it."""
+    """A claim in the list."""
 
     work: ClaimWork
     missing: list[Missing]
@@ -33,12 +33,12 @@ class ClaimRow:
 
     @property
     def lead_in(self) -> str:
-        """The end of the sentence before, for the line that shows the claim's sentence in its context."""
+        """The end of the previous sentence, for the line that shows the claim's sentence in context."""
         return f"…{self.before[-LEAD:]}" if len(self.before) > LEAD else self.before
 
     @property
     def lead_out(self) -> str:
-        """The beginning of the sentence after."""
+        """The beginning of the next sentence."""
         return f"{self.after[:LEAD]}…" if len(self.after) > LEAD else self.after
 
     @property
@@ -47,12 +47,12 @@ class ClaimRow:
 
     @property
     def missing_here(self) -> list[Missing]:
-        """What is missing, in words that do without the number of the claim one is at."""
+        """What is missing, in words without the number of the current claim."""
         return [replace(each, text=each.text.removesuffix(f" of {self.work.number}")) for each in self.missing]
 
     @property
     def is_begun(self) -> bool:
-        """Something is decided, but not all."""
+        """Something is decided, but not everything."""
         return bool(self.missing) and (
             bool(self.work.verdict.factuality) or any(card.stance.label for card in self.work.cards)
         )
@@ -60,7 +60,7 @@ class ClaimRow:
 
 @dataclass(slots=True)
 class SentenceGroup:
-    """A sentence in the list: its claims, or in words why it has none to check."""
+    """A sentence in the list: its claims, or why it has none to check."""
 
     number: int
     words: str
@@ -69,18 +69,18 @@ class SentenceGroup:
 
 @dataclass(slots=True)
 class CardRow:
-    """A passage as its card shows it: marked, and an excerpt where it is long."""
+    """A passage as its card shows it: marked, and as an excerpt if it is long."""
 
     card: Card
     pieces: list[highlight.HighlightPiece]
     excerpt: list[highlight.HighlightPiece] | None
     is_late: bool
     rests: bool
-    page_now: str = ""  # what became of its page since it was saved, where it is not the same
+    page_now: str = ""  # what became of its page since it was saved, if it has changed
 
     @property
     def excerpt_from(self) -> int:
-        """Where the excerpt begins in the passage, in code points."""
+        """Where the excerpt starts in the passage, in code points."""
         place = highlight.excerpt_place(self.pieces)
         return place[0] if place else 0
 
@@ -91,13 +91,13 @@ class CardRow:
 
     @property
     def judged_by(self) -> str:
-        """Who proposed the stance: a suggester of its own, else the strategy of the run."""
+        """The source of the suggested stance: a suggester of its own, otherwise the strategy of the run."""
         suggestion = self.card.stance.suggestion
         return (suggestion.by or made_by(suggestion.run)) if suggestion else ""
 
     @property
     def judged_at(self) -> str:
-        """How sure they were, as a percentage; "" where they did not say."""
+        """The confidence of the suggestion, as a percentage; "" if there is none."""
         suggestion = self.card.stance.suggestion
         return percent(suggestion.probability) if suggestion else ""
 
@@ -113,7 +113,7 @@ class EditRow:
 
 
 def groups_of(sentences: list[Sentence], works: list[ClaimWork]) -> list[SentenceGroup]:
-    """Every sentence in order, so that nobody looks for what is not check-worthy."""
+    """Every sentence in order, so that nobody looks for one that isn't check-worthy."""
     by_sentence: dict[int, list[ClaimWork]] = {}
     for work in works:
         by_sentence.setdefault(work.claim.sentence_id, []).append(work)
@@ -129,8 +129,8 @@ def groups_of(sentences: list[Sentence], works: list[ClaimWork]) -> list[Sentenc
 
 
 def card_rows(annotation: Annotation, work: ClaimWork, changed: Mapping[int, PageCheck] | None = None) -> list[CardRow]:
-    """The cards of the claim that is open. ``changed``: the checks of saved pages that are no longer the same, by
-    primary key of the page."""
+    """The cards of the open claim. ``changed``: the checks of saved pages that have changed, by primary key of the
+    page."""
     reference = annotation.document.reference_date
     rests = {row.evidence_id for row in work.verdict.rests.all()}
     rows: list[CardRow] = []
@@ -145,7 +145,7 @@ def card_rows(annotation: Annotation, work: ClaimWork, changed: Mapping[int, Pag
 
 
 def edit_rows(verdict: Verdict) -> list[EditRow]:
-    """The operations as the list of edits shows them."""
+    """The operations in the list of edits."""
     text = verdict.claim.text
     return [
         EditRow(op.public_id, EditKind(op.kind).label, text[op.start : op.end], op.replacement)
