@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from bs4 import BeautifulSoup
 from django.test import Client
 from django.urls import reverse
 
@@ -123,3 +124,18 @@ def study_of_one(benchmark: Benchmark, by: User, *, prompt: str, work: str) -> S
     assignment = study.assignments.select_related("study__version", "item").get()
     save_answer(assignment, f"{assignment.item.parts.get().public_id}.source", work, by=by, version=0)
     return study
+
+
+def form_fields(page: bytes) -> dict[str, str]:
+    """What a browser would send of the form as it stands."""
+    found: dict[str, str] = {}
+    for each in BeautifulSoup(page, "html.parser").select("form.stack [name]"):
+        name = str(each["name"])
+        if each.name == "select":
+            chosen = each.select_one("option[selected]") or each.select_one("option")
+            found[name] = str(chosen.get("value", chosen.get_text())) if chosen else ""
+        elif each.name == "textarea":
+            found[name] = each.get_text().removeprefix("\n")
+        elif each.name == "input" and (each.get("type") != "checkbox" or each.has_attr("checked")):
+            found[name] = str(each.get("value", ""))
+    return found

@@ -35,6 +35,7 @@ from annotator.stages.queries.missing import missing_in
 from annotator.studies.queries.stage_table import stage_rows
 from tests.agreeing import at_revise, begun, claims_of, settle, submitted
 from tests.factories import save
+from tests.studies_robots import form_fields
 
 pytestmark = pytest.mark.django_db
 
@@ -147,12 +148,7 @@ def test_a_new_manager_copies_the_protocol_and_adds_a_question(
     assert "The stages of this benchmark ask by this protocol." in page.content.decode()
     copied = client.post(reverse("protocol-copy", args=[slug, "factcheck-bench"]), {"name": "ours", "title": "Ours"})
     assert copied.status_code == 302, copied.content
-    form = BeautifulSoup(client.get(copied["Location"]).content, "html.parser")
-    sent = {
-        each["name"]: each.get("value", "") if each.name == "input" else each.get_text()
-        for each in form.select("form.stack [name]")
-        if each.get("type") != "checkbox" or each.has_attr("checked")
-    }
+    sent = form_fields(client.get(copied["Location"]).content)
     sent |= {"new-key": "vital", "new-on": "claim", "new-kind": "label", "new-required": "yes", "what": "save"}
     sent |= {"new-ask": "How vital is it?", "new-labels": "vital | Vital | b\nokay | Okay | c"}
     saved = client.post(copied["Location"], sent)

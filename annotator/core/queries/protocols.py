@@ -56,6 +56,11 @@ def stage_protocol(benchmark: Benchmark) -> Protocol:
     return _by_hash(benchmark.protocol_sha256) if benchmark.protocol_sha256 else shipped_protocols()[DEFAULT]
 
 
+def declared_names() -> set[str]:
+    """The names of the questions that the stages' screens ask by their declared fields."""
+    return {each.name for each in shipped_protocols()[DEFAULT].questions}
+
+
 @cache
 def _by_hash(sha256: str) -> Protocol:
     """What a hash stands for never changes, so each is read once."""

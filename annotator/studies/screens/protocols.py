@@ -6,16 +6,17 @@ import json
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotator.core.actions.fields import BadValueError
-from annotator.core.actions.protocols import ASKED, store_protocol, use_stage_protocol
+from annotator.core.actions.protocols import ASKED, OPTIONAL, check_stages, store_protocol, use_stage_protocol
 from annotator.core.protocol import ITEM, Evidence, Kind, Protocol, Work
 from annotator.core.protocol_file import ProtocolError, as_json, protocol_of, read_protocol
 from annotator.core.queries.protocols import (
     DEFAULT,
+    declared_names,
     newest_versions,
     protocol_named,
     shipped_protocols,
@@ -25,6 +26,8 @@ from annotator.core.queries.protocols import (
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, managed_benchmark, person, render_domain_errors
 from annotator.core.screens.spreadsheet import csv_lines
+from annotator.studies.conditions import in_words
+from annotator.studies.protocol_form import changed, named_problem, new_question_row, question_rows
 from annotator.studies.queries.parquet import MissingParquetError, parquet_bytes
 from annotator.studies.queries.stage_table import stage_rows
 from annotator.studies.queries.table import COLUMNS
@@ -100,7 +103,7 @@ def sections(protocol: Protocol) -> list[dict[str, Any]]:
         {
             "name": names.get(kind, kind.replace("_", " ").capitalize()),
             "kind": kind,
-            "questions": [each for each in protocol.questions if each.on == kind],
+            "questions": [(each, in_words(protocol, each)) for each in protocol.questions if each.on == kind],
         }
         for kind in kinds
     ]
@@ -191,95 +194,36 @@ def stage_answers(request: HttpRequest, slug: str, form: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def edit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """Change words, labels, keys and what is asked; look at it, then save."""
+    """Change words, labels, keys, conditions and what is asked; preview it, then save."""
     benchmark, protocol = _named(request, slug, name, manages=True)
     if name == DEFAULT:
-        raise BadValueError("The default protocol of the stages stays as it is. Copy it, and edit the copy.")
+        raise BadValueError("The default protocol of the stages can’t be changed. Copy it, and edit the copy.")
     content, problems = as_json(protocol), []
     if request.method == "POST":
-        content = changed(content, request.POST)
+        content = changed(content, request.POST.dict())
         try:
             protocol = protocol_of(content)
+            if protocol.work == Work.STAGES:
+                check_stages(protocol)
             if request.POST.get("what") == "save":
                 version = store_protocol(benchmark, protocol, by=person(request))
                 messages.success(request, f"Saved as version {version.number}.")
                 return redirect("protocol", slug=slug, name=name)
         except ProtocolError as refusal:
-            problems = [f"{place}: {reason}" if place else reason for place, reason in refusal.problems]
+            problems = [named_problem(place, reason, content) for place, reason in refusal.problems]
+        except BadValueError as refusal:
+            place, _, reason = str(refusal).partition(": ")
+            problems = [named_problem(place, reason, content)]
+    is_of_stages = protocol.work == Work.STAGES
     kinds = [ITEM, *(each["kind"] for each in content.get("records", []))]
-    if protocol.work == Work.STAGES:
-        kinds = [kind.replace("-", "_") for kind in ASKED]
     context = page_of_benchmark(request, benchmark, "Studies") | {
         "protocol": protocol,
         "content": {"description": ""} | content,
-        "rows": [_question_row(number, each) for number, each in enumerate(content.get("questions", []))],
+        "rows": question_rows(content, declared_names() if is_of_stages else (), OPTIONAL),
+        "new": new_question_row(content),
         "problems": problems,
         "records": [] if problems else sections(protocol),
         "kinds": [kind.value for kind in NEW_KINDS],
-        "on": kinds,
+        "on": [kind.replace("-", "_") for kind in ASKED] if is_of_stages else kinds,
     }
     return render(request, "studies/protocol_edit.html", context, status=422 if problems else 200)
-
-
-def _question_row(number: int, question: dict[str, Any]) -> dict[str, Any]:
-    lines = [
-        " | ".join([each["value"], each["label"], each.get("key") or "", each.get("definition", "")]).rstrip(" |")
-        for each in question.get("labels", [])
-    ]
-    required = question.get("required", True)
-    shown = {"on": question.get("on", ITEM), "definition": question.get("definition", ""), **question}
-    return {"number": number, "question": shown, "labels": "\n".join(lines), "required": required}
-
-
-def changed(content: dict[str, Any], form: QueryDict) -> dict[str, Any]:
-    """The protocol as the form says; what the form doesn't show stays as it is."""
-    found = content | {"title": form.get("title", ""), "description": form.get("description", "").strip()}
-    questions = []
-    for number, question in enumerate([*content.get("questions", []), *_added(content, form)]):
-        if f"ask-{number}" not in form or form.get(f"asked-{number}"):
-            questions.append(_changed_question(question, form, number))
-    if form.get("new-key"):
-        new: dict[str, Any] = {
-            "key": str(form["new-key"]).strip(),
-            "on": form.get("new-on", ITEM),
-            "kind": form.get("new-kind", "label"),
-        }
-        new |= {"ask": form.get("new-ask", "").strip(), "required": bool(form.get("new-required"))}
-        if str(form.get("new-labels", "")).strip():
-            new["labels"] = _labels(str(form["new-labels"]), [])
-        questions.append(new)
-    return found | {"questions": questions}
-
-
-def _added(content: dict[str, Any], form: QueryDict) -> list[dict[str, Any]]:
-    """Questions that were added in the form and are not saved yet: they stand behind the stored ones."""
-    found: list[dict[str, Any]] = []
-    number = len(content.get("questions", []))
-    while f"key-{number}" in form:
-        question = {name: form.get(f"{name}-{number}", "") for name in ("key", "on", "kind")}
-        found.append(question | ({"labels": []} if f"labels-{number}" in form else {}))
-        number += 1
-    return found
-
-
-def _changed_question(question: dict[str, Any], form: QueryDict, number: int) -> dict[str, Any]:
-    if f"ask-{number}" not in form:
-        return question
-    found = question | {"ask": form.get(f"ask-{number}", "").strip(), "required": bool(form.get(f"required-{number}"))}
-    found["definition"] = form.get(f"definition-{number}", "").strip()
-    if "labels" in question:
-        found["labels"] = _labels(form.get(f"labels-{number}", ""), question["labels"])
-    return found
-
-
-def _labels(text: str, before: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One label a line: value | words | key | definition. Glyph and tone stay with their value."""
-    known = {each["value"]: each for each in before}
-    found = []
-    for line in text.splitlines():
-        if line.strip():
-            value, label, key, definition = ([part.strip() for part in line.split("|", 3)] + [""] * 4)[:4]
-            kept = {name: known[value][name] for name in ("glyph", "tone") if name in known.get(value, {})}
-            new: dict[str, Any] = {"value": value, "label": label or value, "definition": definition}
-            found.append(kept | new | ({"key": key} if key else {}))
-    return found
