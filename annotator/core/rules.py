@@ -125,9 +125,13 @@ def can_manage(user: User, benchmark: Benchmark) -> bool:
     return allowed(check_manage, user, benchmark)
 
 
-def check_change_services(user: User, benchmark: Benchmark) -> None:
-    """Only owners manage models and searches and their keys. Others don't see that any exist."""
-    if role_of(user, benchmark) != Role.OWNER:
+def check_change_services(user: User, benchmark: Benchmark | None) -> None:
+    """Only owners manage a benchmark's models and searches and their keys. Others don't see that any exist. Those of
+    the installation (None) belong to superusers."""
+    if benchmark is None:
+        if not user.is_superuser:
+            raise NotAllowedError("Only superusers can see and change the services of the whole installation.")
+    elif role_of(user, benchmark) != Role.OWNER:
         raise NotAllowedError("Only an owner can see and change the services of this benchmark.")
 
 

@@ -149,11 +149,12 @@ class PricedChat(Protocol):
 
 
 class AccountedChat:
-    """A Chat whose answers are kept and counted."""
+    """A Chat whose answers are kept and counted. ``host``: where it is, for the costs by service."""
 
-    def __init__(self, inner: PricedChat, account: Account) -> None:
+    def __init__(self, inner: PricedChat, account: Account, *, host: str = "") -> None:
         self._inner = inner
         self._account = account
+        self._host = host
 
     async def complete(self, request: ChatRequest, readable: Callable[[ChatAnswer], bool] | None = None) -> ChatAnswer:
         """The model's answer; a kept one costs nothing. One that was refused or is not ``readable`` is paid and not
@@ -171,16 +172,27 @@ class AccountedChat:
             return is_good(answers.chat_from_json(kept, cached=True))
 
         key = answers.key_of(self._inner.provider, request)
-        value, cached = await self._account.get(key, Hold(request.step, CallKind.CHAT, tokens, money), make, usable)
+        service = f"{request.model} at {self._host}" if self._host else request.model
+        hold = Hold(request.step, CallKind.CHAT, tokens, money, service=service)
+        value, cached = await self._account.get(key, hold, make, usable)
         return answers.chat_from_json(value, cached=cached)
 
 
 class AccountedSearch:
-    """A Search whose results are counted, and ``kept`` if wanted. ``price``: money for a query."""
+    """A Search whose results are counted, and ``kept`` if wanted. ``price``: money for a query; ``name``: who searches,
+    for the costs by service."""
 
     def __init__(
-        self, inner: SearchClient, account: Account, *, provider: str, price: float = 0.0, kept: bool = True
+        self,
+        inner: SearchClient,
+        account: Account,
+        *,
+        provider: str,
+        price: float = 0.0,
+        kept: bool = True,
+        name: str = "",
     ) -> None:
+        self._name = name
         self._inner = inner
         self._kept = kept
         self._account = account
@@ -195,7 +207,8 @@ class AccountedSearch:
             return _Made(answers.results_to_json(found), Usage(money=self._price), lasting=self._kept)
 
         key = answers.key_of(self._provider, request)
-        value, _ = await self._account.get(key, Hold(request.step, CallKind.SEARCH, money=self._price), make)
+        hold = Hold(request.step, CallKind.SEARCH, money=self._price, service=self._name)
+        value, _ = await self._account.get(key, hold, make)
         return answers.results_from_json(value)
 
 
@@ -236,7 +249,8 @@ class AccountedPages:
 class AccountedRanker:
     """A Ranker whose scores are kept and counted."""
 
-    def __init__(self, inner: Ranker, account: Account, *, provider: str) -> None:
+    def __init__(self, inner: Ranker, account: Account, *, provider: str, name: str = "") -> None:
+        self._name = name
         self._inner = inner
         self._account = account
         self._provider = provider
@@ -248,5 +262,5 @@ class AccountedRanker:
             return _Made({"scores": [float(each) for each in await self._inner.scores(request)]})
 
         key = answers.key_of(self._provider, request)
-        value, _ = await self._account.get(key, Hold(request.step, CallKind.RANK), make)
+        value, _ = await self._account.get(key, Hold(request.step, CallKind.RANK, service=self._name), make)
         return list(value["scores"])

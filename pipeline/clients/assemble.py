@@ -181,6 +181,7 @@ async def open_services(
         raise ValueError(" ".join(wrong))
     limiter = shared_limiter(settings.calls_at_once)
     account = Account(store, meter)
+    names = described(settings)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(open_client())
         chat = _chat(settings, client, limiter)
@@ -188,10 +189,10 @@ async def open_services(
         if settings.pages:
             pages = await stack.enter_async_context(_open_pages(settings, limiter, resolver))
         yield Services(
-            chat=None if chat is None else AccountedChat(chat, account),
-            search=_search(settings, client, limiter, account, index),
+            chat=None if chat is None else AccountedChat(chat, account, host=_host(settings.llm_url)),
+            search=_search(settings, client, limiter, account, index, names.get("search", "")),
             pages=None if pages is None else AccountedPages(pages, account),
-            ranker=_ranker(settings, client, limiter, account),
+            ranker=_ranker(settings, client, limiter, account, names.get("ranker", "")),
         )
 
 
@@ -265,20 +266,24 @@ def _search(
     limiter: Limiter,
     account: Account,
     index: PassageIndex | None,
+    label: str,
 ) -> SearchClient | None:
     name = settings.search_provider
     if name in _SEARCHES:
         inner = _SEARCHES[name](
             client, limiter, url=settings.search_url, key=settings.search_key, patience=settings.patience
         )
-        return AccountedSearch(inner, account, provider=f"{name} {inner.url}", price=settings.search_price)
+        provider = f"{name} {inner.url}"
+        return AccountedSearch(inner, account, provider=provider, price=settings.search_price, name=label)
     if name == "corpus" and index is not None:
         # Counted, not kept: the corpus is here, and may have changed by the next run.
         return AccountedSearch(CorpusSearch(index), account, provider=f"corpus {id(index)}", kept=False)
     return None
 
 
-def _ranker(settings: ServiceSettings, client: httpx.AsyncClient, limiter: Limiter, account: Account) -> Ranker | None:
+def _ranker(
+    settings: ServiceSettings, client: httpx.AsyncClient, limiter: Limiter, account: Account, label: str
+) -> Ranker | None:
     """The best there is: a re-ranking endpoint, a model on this machine, embeddings."""
     inner: RerankRanker | LocalRanker | EmbeddingsRanker
     if settings.rerank_url:
@@ -303,7 +308,7 @@ def _ranker(settings: ServiceSettings, client: httpx.AsyncClient, limiter: Limit
         )
     else:
         return None
-    return AccountedRanker(inner, account, provider=inner.provider)
+    return AccountedRanker(inner, account, provider=inner.provider, name=label)
 
 
 def _host(url: str) -> str:

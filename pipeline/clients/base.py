@@ -24,7 +24,10 @@ class PromptRefusedError(ServiceError):
 
 
 class BudgetSpentError(Exception):
-    """The next call might pass the run's budget, so it was not made. The run stops; nothing that was done is lost."""
+    """The next call might pass the run's budget, so it was not made. The run stops; nothing that was done is lost.
+    ``advice``: what to do, for people."""
+
+    advice = "Raise the budget and resume."
 
 
 Role = Literal["system", "user", "assistant"]

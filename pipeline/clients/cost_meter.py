@@ -38,13 +38,14 @@ class KeptAnswer:
 @dataclass(frozen=True, slots=True)
 class Hold:
     """The reservation for a pending call: its maximum cost. ``key``: the request's, so that nobody else makes the same
-    call at the same time; blank: anyone may."""
+    call at the same time; blank: anyone may. ``service``: who is asked, as people know it."""
 
     step: str
     kind: CallKind
     tokens: int = 0
     money: float = 0.0
     key: str = ""
+    service: str = ""
 
 
 class Store(Protocol):

@@ -170,7 +170,7 @@ def prefill_item(item_id: int) -> None:
     except RunStoppedError:
         persistently(partial(put_back, item))
     except BudgetSpentError as spent:
-        halt(item.run_id, f"{spent} Raise the budget and resume. Finished work is kept and nothing is paid twice.")
+        halt(item.run_id, f"{spent} {spent.advice} Finished work is kept and nothing is paid twice.")
         persistently(partial(put_back, item))
     except LOST:
         logger.exception("The database was lost while document %s was worked on", item.document_id)

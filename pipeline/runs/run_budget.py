@@ -2,17 +2,20 @@
 
 What a run has spent and what its calls under way may still cost stand together in its row, so that one conditional
 update keeps all workers together within the budget; each call under way has a row of its own (``PendingCall``). A
-call's cost is written when the call ends, in the same transaction as its answer. What a killed worker had on the wire
-stays counted at the most it can have cost. By hand: no library keeps a budget over processes.
+call's cost is written when the call ends, in the same transaction as its answer; calls that end together share one.
+What a killed worker had on the wire stays counted at the most it can have cost. By hand: no library keeps a budget over
+processes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, timedelta
 from enum import Enum
-from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -21,15 +24,23 @@ from django.utils import timezone
 
 from annotator.core.models import CachedAnswer, PageArchive, PageSnapshot, PendingCall, PipelineRun, RunItem, StepUse
 from annotator.core.vocabulary import OPEN_STATES, RunState
+from annotator.suggestions.models.service import Service, ServiceUse
+from annotator.suggestions.queries.services import first_of_month, money_held, money_this_month, services_of
 from pipeline.clients import answers
 from pipeline.clients.base import BudgetSpentError, FetchedPage, Usage
 from pipeline.clients.cost_meter import CallKind, Hold, KeptAnswer
 from pipeline.runs.bridge import Bridge
-from pipeline.runs.db_retry import persistently
+from pipeline.runs.gathered import Gathered, NotTogetherError
 
 # Seconds between two tries of a call that waits for others to give back what they hold.
 WAIT = 0.25
 _COLUMN = {CallKind.CHAT: "chats", CallKind.SEARCH: "searches", CallKind.PAGE: "pages", CallKind.RANK: "rankings"}
+
+
+class LimitReachedError(BudgetSpentError):
+    """The next call might pass what a service may cost in a month."""
+
+    advice = "Raise the limit under Services, or wait for the next month, and resume."
 
 
 class RunStoppedError(BudgetSpentError):
@@ -40,36 +51,45 @@ class DatabaseStore:
     """Kept answers. The text of a page is kept once, as the snapshot that evidence names too."""
 
     def __init__(self, bridge: Bridge) -> None:
-        self._bridge = bridge
+        self._answers = Gathered(bridge, kept_answers)
 
     async def get(self, key: str) -> Mapping[str, Any] | None:
         """The value kept under that key, None if there is none."""
-        return await self._bridge.do(partial(persistently, partial(kept_answer, key)))
+        return await self._answers.do(key)
 
 
-def kept_answer(key: str) -> Mapping[str, Any] | None:
-    """The value kept under that key, None if there is none (or its page's text is gone)."""
-    value: Mapping[str, Any] | None = CachedAnswer.objects.filter(key=key).values_list("answer", flat=True).first()
-    if value is None or "snapshot" not in value:
+def kept_answers(keys: Sequence[str]) -> list[Mapping[str, Any] | None]:
+    """The values kept under these keys; None where there is none, or its page's text is gone."""
+    values: dict[str, Any] = dict(CachedAnswer.objects.filter(key__in=keys).values_list("key", "answer"))
+    snapshots = [value["snapshot"] for value in values.values() if "snapshot" in value]
+    texts: dict[str, str] = {}
+    if snapshots:
+        texts = dict(PageSnapshot.objects.filter(public_id__in=snapshots).values_list("public_id", "text"))
+    return [None if key not in values else _with_text(values[key], texts) for key in keys]
+
+
+def _with_text(value: Mapping[str, Any], texts: Mapping[str, str]) -> Mapping[str, Any] | None:
+    if "snapshot" not in value:
         return value
-    text = PageSnapshot.objects.filter(public_id=value["snapshot"]).values_list("text", flat=True).first()
+    text = texts.get(value["snapshot"])
     return None if text is None else {name: each for name, each in value.items() if name != "snapshot"} | {"text": text}
 
 
-def keep_answer(answer: KeptAnswer) -> None:
-    """Keep an answer; one that is kept under its key stays, unless it cannot be used. Inside the caller's
-    transaction."""
-    value = dict(answer.value)
-    if answer.kind == CallKind.PAGE and "text" in value:
-        snapshot = snapshot_of(answers.page_from_json(value))
-        del value["text"]
-        value.pop("warc", None)
-        value["snapshot"] = snapshot.public_id
-    if answer.instead:
-        CachedAnswer.objects.filter(key=answer.key).delete()
-    CachedAnswer.objects.bulk_create(
-        [CachedAnswer(key=answer.key, kind=answer.kind, answer=value)], ignore_conflicts=True
-    )
+def keep_answers(kept: Sequence[KeptAnswer]) -> None:
+    """Keep answers; one that is kept under its key stays, unless it cannot be used. Inside the caller's transaction."""
+    rows = []
+    # In the order of their keys, so that two processes that keep the same answers don't wait for each other.
+    for answer in sorted(kept, key=lambda answer: answer.key):
+        value = dict(answer.value)
+        if answer.kind == CallKind.PAGE and "text" in value:
+            snapshot = snapshot_of(answers.page_from_json(value))
+            del value["text"]
+            value.pop("warc", None)
+            value["snapshot"] = snapshot.public_id
+        rows.append(CachedAnswer(key=answer.key, kind=answer.kind, answer=value))
+    if instead := [answer.key for answer in kept if answer.instead]:
+        CachedAnswer.objects.filter(key__in=instead).delete()
+    CachedAnswer.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def snapshot_of(page: FetchedPage) -> PageSnapshot:
@@ -98,12 +118,33 @@ class _Held(Enum):
     UNDER_WAY = 3  # somebody makes the same call
 
 
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What became of a hold. ``wait``: seconds until the service's limit allows the call; ``fault``: what to raise."""
+
+    held: _Held
+    wait: float = 0.0
+    fault: BudgetSpentError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A call that ended: the row of what was held for it, and what it used; None where it failed."""
+
+    hold: Hold
+    row: int
+    usage: Usage | None
+    seconds: float
+    answer: KeptAnswer | None
+
+
 class _SameCallError(Exception):
     """The same call is under way in another process."""
 
 
 class RunMeter:
-    """Counts what one document uses, and never lets its run's budget be passed, whatever other workers do.
+    """Counts what one document uses, and never lets its run's budget or a service's limits be passed, whatever other
+    workers do. Calls that begin or end while the database is busy are written together, in one transaction.
 
     ``item`` is in this worker's hands: ``started_at`` tells its turn from that of another worker.
     """
@@ -112,36 +153,55 @@ class RunMeter:
         self._run = PipelineRun.objects.filter(pk=item.run_id)
         self._item = RunItem.objects.filter(pk=item.pk, state=RunState.RUNNING, started_at=item.started_at)
         self._item_id = item.pk
-        self._bridge = bridge
+        self._benchmark_id = item.run.benchmark_id
+        self._services = services_of(item.run.benchmark)
+        self.bridge = bridge
         self._stopped = ""
         self._rows: dict[Hold, list[int]] = defaultdict(list)  # the rows of what is held
         self._cached: Counter[str] = Counter()
+        self._begins = Gathered(bridge, self._hold_all)
+        self._ends = Gathered(bridge, self._write_ended)
 
     def stop(self, reason: str) -> None:
         """Let no further call be made: those under way may end. From any thread."""
         self._stopped = self._stopped or reason
 
     async def reserve(self, hold: Hold) -> bool:
-        """Hold that much of the budget back; waits while calls under way hold too much of it. False, after a moment,
-        where another process is making the same call. Raises BudgetSpentError where even alone it might pass what is
-        left, RunStoppedError where no call may be made any more."""
+        """Hold that much of the budget back; waits while calls under way hold too much of it, and for the service's
+        limit of calls. False, after a moment, where another process is making the same call. Raises BudgetSpentError
+        where even alone it might pass what is left, RunStoppedError where no call may be made any more."""
         while True:
             if self._stopped:
                 raise RunStoppedError(self._stopped)
-            held = await self._do(partial(self._try_to_hold, hold))
-            if held == _Held.YES:
+            outcome = await self._begins.do(hold)
+            if outcome.fault is not None:
+                raise outcome.fault
+            if outcome.held == _Held.YES:
+                await self._wait(hold, outcome.wait)
                 return True
             await asyncio.sleep(WAIT)
-            if held == _Held.UNDER_WAY:
+            if outcome.held == _Held.UNDER_WAY:
                 return False
+
+    async def _wait(self, hold: Hold, seconds: float) -> None:
+        """Wait for the call's turn. Raises RunStoppedError, and gives back what was held, if the run is stopped."""
+        until = time.monotonic() + seconds
+        try:
+            while (left := until - time.monotonic()) > 0:
+                await asyncio.sleep(min(left, WAIT))
+                if self._stopped:
+                    raise RunStoppedError(self._stopped)
+        except BaseException:
+            await asyncio.shield(self.release(hold, 0.0))
+            raise
 
     async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: KeptAnswer | None) -> None:
         """The call ended well: count it, give back what was held, keep the answer, in one transaction."""
-        await self._do(partial(self._settle, hold, usage, seconds, answer))
+        await self._ends.do(_Ended(hold, self._rows[hold].pop(), usage, seconds, answer))
 
     async def release(self, hold: Hold, seconds: float) -> None:
         """The call failed: give back what was held."""
-        await self._do(partial(self._settle, hold, None, seconds, None))
+        await self._ends.do(_Ended(hold, self._rows[hold].pop(), None, seconds, None))
 
     async def count_cached(self, step: str, kind: CallKind) -> None:
         """A call was answered from the store; written by ``flush``, since it costs nothing."""
@@ -155,88 +215,175 @@ class RunMeter:
             self._count(step, cached=number)
         self._cached.clear()
 
-    async def _do(self, function: partial[Any]) -> Any:
-        return await self._bridge.do(partial(persistently, function))
+    # --- calls that begin -------------------------------------------------------------------------
 
-    def _try_to_hold(self, hold: Hold) -> _Held:
-        """Whether it could be held. Raises like ``reserve``."""
-        within = (Q(budget_tokens__isnull=True) | Q(budget_tokens__gte=F("spent_tokens") + hold.tokens)) & (
-            Q(budget_money__isnull=True) | Q(budget_money__gte=F("spent_money") + hold.money)
-        )
+    def _hold_all(self, holds: Sequence[Hold]) -> list[_Outcome]:
+        """Raises NotTogetherError, with nothing held, where each call has to be looked at alone."""
+        if len(holds) == 1:
+            return [self._try_to_hold(holds[0])]
+        keys = [hold.key for hold in holds if hold.key]
+        if len(set(keys)) < len(keys) or any(self._limited(hold) for hold in holds):
+            raise NotTogetherError
+        with transaction.atomic():
+            if not self._charged(sum(hold.tokens for hold in holds), sum(hold.money for hold in holds)):
+                raise NotTogetherError
+            self._add_rows(holds)
+        return [_Outcome(_Held.YES)] * len(holds)
+
+    def _try_to_hold(self, hold: Hold) -> _Outcome:
+        service = self._limited(hold)
         try:
             with transaction.atomic():
-                held = self._run.filter(within, state__in=OPEN_STATES).update(
-                    spent_tokens=F("spent_tokens") + hold.tokens, spent_money=F("spent_money") + hold.money
-                )
-                if held:
-                    self._add_row(hold)
-                    return _Held.YES
+                # The service first, then the run, as everywhere: so nobody waits for each other.
+                wait = self._turn(service, hold) if service else 0.0
+                if wait is None:
+                    return _Outcome(_Held.NO)
+                if self._charged(hold.tokens, hold.money):
+                    self._add_rows([hold], service)
+                    return _Outcome(_Held.YES, wait)
+                transaction.set_rollback(True)  # the turn is left to others
         except (_SameCallError, IntegrityError):  # the latter where two begin at the same moment
-            return _Held.UNDER_WAY
+            return _Outcome(_Held.UNDER_WAY)
+        except BudgetSpentError as fault:
+            return _Outcome(_Held.NO, fault=fault)
         run = self._run.defer("plan").first()  # asked again and again while others hold; a plan may be large
         if run is None or run.state not in OPEN_STATES:
-            raise RunStoppedError("The run was paused or canceled.")
-        self._check_budget(run, hold)
-        return _Held.NO
+            return _Outcome(_Held.NO, fault=RunStoppedError("The run was paused or canceled."))
+        return _Outcome(_Held.NO, fault=self._over_budget(run, hold))
 
-    def _add_row(self, hold: Hold) -> None:
-        """Write the call's row. What it raises rolls the hold back."""
-        same = PendingCall.objects.filter(key=hold.key, lost_at__isnull=True).exclude(key="")
+    def _limited(self, hold: Hold) -> Service | None:
+        service = self._services.get(hold.kind.value)
+        return service if service is not None and service.is_limited else None
+
+    def _turn(self, service: Service, hold: Hold) -> float | None:
+        """Seconds until the service's limits allow a call, whose turn is taken; None while calls under way could still
+        reach its limit of cost. Raises LimitReachedError where it is reached. Locks the service's row."""
+        row = Service.objects.select_for_update(no_key=True).filter(pk=service.pk).first()
+        if row is None:
+            return 0.0  # removed meanwhile
+        if row.money_per_month is not None and hold.money:
+            spent = money_this_month(row)
+            if spent + hold.money > row.money_per_month:
+                settled = spent - money_held(row, first_of_month(), lost=False)
+                if settled + hold.money > row.money_per_month:
+                    raise LimitReachedError(
+                        f"The next call might cost {hold.money:.4f}, and {settled:.4f} of this month's limit of "
+                        f"{row.money_per_month:.2f} for {row} are spent."
+                    )
+                return None
+        if row.calls_per_minute is None:
+            return 0.0
+        now = timezone.now()
+        turn = max(now, row.next_call_at or now)
+        Service.objects.filter(pk=row.pk).update(next_call_at=turn + timedelta(minutes=1) / row.calls_per_minute)
+        return (turn - now).total_seconds()
+
+    def _charged(self, tokens: int, money: float) -> bool:
+        """Count that much as spent by the run, if its budget allows it and it has not been stopped."""
+        within = (Q(budget_tokens__isnull=True) | Q(budget_tokens__gte=F("spent_tokens") + tokens)) & (
+            Q(budget_money__isnull=True) | Q(budget_money__gte=F("spent_money") + money)
+        )
+        charged = self._run.filter(within, state__in=OPEN_STATES).update(
+            spent_tokens=F("spent_tokens") + tokens, spent_money=F("spent_money") + money
+        )
+        return bool(charged)
+
+    def _add_rows(self, holds: Sequence[Hold], service: Service | None = None) -> None:
+        """Write the calls' rows. What it raises rolls the hold back."""
+        keys = [hold.key for hold in holds if hold.key]
+        same = PendingCall.objects.filter(key__in=keys, lost_at__isnull=True)
         is_under_way = self._item.annotate(same=Exists(same)).values_list("same", flat=True).first()
         if is_under_way is None:
             raise RunStoppedError("Another worker has the document now.")
         if is_under_way:
             raise _SameCallError
-        row = PendingCall.objects.create(
-            item_id=self._item_id, key=hold.key, step=hold.step, kind=hold.kind, tokens=hold.tokens, money=hold.money
+        rows = PendingCall.objects.bulk_create(
+            PendingCall(
+                item_id=self._item_id,
+                key=hold.key,
+                step=hold.step,
+                kind=hold.kind,
+                tokens=hold.tokens,
+                money=hold.money,
+                service=service,
+            )
+            for hold in holds
         )
-        self._rows[hold].append(row.pk)
+        for hold, row in zip(holds, rows, strict=True):
+            self._rows[hold].append(row.pk)
 
-    def _check_budget(self, run: Any, hold: Hold) -> None:
+    def _over_budget(self, run: Any, hold: Hold) -> BudgetSpentError | None:
+        """What is wrong with a hold that the budget cannot bear even alone; None while others hold too much."""
         held = PendingCall.objects.filter(item__run=run, lost_at__isnull=True).aggregate(
             tokens=Sum("tokens", default=0), money=Sum("money", default=0.0)
         )
         tokens, money = run.spent_tokens - held["tokens"], run.spent_money - held["money"]
         if run.budget_tokens is not None and tokens + hold.tokens > run.budget_tokens:
-            raise BudgetSpentError(
+            return BudgetSpentError(
                 f"The next call might use {hold.tokens:,} tokens, and {tokens:,} of the budget of "
                 f"{run.budget_tokens:,} are spent."
             )
         if run.budget_money is not None and money + hold.money > run.budget_money:
-            raise BudgetSpentError(
+            return BudgetSpentError(
                 f"The next call might cost {hold.money:.4f}, and {money:.4f} of the budget of "
                 f"{run.budget_money:.4f} are spent."
             )
+        return None
 
-    def _settle(self, hold: Hold, usage: Usage | None, seconds: float, answer: KeptAnswer | None) -> None:
-        used = usage or Usage()
-        tokens = used.prompt_tokens + used.answer_tokens
+    # --- calls that end ---------------------------------------------------------------------------
+
+    def _write_ended(self, ended: Sequence[_Ended]) -> list[None]:
+        tokens, money = 0, 0.0
+        steps: dict[str, Counter[str]] = defaultdict(Counter)
+        services: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+        for each in ended:
+            used = each.usage or Usage()
+            tokens += used.prompt_tokens + used.answer_tokens - each.hold.tokens
+            money += used.money - each.hold.money
+            numbers: dict[str, Any] = {
+                "prompt_tokens": used.prompt_tokens, "answer_tokens": used.answer_tokens, "money": used.money,
+            }  # fmt: skip
+            counted = {_COLUMN[each.hold.kind]: 1} if each.usage is not None else {}
+            steps[each.hold.step].update(numbers | counted | {"seconds": each.seconds})
+            if each.usage is not None and each.hold.service:
+                services[self._service_of(each.hold)].update(numbers | {"calls": 1})
         with transaction.atomic():
             # The run first, then its document, as everywhere: so nobody waits for each other.
-            self._run.update(
-                spent_tokens=F("spent_tokens") + (tokens - hold.tokens),
-                spent_money=F("spent_money") + (used.money - hold.money),
-            )
+            self._run.update(spent_tokens=F("spent_tokens") + tokens, spent_money=F("spent_money") + money)
             # Also where the worker was taken for lost meanwhile: what the call did cost is known after all.
-            PendingCall.objects.filter(pk=self._rows[hold][-1]).delete()
-            self._count(
-                hold.step,
-                prompt_tokens=used.prompt_tokens,
-                answer_tokens=used.answer_tokens,
-                money=used.money,
-                seconds=seconds,
-                **({_COLUMN[hold.kind]: 1} if usage is not None else {}),
-            )
-            if answer is not None:
-                keep_answer(answer)
-        self._rows[hold].pop()
+            PendingCall.objects.filter(pk__in=[each.row for each in ended]).delete()
+            for step, sums in steps.items():
+                self._count(step, **sums)
+            for key in sorted(services):
+                self._count_service(key, services[key])
+            keep_answers([each.answer for each in ended if each.answer is not None])
+        return [None] * len(ended)
+
+    def _service_of(self, hold: Hold) -> tuple[str, str, str]:
+        """The service's kind, its name, and its public id where it has a row."""
+        row = self._services.get(hold.kind.value)
+        return hold.kind.value, hold.service[:300], row.public_id if row else ""
 
     def _count(self, step: str, **numbers: float) -> None:
-        change = {name: F(name) + number for name, number in numbers.items()}
         rows = StepUse.objects.filter(item_id=self._item_id, step=step)
-        if not rows.update(**change):
+        if not rows.update(**_more(numbers)):
             StepUse.objects.get_or_create(item_id=self._item_id, step=step)
-            rows.update(**change)
+            rows.update(**_more(numbers))
+
+    def _count_service(self, key: tuple[str, str, str], numbers: Mapping[str, float]) -> None:
+        kind, name, service = key
+        of_today = {
+            "benchmark_id": self._benchmark_id, "service": service, "kind": kind, "name": name,
+            "day": timezone.now().astimezone(UTC).date(),
+        }  # fmt: skip
+        rows = ServiceUse.objects.filter(**of_today)
+        if not rows.update(**_more(numbers)):
+            ServiceUse.objects.bulk_create([ServiceUse(**of_today)], ignore_conflicts=True)
+            rows.update(**_more(numbers))
+
+
+def _more(numbers: Mapping[str, float]) -> dict[str, Any]:
+    return {name: F(name) + number for name, number in numbers.items()}
 
 
 def mark_lost(item: RunItem) -> None:

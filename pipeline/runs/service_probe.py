@@ -7,16 +7,16 @@ import asyncio
 from django.utils import timezone
 
 from annotator.suggestions.models.service import CHAT, Service
-from annotator.suggestions.queries.services import service_settings
+from annotator.suggestions.queries.services import settings_with
 from pipeline.clients.probe import probe_chat, probe_search
 
 
 def probe_service(service_id: int) -> None:
-    """Make the few calls of a test, and write what they found. Nothing is to be done for a service that was removed."""
-    row = Service.objects.select_related("benchmark").filter(pk=service_id).first()
+    """Make the few calls of a test, and write what they found. Does nothing for a service that was removed."""
+    row = Service.objects.filter(pk=service_id).first()
     if row is None:
         return
-    settings = service_settings(row.benchmark, has_corpus=False)
+    settings = settings_with({row.kind: row})
     found = asyncio.run((probe_chat if row.kind == CHAT else probe_search)(settings))
     lines = [{"works": each.works, "text": each.text} for each in found]
     Service.objects.filter(pk=row.pk).update(test={"at": timezone.now().isoformat(), "lines": lines})

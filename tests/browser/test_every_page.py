@@ -172,6 +172,7 @@ def addresses() -> dict[str, str]:
         "pool": ["demo", pool.public_id],
         "privacy": [],
         "audit-all": [],
+        "services-all": [],
         "prompt": ["demo", "factcheck_gpt", "verdict"],
         "definitions": ["demo", "verify"],
         "protocol": ["demo", "aggrefact"],

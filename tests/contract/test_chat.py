@@ -186,7 +186,7 @@ def test_a_refused_prompt_is_the_fault_of_the_prompt(error: dict[str, str], stat
 def test_a_refusal_of_key_or_model_is_no_fault_of_the_prompt(said: str, status: int) -> None:
     with FakeChat() as chat:
         chat.first(*[as_json({"error": {"message": said}}, status)] * 3)
-        with pytest.raises(ServiceError, match="Check LLM_URL") as raised:
+        with pytest.raises(ServiceError, match="LLM_URL") as raised:
             ask(chat.url, request(schema=SCHEMA))
         assert not isinstance(raised.value, PromptRefusedError)
 

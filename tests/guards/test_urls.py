@@ -97,6 +97,7 @@ POST_ONLY = {
     "run-change",
     "suggesters-change",
     "services-change",
+    "services-all-change",
     "saved-pages-change",
     "document-change",
     "documents-change",
@@ -169,6 +170,8 @@ OWN = {
     "privacy-download",
     "audit-all",
     "audit-all-download",
+    "services-all",
+    "services-all-change",
 }
 
 SECRET_PROMPT = "Which quetzal flew over Tikal?"
@@ -309,6 +312,7 @@ def scene() -> Scene:
         "run-change": {"run_id": run.public_id, "what": "cancel"},
         "suggesters-change": {"what": "off"},
         "services-change": {"kind": "chat"},
+        "services-all-change": {"kind": "chat"},
         "prompt": {"strategy": "papelo", "step": "answer"},
         "document-change": {"what": "flag"},
         "decompose-sentence": {"sentence_id": sentence.public_id, "what": "take-over"},
@@ -446,6 +450,7 @@ def test_the_same_addresses_are_there_for_whoever_owns_them(client: Client, scen
                 "score-item": 404,
                 "audit-all": 403,
                 "audit-all-download": 403,
+                "services-all": 403,
             }
             assert answer.status_code == expected.get(address.name, 200), address.name
     saved = Activity.objects.filter(action="save", annotation__stage=Stage.REVISE).first()

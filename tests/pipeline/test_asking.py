@@ -119,7 +119,7 @@ def test_of_a_list_that_ends_too_early_without_being_cut_nothing_is_kept() -> No
 def test_what_the_service_raises_goes_through() -> None:
     with pytest.raises(ServiceError, match="down"):
         asked(tools(ServiceError("The model is down.")))
-    with pytest.raises(MissingServiceError, match="LLM_URL"):
+    with pytest.raises(MissingServiceError, match="Services"):
         asked(Tools(prompts={"test/step": PROMPT}))
 
 

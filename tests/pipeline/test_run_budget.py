@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -39,7 +39,7 @@ from pipeline.clients.base import BudgetSpentError, Usage
 from pipeline.clients.cost_meter import CallKind, Hold, KeptAnswer
 from pipeline.runs import coordinator
 from pipeline.runs.bridge import Bridge
-from pipeline.runs.run_budget import RunMeter, RunStoppedError, kept_answer, mark_lost
+from pipeline.runs.run_budget import RunMeter, RunStoppedError, kept_answers, mark_lost
 from tests.counting_strategy import Counting
 from tests.factories import BenchmarkFactory, DocumentFactory, member
 from tests.fakes.chat import FakeChat, Refusal
@@ -250,7 +250,7 @@ def test_many_workers_together_never_pass_the_budget(benchmark: Benchmark, chat:
     refused: list[str] = []
 
     def one(meter: RunMeter) -> None:
-        bridge = meter._bridge
+        bridge = meter.bridge
         hold = Hold("count", CallKind.CHAT, tokens=90)
 
         async def main() -> None:
@@ -297,16 +297,12 @@ def test_what_a_killed_worker_had_on_the_wire_stays_counted(benchmark: Benchmark
     assert costs.percent == 90
     # The first one was not dead but slow: what its call did cost is known after all.
     answer = KeptAnswer("k" * 64, CallKind.CHAT, {"text": "late"})
-    bridge = Bridge()
-    meter._bridge = bridge
     bridge.run(lambda: meter.settle(Hold("count", CallKind.CHAT, tokens=900), Usage(5, 5, 0.1), 1.0, answer))
     run.refresh_from_db()
     assert run.spent_tokens == 10
     assert run.spent_money == pytest.approx(0.1)
-    assert kept_answer("k" * 64) == {"text": "late"}
+    assert kept_answers(["k" * 64])[0] == {"text": "late"}
     with pytest.raises(RunStoppedError):
-        bridge = Bridge()
-        meter._bridge = bridge
         bridge.run(lambda: meter.reserve(Hold("count", CallKind.CHAT, tokens=1)))
     run.refresh_from_db()
     assert run.spent_tokens == 10
@@ -318,8 +314,7 @@ def test_the_same_call_is_made_once_by_all_processes(benchmark: Benchmark, chat:
     hold = Hold("count", CallKind.CHAT, tokens=10, key="k" * 64)
 
     def held(meter: RunMeter) -> bool:
-        meter._bridge = bridge = Bridge()
-        return bridge.run(lambda: meter.reserve(hold))
+        return meter.bridge.run(lambda: meter.reserve(hold))
 
     assert held(first)
     assert not held(second)
@@ -413,9 +408,9 @@ def test_a_run_without_its_service_leaves_documents_open_and_says_why(
     settings.LLM_URL, url = "", settings.LLM_URL
     run = counting(benchmark, 1)
     assert (run.state, states(run)) == (RunState.FAILED, ["failed"])
-    assert "set LLM_URL and LLM_MODEL" in run.items.get().error
+    assert "an owner adds under Services" in run.items.get().error
     assert run.items.get().document.phase == Phase.INDEPENDENT
-    with pytest.raises(BadValueError, match="LLM_URL"):
+    with pytest.raises(BadValueError, match="Services"):
         retry_failed(run, by=owner)
     assert states(run) == ["failed"]
     settings.LLM_URL = url
@@ -518,10 +513,10 @@ def test_a_document_that_fails_holds_nothing(
 ) -> None:
     """The cost of an answer that cannot be written is counted at its most; held, it would be waited for for ever."""
 
-    def refuse(answer: KeptAnswer) -> None:
+    def refuse(kept: Sequence[KeptAnswer]) -> None:
         raise ValueError("cannot be stored")
 
-    monkeypatch.setattr("pipeline.runs.run_budget.keep_answer", refuse)
+    monkeypatch.setattr("pipeline.runs.run_budget.keep_answers", refuse)
     run = counting(benchmark, 1, calls=1, budget_tokens=10_000)
     PipelineRun.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
     coordinator.prefill_item(run.items.get().pk)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
 from annotator.core.actions.fields import BadValueError
-from annotator.core.models import Activity, Benchmark, User
+from annotator.core.models import Activity, Benchmark, PendingCall, PipelineRun, User
 from annotator.core.rules import NotAllowedError
 from annotator.core.vocabulary import Role, RunState, Stage
 from annotator.suggestions.actions import runs as run_actions
@@ -20,12 +21,17 @@ from annotator.suggestions.actions.plans import RunRequest
 from annotator.suggestions.actions.runs import start_run
 from annotator.suggestions.actions.services import ServiceForm, ask_for_test, remove_service, save_service
 from annotator.suggestions.models import Service
-from annotator.suggestions.models.service import UnreadableKeyError
-from annotator.suggestions.queries.services import service_settings
+from annotator.suggestions.models.service import ServiceUse, UnreadableKeyError
+from annotator.suggestions.queries.services import (
+    first_of_month,
+    money_this_month,
+    service_settings,
+    use_by_service,
+)
 from pipeline.runs import coordinator
 from pipeline.runs.service_probe import probe_service
 from tests.counting_strategy import Counting
-from tests.factories import BenchmarkFactory, DocumentFactory, member
+from tests.factories import BenchmarkFactory, DocumentFactory, UserFactory, member
 from tests.fakes.chat import FakeChat
 from tests.fakes.search import FakeTavily
 
@@ -154,6 +160,11 @@ def test_the_page_saves_and_never_shows_the_key(client: Client, benchmark: Bench
         ("chat", {"provider": "openai", "url": "http://a.example"}, "name the model"),
         ("chat", GOOD | {"price_prompt": "x"}, "isn't a number"),
         ("chat", GOOD | {"price_answer": "-1"}, "negative"),
+        ("chat", GOOD | {"calls_per_minute": "many"}, "whole number of calls"),
+        ("chat", GOOD | {"calls_per_minute": "0"}, "1 or more"),
+        ("chat", GOOD | {"money_per_month": "0", "price_prompt": "1"}, "more than 0"),
+        ("chat", GOOD | {"money_per_month": "x"}, "isn't a number"),
+        ("chat", GOOD | {"money_per_month": "5"}, "needs prices"),
         ("search", {"provider": "tavily"}, "needs a key"),
         ("search", {"provider": "searxng"}, "address of the server"),
         ("search", {"provider": "corpus"}, "isn't a provider"),
@@ -180,7 +191,7 @@ def test_a_strategy_that_lacks_a_service_leads_its_owner_there(
     client.force_login(owner)
     form = BeautifulSoup(client.get(reverse("run-new", args=["pilot"])).content, "html.parser")
     assert form.select(f'a[href="{reverse("services", args=["pilot"])}"]')
-    assert "an owner adds one under Services" in form.text
+    assert "an owner adds under Services" in form.text
 
 
 def probed(benchmark: Benchmark, kind: str, owner: User) -> list[tuple[bool, str]]:
@@ -233,3 +244,118 @@ def test_a_test_of_a_wrong_key_says_so(
     assert (
         "every 2s" in client.get(reverse("services", args=["pilot"]), headers={"HX-Request": "true"}).content.decode()
     )
+
+
+# --- of the installation --------------------------------------------------------------------------
+
+
+def test_every_benchmark_uses_the_installations_service_unless_it_has_its_own(
+    benchmark: Benchmark, owner: User, settings: Any
+) -> None:
+    settings.LLM_URL, settings.LLM_MODEL = "http://127.0.0.1:8/v1", "from the environment"
+    chief, other = UserFactory(is_superuser=True), BenchmarkFactory()
+    save_service(None, "chat", CHAT, by=chief)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Service.objects.create(kind="chat", provider="openai")
+    save_service(benchmark, "chat", ServiceForm("openai", CHAT.url, "own"), by=owner)
+    assert service_settings(fresh(benchmark), has_corpus=False).llm_model == "own"
+    assert service_settings(fresh(other), has_corpus=False).llm_model == "tiny"
+    remove_service(None, "chat", by=chief)
+    assert service_settings(fresh(other), has_corpus=False).llm_model == "from the environment"
+
+
+def test_only_superusers_see_the_installations_services(client: Client, owner: User) -> None:
+    page, change = reverse("services-all"), reverse("services-all-change", args=["chat"])
+    client.force_login(owner)
+    assert client.get(page).status_code == 403
+    assert client.post(change, GOOD).status_code == 403
+    with pytest.raises(NotAllowedError):
+        save_service(None, "chat", CHAT, by=owner)
+    client.force_login(UserFactory(is_superuser=True))
+    typed = GOOD | {"key": KEY, "calls_per_minute": "60", "price_prompt": "1", "money_per_month": "2.5"}
+    assert client.post(change, typed).status_code == 302
+    row = Service.objects.get()
+    assert (row.benchmark, row.calls_per_minute, row.money_per_month) == (None, 60, 2.5)
+    shown = BeautifulSoup(client.get(page).content, "html.parser")
+    assert shown.select_one("#chat-calls-per-minute")["value"] == "60"  # type: ignore[index]
+    assert KEY not in str(shown)
+
+
+# --- limits and costs -----------------------------------------------------------------------------
+
+
+def run_with(benchmark: Benchmark, owner: User, calls: int) -> PipelineRun:
+    """A run over one document that makes so many calls at once, worked off."""
+    document = DocumentFactory(benchmark=benchmark)
+    wish = RunRequest(parameters={"calls": calls})
+    run = start_run(benchmark=fresh(benchmark), stage=Stage.DECOMPOSE, documents=[document.pk], by=owner, wish=wish)
+    assert run is not None
+    for item_id in coordinator.begin(run):
+        coordinator.prefill_item(item_id)
+    run.refresh_from_db()
+    return run
+
+
+@pytest.fixture
+def no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (run_actions, service_actions):
+        monkeypatch.setattr(module, "after_commit", lambda *_: None)
+
+
+@pytest.mark.usefixtures("no_queue")
+def test_calls_are_spread_over_the_minute(benchmark: Benchmark, owner: User) -> None:
+    with FakeChat() as chat:
+        form = ServiceForm("openai", chat.url, "tiny", calls_per_minute=600)
+        save_service(benchmark, "chat", form, by=owner)
+        run = run_with(benchmark, owner, calls=5)
+        assert run.state == RunState.FINISHED
+        times = sorted(call.at for call in chat.calls)
+    # The first call took its turn a moment before it was made; the fifth one is due 0.4 seconds after that.
+    assert len(times) == 5
+    assert times[-1] - times[0] > 0.3
+    assert not PendingCall.objects.exists()
+
+
+@pytest.mark.usefixtures("no_queue")
+def test_a_service_is_not_asked_beyond_its_cost_per_month(benchmark: Benchmark, owner: User) -> None:
+    with FakeChat() as chat:
+        # A million tokens for a million: a call costs at least one, and at most what its longest answer would.
+        form = ServiceForm("openai", chat.url, "tiny", price_prompt=1e6, price_answer=1e6, money_per_month=1e6)
+        save_service(benchmark, "chat", form, by=owner)
+        assert run_with(benchmark, owner, calls=1).state == RunState.FINISHED
+        spent = ServiceUse.objects.get().money
+        Service.objects.update(money_per_month=spent + 1)
+        halted = run_with(benchmark, owner, calls=2)
+        assert halted.state == RunState.PAUSED
+        assert f"{spent:.4f} of this month's limit" in halted.halted
+        assert "Raise the limit under Services" in halted.halted
+        assert halted.spent_money == 0
+        assert len(chat.calls) == 1
+        # What was spent last month does not count.
+        ServiceUse.objects.update(day=first_of_month() - dt.timedelta(days=1))
+        Service.objects.update(money_per_month=1e6)
+        assert money_this_month(Service.objects.get()) == 0
+        assert run_with(benchmark, owner, calls=3).state == RunState.FINISHED
+
+
+@pytest.mark.usefixtures("no_queue")
+def test_costs_by_service_are_shown_to_owners_alone(client: Client, benchmark: Benchmark, owner: User) -> None:
+    admin = member(benchmark, Role.ADMIN)
+    with FakeChat() as chat:
+        save_service(benchmark, "chat", ServiceForm("openai", chat.url, "zeppelin-9", price_prompt=1e6), by=owner)
+        run = run_with(benchmark, owner, calls=3)
+    [use] = use_by_service(benchmark)
+    assert (use.name, use.calls, use.money) == ("zeppelin-9 at 127.0.0.1", 3, pytest.approx(run.spent_money))
+    assert use.prompt_tokens + use.answer_tokens == run.spent_tokens
+    pages = [reverse("run-costs", args=["pilot"]), reverse("run", args=["pilot", run.public_id])]
+    for person, sees in ((owner, True), (admin, False)):
+        client.force_login(person)
+        for page in [*pages, reverse("run-new", args=["pilot"])]:
+            assert ("zeppelin-9" in client.get(page).content.decode()) is sees, (page, sees)
+        answer = client.get(f"/api/v1/benchmarks/pilot/runs/{run.public_id}/")
+        assert answer.status_code == 200
+        assert ("zeppelin-9" in answer.content.decode()) is sees
+    client.force_login(owner)
+    assert "Used this month" in client.get(reverse("services", args=["pilot"])).content.decode()
+    remove_service(benchmark, "chat", by=owner)
+    assert use_by_service(benchmark) == [use], "what it cost is known after it has gone"

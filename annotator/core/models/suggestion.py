@@ -107,6 +107,14 @@ class PendingCall(models.Model):
     money = models.FloatField(default=0)
     began_at = models.DateTimeField(auto_now_add=True)
     lost_at = models.DateTimeField(null=True, blank=True, help_text="When its worker was found to be lost.")
+    service = models.ForeignKey(
+        "annotator.Service",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="pending_calls",
+        help_text="The limited service that is called.",
+    )
 
     class Meta:
         ordering: ClassVar = ["id"]

@@ -52,8 +52,8 @@ def get_suggestions(
         raise rules.NotAllowedError("This benchmark has no suggestion strategy. Choose one on its Suggestions page.")
     if stage == Stage.VERIFY and not can_search(benchmark):
         raise rules.NotAllowedError(
-            "This benchmark has no corpus to search for evidence, and no search is configured (SEARCH_PROVIDER). "
-            f"Import a corpus: script/manage import_corpus PAGES --corpus NAME --create --benchmark {benchmark.slug}"
+            "This benchmark has no corpus to search for evidence, and no search. An owner adds one under Services. "
+            f"Or import a corpus: script/manage import_corpus PAGES --corpus NAME --create --benchmark {benchmark.slug}"
         )
     if why := obstacle(benchmark, choice, stage):
         raise BadValueError(why)

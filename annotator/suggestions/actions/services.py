@@ -1,4 +1,4 @@
-"""The services that a benchmark's owners add: a model, a search, each with its key."""
+"""The services that owners add, to a benchmark or to the installation: a model, a search, each with its key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMES = dict(KINDS)
 
 @dataclass(frozen=True, slots=True)
 class ServiceForm:
-    """What an owner typed. ``key``: None keeps the one that is there, "" forgets it."""
+    """What an owner typed. ``key``: None keeps the one that is there, "" forgets it. Limits: None for none."""
 
     provider: str
     url: str = ""
@@ -29,10 +29,13 @@ class ServiceForm:
     price_prompt: float = 0.0
     price_answer: float = 0.0
     price_query: float = 0.0
+    calls_per_minute: int | None = None
+    money_per_month: float | None = None
 
 
-def save_service(benchmark: Benchmark, kind: str, form: ServiceForm, *, by: User) -> Service:
-    """Add or change the benchmark's service of a kind. Runs that have begun use it from their next document on.
+def save_service(benchmark: Benchmark | None, kind: str, form: ServiceForm, *, by: User) -> Service:
+    """Add or change the service of a kind, of a benchmark or (None) of the installation. Runs that have begun use it
+    from their next document on.
 
     Raises NotAllowedError for all but owners, BadValueError that says what is wrong.
     """
@@ -40,7 +43,8 @@ def save_service(benchmark: Benchmark, kind: str, form: ServiceForm, *, by: User
     if kind not in _NAMES:
         raise BadValueError(f"“{kind}” isn't a kind of service; choose one of {', '.join(_NAMES)}.")
     with transaction.atomic():
-        lock_benchmark(benchmark.pk)
+        if benchmark is not None:
+            lock_benchmark(benchmark.pk)
         row = Service.objects.filter(benchmark=benchmark, kind=kind).first() or Service(benchmark=benchmark, kind=kind)
         # A key is never sent to another address than the one that it was entered for.
         moved = (row.provider, row.url) != (form.provider, form.url)
@@ -51,24 +55,25 @@ def save_service(benchmark: Benchmark, kind: str, form: ServiceForm, *, by: User
         _check(kind, form, has_key=bool(row.encrypted_key))
         row.provider, row.url, row.model = form.provider, form.url, form.model
         row.price_prompt, row.price_answer, row.price_query = form.price_prompt, form.price_answer, form.price_query
-        row.changed_by, row.test = by, {}
+        row.calls_per_minute, row.money_per_month = form.calls_per_minute, form.money_per_month
+        row.changed_by, row.test, row.next_call_at = by, {}, None
         row.save()
         Action(name="change-service", by=by, benchmark=benchmark, reason=f"{_NAMES[kind]}: {row}").write()
     return row
 
 
-def remove_service(benchmark: Benchmark, kind: str, *, by: User) -> None:
-    """Go back to the installation's service. The key is deleted. Raises NotAllowedError for all but owners."""
+def remove_service(benchmark: Benchmark | None, kind: str, *, by: User) -> None:
+    """Go back to the installation's service, or to that of the environment. The key is deleted. Raises NotAllowedError
+    for all but owners."""
     rules.check_change_services(by, benchmark)
     with transaction.atomic():
-        lock_benchmark(benchmark.pk)
         if Service.objects.filter(benchmark=benchmark, kind=kind).delete()[0]:
             Action(name="remove-service", by=by, benchmark=benchmark, reason=_NAMES[kind]).write()
 
 
-def ask_for_test(benchmark: Benchmark, kind: str, *, by: User) -> None:
-    """Let a worker find out what the benchmark's service of a kind can do: at most three small calls, which are paid.
-    Raises NotAllowedError for all but owners."""
+def ask_for_test(benchmark: Benchmark | None, kind: str, *, by: User) -> None:
+    """Let a worker find out what the service of a kind can do: at most four small calls, of which two or three
+    are paid. Raises NotAllowedError for all but owners."""
     rules.check_change_services(by, benchmark)
     with transaction.atomic():
         row = Service.objects.select_for_update().filter(benchmark=benchmark, kind=kind).first()
@@ -87,6 +92,12 @@ def _check(kind: str, form: ServiceForm, *, has_key: bool) -> None:
         raise BadValueError(f"“{form.provider}” isn't a provider; choose one of {', '.join(providers)}.")
     if min(form.price_prompt, form.price_answer, form.price_query) < 0:
         raise BadValueError("A price can't be negative.")
+    if form.calls_per_minute is not None and form.calls_per_minute < 1:
+        raise BadValueError("A limit of calls per minute is 1 or more; leave it blank for no limit.")
+    if form.money_per_month is not None and form.money_per_month <= 0:
+        raise BadValueError("A limit of cost per month is more than 0; leave it blank for no limit.")
+    if form.money_per_month is not None and not (form.price_prompt or form.price_answer or form.price_query):
+        raise BadValueError("A limit of cost needs prices: without them every call costs nothing.")
     settings = ServiceSettings()
     if kind == CHAT:
         if not form.url:

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
 from annotator.core.vocabulary import RunState, Scope, Stage
@@ -25,7 +26,7 @@ from annotator.suggestions.queries.forecast import forecast
 from annotator.suggestions.queries.prompts import prompts_in_use
 from annotator.suggestions.queries.run_scope import MISSING, WAITING, in_batch, scope_of
 from annotator.suggestions.queries.run_scope import RunScope as Documents
-from annotator.suggestions.queries.runs import RunProgress, failures_of, progress_of, runs_of
+from annotator.suggestions.queries.runs import RunProgress, failures_of, progress_of, readable_plan, runs_of
 
 TAG = "runs"
 FAILURES_SHOWN = 50
@@ -170,17 +171,12 @@ class RunAnswer(ApiView):
             costs = with_formula(costs, row.run)
         names = ("total", "finished", "failed", "cancelled", "running", "waiting")
         found = {name: getattr(row, name) for name in names} | {"run": row.run, "pace": row.pace}
-        found |= {"plan": _plan(row.run.plan), "steps": costs.steps, "costs": costs.total}
+        plan = readable_plan(row.run, services=rules.can_change_services(self.person, row.run.benchmark))
+        found |= {"plan": plan, "steps": costs.steps, "costs": costs.total}
         found["interrupted"] = costs.lost
         found |= {"budget_tokens": costs.budget_tokens, "budget_money": costs.budget_money}
         found["failures"] = failures_of(row.run).select_related("document")[:FAILURES_SHOWN]
         return Response(RunDetailSerializer(found).data, status=status)
-
-
-def _plan(plan: dict[str, Any]) -> dict[str, Any]:
-    """The frozen plan as people read it."""
-    names = ("parameters", "services", "prompts", "seed", "temperature", "corpus_revision")
-    return {name: plan.get(name) for name in names}
 
 
 class RunsView(RunAnswer):

@@ -34,11 +34,19 @@ def _derived(secret: str | bytes) -> bytes:
 
 
 class Service(models.Model):
-    """A model or search that a benchmark uses instead of the installation's. The key is encrypted at rest with a key
-    that is derived from SECRET_KEY, and never shown again. Prices: money for a million tokens, or for a query."""
+    """A model or search that owners added. One of the installation has no benchmark; one of a benchmark is used instead
+    of it there. The key is encrypted at rest with a key derived from SECRET_KEY, and never shown again. Prices are for
+    a million tokens, or for a query. Limits hold for all workers together."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
-    benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="services")
+    benchmark = models.ForeignKey(
+        "annotator.Benchmark",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="services",
+        help_text="Blank: of the installation.",
+    )
     kind = models.CharField(max_length=16, choices=KINDS)
     provider = models.CharField(max_length=20)
     url = models.CharField(max_length=500, blank=True, help_text="Blank: the provider's own address.")
@@ -47,6 +55,9 @@ class Service(models.Model):
     price_prompt = models.FloatField(default=0)
     price_answer = models.FloatField(default=0)
     price_query = models.FloatField(default=0)
+    calls_per_minute = models.PositiveIntegerField(null=True, blank=True, help_text="Blank: no limit.")
+    money_per_month = models.FloatField(null=True, blank=True, help_text="By calendar month, UTC. Blank: no limit.")
+    next_call_at = models.DateTimeField(null=True, blank=True, help_text="When the limit allows the next call.")
     test = models.JSONField(
         default=dict, blank=True, help_text="{waiting} or {at, lines: [{works, text}]}: what the last test found."
     )
@@ -57,12 +68,25 @@ class Service(models.Model):
         ordering: ClassVar = ["kind"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["benchmark", "kind"], name="annotator_service_once"),
+            models.UniqueConstraint(
+                fields=["kind"],
+                condition=models.Q(benchmark__isnull=True),
+                name="annotator_service_of_installation_once",
+            ),
             models.CheckConstraint(
                 condition=models.Q(kind__in=[kind for kind, _ in KINDS]), name="annotator_service_kind_word"
             ),
             models.CheckConstraint(
                 condition=models.Q(price_prompt__gte=0, price_answer__gte=0, price_query__gte=0),
                 name="annotator_service_prices",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(calls_per_minute__isnull=True) | models.Q(calls_per_minute__gt=0),
+                name="annotator_service_calls_per_minute",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(money_per_month__isnull=True) | models.Q(money_per_month__gt=0),
+                name="annotator_service_money_per_month",
             ),
         ]
 
@@ -81,3 +105,34 @@ class Service(models.Model):
             return _fernet().decrypt(self.encrypted_key.encode()).decode()
         except InvalidToken:
             raise UnreadableKeyError from None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether its calls are limited by the minute or by their cost."""
+        return self.calls_per_minute is not None or self.money_per_month is not None
+
+
+class ServiceUse(models.Model):
+    """What a benchmark's runs used of a service on one day (UTC). Calls answered from the store are not counted.
+    ``name`` tells the service also where it was set by the environment, or has been removed."""
+
+    benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="service_uses")
+    service = models.CharField(max_length=32, blank=True, help_text="Its public id. Blank: set by the environment.")
+    kind = models.CharField(max_length=16)
+    name = models.CharField(max_length=300)
+    day = models.DateField()
+    calls = models.PositiveIntegerField(default=0)
+    prompt_tokens = models.PositiveBigIntegerField(default=0)
+    answer_tokens = models.PositiveBigIntegerField(default=0)
+    money = models.FloatField(default=0)
+
+    class Meta:
+        ordering: ClassVar = ["day", "id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["benchmark", "service", "kind", "name", "day"], name="annotator_serviceuse_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.day}: {self.calls} calls"

@@ -6,6 +6,7 @@ import datetime as dt
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
@@ -188,3 +189,9 @@ def claims_without_evidence(benchmark: Benchmark) -> dict[int, list[int]]:
         if claim.is_checked:
             found.setdefault(claim.document_pk, []).append(claim.pk)
     return found
+
+
+def readable_plan(run: PipelineRun, *, services: bool) -> dict[str, Any]:
+    """The frozen plan of a run as people read it. ``services``: whether they may see which services it names."""
+    names = ("parameters", "services", "prompts", "seed", "temperature", "corpus_revision")
+    return {name: run.plan.get(name) for name in names if name != "services" or services}

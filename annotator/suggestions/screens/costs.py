@@ -1,4 +1,4 @@
-"""Strategies side by side: what a document takes with each, beside what its formula gives."""
+"""Costs: strategies side by side, each next to what its formula predicts, and, for owners, by service."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from annotator.core import rules
 from annotator.core.charts import rounded
 from annotator.core.queries.progress import time_in_words
 from annotator.core.screens.benchmark_page import page_of_benchmark
-from annotator.core.screens.common import managed_benchmark, render_domain_errors
+from annotator.core.screens.common import managed_benchmark, person, render_domain_errors
 from annotator.suggestions.queries.costs import Compared, compared
 from annotator.suggestions.queries.runs import strategy_label
+from annotator.suggestions.queries.services import use_by_service
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,12 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
                 by_formula=None if by_formula is None else rounded(100 * by_formula / widest),
             )
         )
-    context: dict[str, Any] = {"rows": rows, "has_money": any(row.entry.use.money for row in rows)}
+    sees_services = rules.can_change_services(person(request), benchmark)
+    context: dict[str, Any] = {
+        "rows": rows,
+        "has_money": any(row.entry.use.money for row in rows),
+        "services": use_by_service(benchmark) if sees_services else [],
+    }
     return render(request, "suggestions/runs/costs.html", page_of_benchmark(request, benchmark, "Costs") | context)
 
 

@@ -166,10 +166,11 @@ def _context(
     scope = scope_of(benchmark, chosen.stage, chosen.which)
     batches = batches_of(benchmark)
     services = service_settings(benchmark, has_corpus=benchmark.corpus_id is not None)
+    is_owner = rules.can_change_services(person(request), benchmark)
     context: dict[str, Any] = {
         "benchmark": benchmark,
         "stages": list(Stage),
-        "may_add_services": rules.can_change_services(person(request), benchmark),
+        "may_add_services": is_owner,
         "claims": 0,
         "forecast_time": "",
         "chosen": chosen,
@@ -182,7 +183,7 @@ def _context(
         "forecast": None,
         "has_prices": bool(services.llm_price_prompt or services.llm_price_answer or services.search_price),
         "asks_model": "chat" in choice.needs,
-        "model": chosen.text("model") or services.llm_model,
+        "model": chosen.text("model") or (services.llm_model if is_owner else ""),
         "seed": chosen.text("seed", str(SEED)),
         "temperature": chosen.text("temperature", "0"),
         "budget_tokens": chosen.text("budget_tokens", str(benchmark.budget_tokens or "")),

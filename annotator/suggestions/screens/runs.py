@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from annotator.core import rules
-from annotator.core.models import Benchmark, PipelineRun
+from annotator.core.models import Benchmark
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import managed_benchmark, person, render_domain_errors
 from annotator.core.vocabulary import Stage
@@ -26,6 +26,7 @@ from annotator.suggestions.queries.runs import (
     failures_of,
     notes_of,
     progress_of,
+    readable_plan,
     runs_of,
     strategy_label,
 )
@@ -112,7 +113,7 @@ def show(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     context["costs"] = costs if row.is_moving else with_formula(costs, row.run)
     context["has_money"] = bool(costs.total.money or row.run.budget_money is not None)
     context["notes"] = notes_of(row.run, NOTES_SHOWN)
-    context["plan"] = _plan(row.run)
+    context["plan"] = readable_plan(row.run, services=rules.can_change_services(person(request), benchmark))
     if getattr(request, "htmx", False):
         response = render(request, f"{RUN}#numbers" if context["is_moving"] else f"{RUN}#run", context)
         if not context["is_moving"]:
@@ -120,19 +121,6 @@ def show(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
             response["HX-Retarget"] = "#run"
         return response
     return render(request, RUN, page_of_benchmark(request, benchmark, "Runs") | context)
-
-
-def _plan(run: PipelineRun) -> dict[str, Any]:
-    """The frozen plan as people read it."""
-    plan: dict[str, Any] = run.plan
-    return {
-        "parameters": plan.get("parameters", {}),
-        "services": plan.get("services", {}),
-        "prompts": plan.get("prompts", {}),
-        "seed": plan.get("seed"),
-        "temperature": plan.get("temperature"),
-        "corpus_revision": plan.get("corpus_revision"),
-    }
 
 
 def _run(benchmark: Benchmark, run_id: str) -> RunProgress:

@@ -97,7 +97,7 @@ class ModelClient(ABC):
             limiter=limiter,
             name="The language model",
             url=self.url,
-            advice="Check LLM_URL, LLM_KEY and LLM_MODEL, and that the server is up.",
+            advice="Check address, key and model under Services (or LLM_URL, LLM_KEY, LLM_MODEL), and that it is up.",
             key=key,
             headers=self.headers(key),
             seconds=seconds,
@@ -123,6 +123,10 @@ class ModelClient(ABC):
     def place(self, request: ChatRequest) -> str:
         """The address of one request."""
         return self.url
+
+    def at(self, url: str) -> ServiceClient:
+        """The same service, called at another address."""
+        return replace(self._service, url=url)
 
     @property
     def provider(self) -> str:
@@ -169,7 +173,7 @@ class ModelClient(ABC):
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             raise ServiceError(
                 f"{self._service.where} answered in a form that no {self.PROTOCOL} endpoint uses: "
-                f"{json.dumps(answer)[:200]}. Check that LLM_URL is the address of one."
+                f"{json.dumps(answer)[:200]}. Check that its address (LLM_URL) is that of one."
             ) from None
 
 

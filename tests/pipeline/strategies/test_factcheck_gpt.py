@@ -246,7 +246,7 @@ def test_errors_of_the_model_end_the_document() -> None:
     for error in (ServiceError("The model is down."), BudgetSpentError("Enough.")):
         with pytest.raises(type(error)):
             decomposed(ANSWERS | {"importance": error})
-    with pytest.raises(MissingServiceError, match="LLM_URL"):
+    with pytest.raises(MissingServiceError, match="Services"):
         run(FactcheckGpt().decompose(DOCUMENT, tools_for("factcheck_gpt")))
 
 
@@ -344,7 +344,7 @@ def test_without_a_search_service_the_corpus_is_searched() -> None:
     assert [each.passage for each in found.evidence] == [TEXTS[FORT]]
     assert "search" not in calls(tools)
     assert "queries" not in found.counts
-    with pytest.raises(MissingServiceError, match="SEARCH_PROVIDER"):
+    with pytest.raises(MissingServiceError, match="Services"):
         verified(search=None)
 
 

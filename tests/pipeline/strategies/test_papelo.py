@@ -301,7 +301,7 @@ def test_a_corpus_serves_where_there_is_no_search() -> None:
     result = verify(world, questions=1)
     assert result.evidence[0].url == "https://corpus.example/pell"
     assert "search" not in world.calls
-    with pytest.raises(MissingServiceError, match="SEARCH_PROVIDER"):
+    with pytest.raises(MissingServiceError, match="Services"):
         verify(World(search=None))
 
 
