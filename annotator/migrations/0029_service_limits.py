@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0028_scoring_in_the_worker'),
+        ("annotator", "0028_scoring_in_the_worker"),
     ]
 
     operations = [
