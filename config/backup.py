@@ -136,6 +136,11 @@ def verify(file: Path) -> dict[str, Any]:
         return manifest
 
 
+def _is_inside(member: tarfile.TarInfo) -> bool:
+    """A plain file or folder that stays in the folder it is extracted into."""
+    return (member.isfile() or member.isdir()) and not member.name.startswith("/") and ".." not in Path(member.name).parts
+
+
 @contextmanager
 def _unpacked(file: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """The files of a backup, extracted into a folder next to it and compared with their hashes, and the manifest."""
@@ -145,7 +150,11 @@ def _unpacked(file: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
         folder = Path(name)
         try:
             with tarfile.open(file) as archive:
-                archive.extractall(folder, filter="data")
+                if outside := [each.name for each in archive if not _is_inside(each)]:
+                    raise BackupError(f"{file} is no backup of Touchstone: it contains {outside[0]}.")
+                # Python before 3.11.4 has no filters.
+                archive.extraction_filter = getattr(tarfile, "data_filter", None)
+                archive.extractall(folder)
             manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
             hashes: dict[str, str] = manifest["files"]
         except (tarfile.TarError, OSError, ValueError, KeyError, EOFError) as error:

@@ -17,6 +17,8 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
+pytestmark = pytest.mark.django_db  # without it, no tables are made for ``var`` when these tests run alone
+
 ROOT = Path(__file__).resolve().parents[2]
 PEOPLE = "from annotator.models import User; print(sorted(User.objects.values_list('username', flat=True)))"
 
@@ -112,13 +114,27 @@ def test_a_backup_that_was_changed_or_cut_short_is_refused(var: Path, tmp_path: 
     assert "no complete backup" in manage("backup", "--verify", str(file), fails=True).stderr
 
 
+def test_a_file_that_leaves_its_folder_is_no_backup(var: Path, tmp_path: Path) -> None:
+    manage = commands(var)
+    file, secret = tmp_path / "odd.tar", tmp_path / "manifest.json"
+    secret.write_text("{}")
+    for name in ("../manifest.json", "/manifest.json"):
+        with tarfile.open(file, "w") as archive:
+            member = archive.gettarinfo(secret)
+            member.name = name
+            with secret.open("rb") as opened:
+                archive.addfile(member, opened)
+        assert f"it contains {name}" in manage("backup", "--verify", str(file), fails=True).stderr
+
+
 def test_a_backup_of_a_newer_version_is_refused(var: Path, tmp_path: Path) -> None:
     manage = commands(var)
     manage("backup", str(tmp_path / "backups"))
     (file,) = (tmp_path / "backups").iterdir()
     folder = tmp_path / "changed"
     with tarfile.open(file) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["migrations"].append("annotator.9999_from_the_future")
     manifest["touchstone"] = "99.0"
