@@ -50,6 +50,11 @@ class Estimate:
     low: float | None
     high: float | None
 
+    @property
+    def interval(self) -> list[float] | None:
+        """The bounds as JSON."""
+        return None if self.low is None or self.high is None else [self.low, self.high]
+
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
@@ -105,7 +110,7 @@ def agreement(
     drawn = _Sums.of(resampled(sums, resamples, seed), len(names))
 
     def estimate(coefficient: Callable[[_Sums], _Floats]) -> Estimate | None:
-        return _estimate(coefficient(whole), coefficient(drawn))
+        return estimate_of(coefficient(whole), coefficient(drawn))
 
     if table.left_out:
         fleiss_gwet, ac1_gwet = _with_singles(given, scale, resamples, seed)
@@ -165,9 +170,15 @@ def sums_estimates(
     """
     clusters = _numbered([cluster for cluster, _ in rows])
     values = np.array([numbers for _, numbers in rows], dtype=np.float64).reshape(-1, width)
-    sums = _summed(values, clusters)
+    return estimates(_summed(values, clusters), figures, resamples=resamples, seed=seed)
+
+
+def estimates(
+    sums: _Floats, figures: Callable[[_Floats], Sequence[_Floats]], *, resamples: int = RESAMPLES, seed: int = 0
+) -> list[Estimate | None]:
+    """The same from the ``sums`` of each cluster, one row a cluster."""
     whole, drawn = figures(sums.sum(axis=0, keepdims=True)), figures(resampled(sums, resamples, seed))
-    return [_estimate(value, others) for value, others in zip(whole, drawn, strict=True)]
+    return [estimate_of(value, others) for value, others in zip(whole, drawn, strict=True)]
 
 
 # The coefficients. Each takes sums over items, one row per resample, and returns one figure per row, NaN if undefined.
@@ -253,7 +264,7 @@ def _with_singles(items: Sequence[RatedItem], scale: Sequence[str], resamples: i
     sums = _summed(np.concatenate([counted, alone]), clusters)
     whole, drawn = sums.sum(axis=0, keepdims=True), resampled(sums, resamples, seed)
     return [
-        _estimate(coefficient(_Sums.of(whole, width)), coefficient(_Sums.of(drawn, width)))
+        estimate_of(coefficient(_Sums.of(whole, width)), coefficient(_Sums.of(drawn, width)))
         for coefficient in (_fleiss, _ac1)
     ]
 
@@ -352,20 +363,18 @@ def resampled(sums: _Floats, resamples: int, seed: int) -> _Floats:
     """One row per resample: the sum of as many rows as there are, drawn with replacement. None for a single row."""
     if len(sums) < 2:
         return np.empty((0, sums.shape[1]))
-    return np.concatenate([np.empty((0, sums.shape[1])), *_parts(sums, resamples, seed)])
+    return np.concatenate([times @ sums for times in draws(len(sums), resamples, seed)] or [sums[:0]])
 
 
-def _parts(sums: _Floats, resamples: int, seed: int) -> Iterator[_Floats]:
-    """The resamples in chunks that fit into memory: how often each row was drawn, times the rows."""
+def draws(rows: int, resamples: int, seed: int) -> Iterator[_Floats]:
+    """How often each of ``rows`` is drawn in each resample (resamples x rows), in chunks that fit into memory."""
     random = np.random.default_rng(seed)
-    rows = len(sums)
     step = max(1, _DRAWS // rows)
     for start in range(0, resamples, step):
         many = min(step, resamples - start)
         drawn = random.integers(rows, size=(many, rows))
         drawn += np.arange(many)[:, None] * rows  # so that one count serves all resamples of the chunk
-        times = np.bincount(drawn.ravel(), minlength=many * rows).reshape(many, rows)
-        yield times.astype(np.float64) @ sums
+        yield np.bincount(drawn.ravel(), minlength=many * rows).reshape(many, rows).astype(np.float64)
 
 
 def _divide(above: _Floats, below: _Floats) -> _Floats:
@@ -375,7 +384,7 @@ def _divide(above: _Floats, below: _Floats) -> _Floats:
     return quotient
 
 
-def _estimate(value: _Floats, drawn: _Floats) -> Estimate | None:
+def estimate_of(value: _Floats, drawn: _Floats, *, percentiles: tuple[float, float] = _INTERVAL) -> Estimate | None:
     """The figure in ``value`` with the interval of ``drawn``. None if it is undefined."""
     figure = float(value[0])
     if np.isnan(figure):
@@ -383,5 +392,5 @@ def _estimate(value: _Floats, drawn: _Floats) -> Estimate | None:
     defined = drawn[~np.isnan(drawn)]
     if not len(defined):
         return Estimate(figure, None, None)
-    low, high = np.percentile(defined, _INTERVAL)
+    low, high = np.percentile(defined, percentiles)
     return Estimate(figure, float(low), float(high))

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from annotator.measures.statistics.breakdowns import MAX_GROUPS, DocumentTraits, groups_of, order_of
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from annotator.measures.statistics.breakdowns import (
+    MAX_GROUPS,
+    PARTS,
+    DocumentTraits,
+    groups_of,
+    mean_scores,
+    order_of,
+)
+from pipeline.metrics.agreement import RESAMPLES, draws
 
 
 def traits(**given: object) -> DocumentTraits:
@@ -39,3 +53,19 @@ def test_steps_stand_in_their_order_and_other_groups_by_size() -> None:
     assert sorted(steps, key=lambda each: order_of(each, 1)) == ["up to 50", "51 to 100", "101 to 200", "over 200"]
     sizes = {"web": 3, "books": 9}
     assert sorted(sizes, key=lambda each: order_of(each, sizes[each])) == ["books", "web"]
+
+
+def test_groups_of_all_breakdowns_share_one_draw_of_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+
+    def counted(rows: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+        drawn.append((rows, resamples))
+        return draws(rows, resamples, seed)
+
+    monkeypatch.setattr("pipeline.metrics.groups.draws", counted)
+    groups = {"source": ["web", "books"] * 20, "label": ["true"] * 30 + ["false"] * 10}
+    found = mean_scores(groups, [1.0, 0.0] * 20)
+    assert [(name, [each["group"] for each in tables]) for name, tables in found.items()] == [
+        ("source", ["web", "books"]), ("label", ["true", "false"])
+    ]  # fmt: skip
+    assert drawn == [(40, RESAMPLES // PARTS)]

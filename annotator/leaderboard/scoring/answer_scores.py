@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from annotator.exchange.formats.answers import AnswerRow
-from annotator.leaderboard.scoring.measure import Floats, share
-from annotator.measures.statistics.breakdowns import BREAKDOWNS, DocumentTraits, grouped, groups_of
+from annotator.leaderboard.scoring.measure import Floats
+from annotator.measures.statistics.breakdowns import DocumentTraits, groups_of, mean_scores, share
 from pipeline.metrics.agreement import RESAMPLES, sums_estimates
 from pipeline.metrics.f1_at_k import GAMMA, ClaimCounts, domain_k, f1_at_k, f1_at_k_prime, f1s_at_k, precision
 from pipeline.metrics.rank_correlation import kendall_tau
@@ -75,21 +75,12 @@ def score_answers(
 
 def _breakdowns(rows: Sequence[AnswerRow], score: Callable[[AnswerRow], float]) -> dict[str, list[dict[str, Any]]]:
     """The mean score of the answers in each group, all models together. A K that is the median stays the domain's."""
-    keyed = {str(number): row for number, row in enumerate(rows)}
-    groups = groups_of({key: _traits(row) for key, row in keyed.items()})
-    labels = {key: _label(row) for key, row in keyed.items()}
-    if len(set(labels.values())) > 1:
+    told = groups_of({str(number): _traits(row) for number, row in enumerate(rows)})
+    groups = {name: list(each.values()) for name, each in told.items()}
+    labels = [_label(row) for row in rows]
+    if len(set(labels)) > 1:
         groups["label"] = labels
-    scores = {key: score(row) for key, row in keyed.items()}
-    return {
-        name: grouped(
-            ((group, key, 1, (scores[key], 1.0)) for key, group in groups[name].items()),
-            ("score",),
-            lambda sums: [share(sums[:, 0], sums[:, 1])],
-        )
-        for name in BREAKDOWNS
-        if name in groups
-    }
+    return mean_scores(groups, [score(row) for row in rows])
 
 
 def _traits(row: AnswerRow) -> DocumentTraits:

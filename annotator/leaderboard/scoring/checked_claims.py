@@ -12,7 +12,7 @@ from typing import Any
 
 from annotator.core.file_problems import Problem
 from annotator.exchange.formats.answers import CheckedRow
-from annotator.measures.statistics.breakdowns import BREAKDOWNS, DocumentTraits, grouped, groups_of
+from annotator.measures.statistics.breakdowns import DocumentTraits, groups_of, mean_scores
 from pipeline.metrics.agreement import mean_estimate
 from pipeline.metrics.averitec import MAX_PAIRS, THRESHOLD, CheckedClaimLabel, averitec_score
 from pipeline.metrics.meteor import variant
@@ -99,7 +99,7 @@ def score(pairs: Sequence[tuple[CheckedRow, CheckedRow]], *, max_pairs: int = MA
     return {
         "metric": NAME,
         "score": value,
-        "interval": None if estimate.low is None else [estimate.low, estimate.high],
+        "interval": estimate.interval,
         "claims": len(pairs),
         "label_accuracy": sum(one.label == two.label for one, two in zip(gold, said, strict=True)) / len(pairs),
         "evidence_mean": sum(each) / len(each),
@@ -114,15 +114,6 @@ def score(pairs: Sequence[tuple[CheckedRow, CheckedRow]], *, max_pairs: int = MA
 
 def _breakdowns(gold: Sequence[CheckedRow], right: Sequence[float]) -> dict[str, list[dict[str, Any]]]:
     """The score by where claims are from and by their gold label."""
-    keyed = dict(zip(map(str, range(len(gold))), gold, strict=True))
-    groups = groups_of({key: DocumentTraits(row.source, "", {}, None, 0) for key, row in keyed.items()})
-    groups["label"] = {key: row.label for key, row in keyed.items()}
-    return {
-        name: grouped(
-            ((group, key, 1, (right[int(key)], 1.0)) for key, group in groups[name].items()),
-            ("score",),
-            lambda sums: [sums[:, 0] / sums[:, 1]],
-        )
-        for name in BREAKDOWNS
-        if name in groups
-    }
+    told = groups_of({str(place): DocumentTraits(row.source, "", {}, None, 0) for place, row in enumerate(gold)})
+    groups = {name: list(each.values()) for name, each in told.items()}
+    return mean_scores(groups | {"label": [row.label for row in gold]}, right)

@@ -85,11 +85,5 @@ class TaskMeasure(Protocol):
         ...
 
 
-def share(above: Floats, below: Floats) -> Floats:
-    """Division that returns NaN for a zero denominator."""
-    found: Floats = np.divide(above, below, out=np.full_like(below, np.nan), where=below > 0)
-    return found
-
-
 def ratio(above: float, below: float) -> float | None:
     return above / below if below else None

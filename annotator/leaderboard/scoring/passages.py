@@ -20,8 +20,8 @@ from annotator.leaderboard.scoring.measure import (
     TaskMeasure,
     Unanswered,
     ratio,
-    share,
 )
+from annotator.measures.statistics.breakdowns import share
 
 # Best first: a passage that matches several gold ones (the release repeats passages) gets the best of their stances.
 STANCES = ("completely-support", "partially-support", "refute", "irrelevant")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from random import Random
 from typing import Any
 
 import numpy as np
 
+from annotator.leaderboard.scoring.answered import Answered, numbered
 from annotator.leaderboard.scoring.crossing import Cell, cell_of
 from annotator.leaderboard.scoring.items import Gold
 from annotator.leaderboard.scoring.joining import KINDS, Joined
@@ -18,14 +18,12 @@ from annotator.leaderboard.scoring.labels import NAMES, Labels
 from annotator.leaderboard.scoring.measure import Baseline, Floats, Numbers, TaskMeasure
 from annotator.leaderboard.scoring.responses import EndToEnd
 from annotator.leaderboard.scoring.tasks import Options, Task, headline, measure_of
-from annotator.measures.statistics.breakdowns import BREAKDOWNS, UNKNOWN, order_of, too_few
-from pipeline.metrics.agreement import RESAMPLES, Estimate, sums_estimates
+from annotator.measures.statistics.breakdowns import UNKNOWN, Rows, SumFigures, broken_down
+from pipeline.metrics.agreement import RESAMPLES, Estimate, estimates
 from pipeline.metrics.paired import mcnemar, randomisation
 from pipeline.metrics.ranking import holm, rank_intervals
 
 SEED = 0
-# A document's numbers, added up, and how many items they are of.
-_Sums = tuple[list[float], int]
 # Baselines are given as the paper's tables print them.
 PLACES = 3
 
@@ -47,30 +45,36 @@ class Scorer:
     def scores(self, scored: Mapping[str, Numbers]) -> dict[str, Any]:
         """The figures of what was scored. Figures that are not defined, and those that the task does not have, are
         null."""
-        sums = self._sums(scored)
-        measure, figures = _over_all(self.measure, sums), self._estimates(sums)
-        total = np.array(list(sums.values())).sum(axis=0).tolist() if sums else [0.0] * measure.width
+        answered = Answered.of(self.gold, scored, self.measure.width)
+        documents, of_document = answered.documents()
+        sums = answered.sums(of_document, len(documents))
+        measure, figures = self._over_all(sums), self._estimates(sums)
         return {
-            "items": len(scored),
-            "documents": len(sums),
+            "items": len(answered.items),
+            "documents": len(documents),
             **dict.fromkeys(NAMES),
             "per_label": {},
-            **{name: _value(each) for name, each in figures.items()},
-            **measure.details(total),
-            "intervals": {name: _interval(each) for name, each in figures.items()},
+            **{name: each and each.value for name, each in figures.items()},
+            **measure.details(sums.sum(axis=0).tolist()),
+            "intervals": {name: each and each.interval for name, each in figures.items()},
         }
 
-    def _sums(self, scored: Mapping[str, Numbers]) -> dict[str, list[float]]:
-        """The numbers of each document, added up."""
-        width = self.measure.width
-        sums: dict[str, list[float]] = {}
-        # In the order of the gold, whatever the order of the file: the same answers give the same intervals.
-        for key, item in self.gold.items.items():
-            if key in scored:
-                row = sums.setdefault(item.document, [0.0] * width)
-                for place, number in scored[key]:
-                    row[place] += number
-        return sums
+    def _by_document(self, joined: Joined, keys: Iterable[str]) -> dict[str, list[float]]:
+        """The numbers of each document over these items, added up."""
+        answered = Answered.of(self.gold, {key: joined.scored[key] for key in keys}, self.measure.width)
+        documents, of_document = answered.documents()
+        return dict(zip(documents, answered.sums(of_document, len(documents)).tolist(), strict=True))
+
+    def _over_all(self, sums: Floats) -> TaskMeasure:
+        return self.measure.over(sums.sum(axis=0).tolist()) if len(sums) else self.measure
+
+    def _estimates(self, sums: Floats) -> dict[str, Estimate | None]:
+        """The figures over these documents by name, with intervals."""
+        measure = self._over_all(sums)
+        if not len(sums):
+            return dict.fromkeys(measure.names)
+        found = estimates(sums, measure.figures, resamples=self.resamples, seed=self.seed)
+        return dict(zip(measure.names, found, strict=True))
 
     def baselines(self) -> dict[str, Any]:
         """The scores of every baseline, by name, to three decimals."""
@@ -88,8 +92,8 @@ class Scorer:
         both = [key for key in first.scored if key in second.scored]
         if not both:
             return {"items": 0, "difference": {}, "p": {}}
-        one, two = (self._sums({key: each.scored[key] for key in both}) for each in (first, second))
-        measure = _over_all(self.measure, one)
+        one, two = (self._by_document(each, both) for each in (first, second))
+        measure = self._over_all(np.array(list(one.values())))
         found = dict(zip(measure.names, randomisation(one, two, measure.figures, seed=self.seed), strict=True))
         report: dict[str, Any] = {
             "items": len(both),
@@ -118,70 +122,52 @@ class Scorer:
     ) -> dict[str, list[dict[str, Any]]]:
         """The figures of each group, by breakdown: ``groups`` has the group of each document, by public id; "label" is
         added where the gold is labels. Groups with too few items or documents have their counts and null figures.
-
-        Intervals are from a fifth of the resamples, so that all breakdowns together take no longer than the whole.
         """
-        part = replace(self, resamples=self.resamples // 5)
-        sums = self._sums(scored)
-        items = Counter(self.gold.items[key].document for key in scored)
-        by: dict[str, dict[str, dict[str, _Sums]]] = {}
-        for name, group_of in groups.items():
-            by[name] = {}
-            for document, numbers in sums.items():
-                by[name].setdefault(group_of.get(document, UNKNOWN), {})[document] = numbers, items[document]
-        labels = self._by_label(scored)
-        if len(labels) > 1:
-            by["label"] = labels
-        found = {}
-        for name in (each for each in BREAKDOWNS if each in by):
-            # Of items with one gold label only the share that is right says something.
-            names = ("accuracy",) if name == "label" else self.measure.names
-            rows = [part._group(group, each, names) for group, each in by[name].items()]
-            found[name] = sorted(rows, key=lambda row: order_of(row["group"], row["items"]))
-        return found
-
-    def _by_label(self, scored: Mapping[str, Numbers]) -> dict[str, dict[str, _Sums]]:
-        """The numbers of each document and how many items they are of, by gold label; {} where the gold has none."""
-        width = self.measure.width
-        found: dict[str, dict[str, _Sums]] = {}
-        for key, item in self.gold.items.items():
-            if key in scored and item.label is not None:
-                of_label = found.setdefault(item.label, {})
-                row, number = of_label.get(item.document, ([0.0] * width, 0))
-                for place, value in scored[key]:
-                    row[place] += value
-                of_label[item.document] = row, number + 1
-        return found
-
-    def _group(self, name: str, rows: Mapping[str, _Sums], names: Sequence[str]) -> dict[str, Any]:
-        items = sum(number for _, number in rows.values())
-        about = {"group": name, "items": items, "documents": len(rows)}
-        if too_few(items, len(rows)):
-            return {**about, "figures": None, "intervals": None}
-        figures = self._estimates({document: numbers for document, (numbers, _) in rows.items()})
-        return {
-            **about,
-            "figures": {each: _value(figures[each]) for each in names},
-            "intervals": {each: _interval(figures[each]) for each in names},
+        answered = Answered.of(self.gold, scored, self.measure.width)
+        documents, of_document = answered.documents()
+        items, sums = np.bincount(of_document), answered.sums(of_document, len(documents))
+        found = {
+            name: Rows(
+                [group_of.get(document, UNKNOWN) for document in documents],
+                np.arange(len(documents)),
+                items,
+                sums,
+                self.measure.names,
+                lambda total: self._over_all(total).figures,
+            )
+            for name, group_of in groups.items()
         }
+        labels, of_label = numbered(item.label or UNKNOWN for item in answered.items)
+        if len(labels) > 1:
+            # A row is a document's items with one gold label.
+            rows, of_row, items = np.unique(
+                of_label * len(documents) + of_document, return_inverse=True, return_counts=True
+            )
+            found["label"] = Rows(
+                [labels[label] for label in (rows // len(documents)).tolist()],
+                rows % len(documents),
+                items,
+                answered.sums(of_row, len(rows)),
+                # Of items with one gold label only the share that is right says something.
+                ("accuracy",),
+                self._accuracy,
+            )
+        return broken_down(found, len(documents), resamples=self.resamples, seed=self.seed)
 
-    def _estimates(self, sums: Mapping[str, Sequence[float]]) -> dict[str, Estimate | None]:
-        """The figures over these documents by name, with intervals."""
-        measure = _over_all(self.measure, sums)
-        found = sums_estimates(
-            list(sums.items()), measure.width, measure.figures, resamples=self.resamples, seed=self.seed
-        ) if sums else [None] * len(measure.names)  # fmt: skip
-        return dict(zip(measure.names, found, strict=True))
+    def _accuracy(self, sums: Floats) -> SumFigures:
+        measure = self._over_all(sums)
+        place = measure.names.index("accuracy")
+        return lambda drawn: [measure.figures(drawn)[place]]
 
     def standing(self, systems: Mapping[str, Joined]) -> dict[str, Any]:
         """Several systems by the figure that ranks, over what all of them answered: the rank of each with its 95%
         interval, and each pair's difference with its p-value and the one that holds for all pairs together (Holm)."""
         both = [key for key in self.gold.items if all(key in each.scored for each in systems.values())]
-        sums = {name: self._sums({key: each.scored[key] for key in both}) for name, each in systems.items()}
+        sums = {name: self._by_document(each, both) for name, each in systems.items()}
         documents = len(next(iter(sums.values()), ()))
         if documents < 2 or len(systems) < 2:
             return {"items": len(both), "documents": documents, "ranks": {}, "pairs": []}
-        measure = _over_all(self.measure, next(iter(sums.values())))
+        measure = self._over_all(np.array(list(next(iter(sums.values())).values())))
         place = measure.names.index(headline(self.task))
 
         def figure(drawn: Floats) -> Floats:
@@ -214,18 +200,6 @@ class Scorer:
         right = [(first.answer_of(key) == golds[key].gold, second.answer_of(key) == golds[key].gold) for key in both]
         only_first, only_second = (sum(pair == which for pair in right) for which in ((True, False), (False, True)))
         return {"only_first_right": only_first, "only_second_right": only_second, "p": mcnemar(only_first, only_second)}
-
-
-def _value(estimate: Estimate | None) -> float | None:
-    return estimate.value if estimate else None
-
-
-def _interval(estimate: Estimate | None) -> list[float | None] | None:
-    return None if estimate is None or estimate.low is None else [estimate.low, estimate.high]
-
-
-def _over_all(measure: TaskMeasure, sums: Mapping[str, Sequence[float]]) -> TaskMeasure:
-    return measure.over(np.array(list(sums.values())).sum(axis=0).tolist()) if sums else measure
 
 
 def rounded(value: Any) -> Any:

@@ -12,8 +12,9 @@ from annotator.core.lines import kind_of
 from annotator.leaderboard.scoring.items import Gold, TaskItem, Verdicts
 from annotator.leaderboard.scoring.label_sets import FACTUALITY, FALSE, RESPONSE, TRUE
 from annotator.leaderboard.scoring.labels import FIELD, Labels
-from annotator.leaderboard.scoring.measure import MOST, Baseline, Floats, Numbers, ScoredAnswer, Unanswered, share
+from annotator.leaderboard.scoring.measure import MOST, Baseline, Floats, Numbers, ScoredAnswer, Unanswered
 from annotator.leaderboard.scoring.texts import SAME_CLAIM
+from annotator.measures.statistics.breakdowns import share
 from pipeline.metrics.alignment import align
 
 

@@ -18,8 +18,8 @@ from annotator.leaderboard.scoring.measure import (
     ScoredAnswer,
     TaskMeasure,
     Unanswered,
-    share,
 )
+from annotator.measures.statistics.breakdowns import share
 from pipeline.metrics.alignment import match_score
 from pipeline.metrics.decomposition import apart_in_order
 from pipeline.metrics.text import edit_distance, word_overlap

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.metrics.agreement import RESAMPLES, sums_estimates
+from pipeline.metrics.agreement import RESAMPLES
+from pipeline.metrics.groups import Group, group_estimates
 
 # A group with fewer items or documents has no figures: they would say nothing of others like it.
 FEWEST_ITEMS, FEWEST_DOCUMENTS = 10, 5
+# Intervals of groups are from a quarter of the resamples, so that all of them take no longer than the whole twice.
+PARTS = 4
 # More groups than this become one, "other".
 MAX_GROUPS = 12
 UNKNOWN, OTHER = "not specified", "other"
@@ -77,50 +80,73 @@ def _step(number: int, limits: Iterable[int]) -> str:
     return f"over {below}"
 
 
-# Sums over documents, one row a resample, into figures; NaN where one is not defined.
 SumFigures = Callable[[NDArray[np.float64]], Sequence[NDArray[np.float64]]]
 
 
-def grouped(
-    rows: Iterable[tuple[str, str, int, Sequence[float]]], names: Sequence[str], figures: SumFigures
-) -> list[dict[str, Any]]:
-    """The figures of each group, in their order: ``rows`` has for each group and document how many items there are and
-    the numbers that add up. A group with too few items or documents has counts, and null figures.
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What documents have in the groups of one breakdown; a row is one document in one group.
 
-    Intervals draw documents and are from a fifth of the resamples, so that all breakdowns together take no longer than
-    the figures of the whole.
+    ``documents`` has each row's document, counted from 0, ``items`` how many items the row is of, ``sums`` (rows x
+    width) the numbers that add up. ``figures`` returns the figures of a group from its summed numbers (1 x width):
+    a function of sums, one row a resample, that gives a value a row for each of ``names``, NaN if undefined.
     """
-    by_group: dict[str, list[tuple[str, int, Sequence[float]]]] = defaultdict(list)
-    for group, document, items, numbers in rows:
-        by_group[group].append((document, items, numbers))
-    counted = {group: sum(items for _, items, _ in each) for group, each in by_group.items()}
-    return [
-        _figures_of(group, by_group[group], counted[group], names, figures)
-        for group in sorted(by_group, key=lambda each: order_of(each, counted[each]))
-    ]
+
+    groups: Sequence[str]
+    documents: NDArray[np.int64]
+    items: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    names: Sequence[str]
+    figures: Callable[[NDArray[np.float64]], SumFigures]
 
 
-def _figures_of(
-    group: str,
-    rows: Sequence[tuple[str, int, Sequence[float]]],
-    items: int,
-    names: Sequence[str],
-    figures: SumFigures,
-) -> dict[str, Any]:
-    documents = len({document for document, _, _ in rows})
-    about = {"group": group, "items": items, "documents": documents}
-    if too_few(items, documents):
-        return {**about, "figures": None, "intervals": None}
-    numbers = [(document, each) for document, _, each in rows]
-    found = sums_estimates(numbers, len(numbers[0][1]), figures, resamples=RESAMPLES // 5)
-    named = dict(zip(names, found, strict=True))
-    return {
-        **about,
-        "figures": {name: each and each.value for name, each in named.items()},
-        "intervals": {
-            name: None if each is None or each.low is None else [each.low, each.high] for name, each in named.items()
-        },
+def broken_down(
+    breakdowns: Mapping[str, Rows], documents: int, *, resamples: int = RESAMPLES, seed: int = 0
+) -> dict[str, list[dict[str, Any]]]:
+    """The figures of each group with intervals, by breakdown, both in their order. ``documents`` is how many there are.
+    A group with too few items or documents has counts, and null figures. ``resamples`` are those of the whole."""
+    told: dict[str, list[dict[str, Any]]] = {}
+    large: list[tuple[dict[str, Any], Sequence[str], Group]] = []
+    for name in (each for each in BREAKDOWNS if each in breakdowns):
+        rows = breakdowns[name]
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, group in enumerate(rows.groups):
+            places[group].append(place)
+        told[name] = []
+        for group, these in places.items():
+            items = int(rows.items[these].sum())
+            entry = {"group": group, "items": items, "documents": len(these), "figures": None, "intervals": None}
+            told[name].append(entry)
+            if not too_few(items, len(these)):
+                sums = rows.sums[these]
+                figures = rows.figures(sums.sum(axis=0, keepdims=True))
+                large.append((entry, rows.names, Group(rows.documents[these], sums, figures)))
+        told[name].sort(key=lambda entry: order_of(entry["group"], entry["items"]))
+    found = group_estimates([group for *_, group in large], documents, resamples=resamples // PARTS, seed=seed)
+    for (entry, names, _), estimates in zip(large, found, strict=True):
+        named = dict(zip(names, estimates, strict=True))
+        entry["figures"] = {name: each and each.value for name, each in named.items()}
+        entry["intervals"] = {name: each and each.interval for name, each in named.items()}
+    return told
+
+
+def mean_scores(groups: Mapping[str, Sequence[str]], scores: Sequence[float]) -> dict[str, list[dict[str, Any]]]:
+    """The mean score in each group, by breakdown, where every score is of a document of its own. ``groups`` has the
+    group of each score."""
+    number = np.arange(len(scores))
+    sums = np.array([(score, 1.0) for score in scores])
+    items = np.ones_like(number)
+    rows = {
+        name: Rows(each, number, items, sums, ("score",), lambda _: lambda drawn: [share(drawn[:, 0], drawn[:, 1])])
+        for name, each in groups.items()
     }
+    return broken_down(rows, len(scores))
+
+
+def share(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Division that returns NaN for a zero denominator."""
+    found: NDArray[np.float64] = np.divide(above, below, out=np.full_like(below, np.nan), where=below > 0)
+    return found
 
 
 def too_few(items: int, documents: int) -> bool:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotator.measures.statistics.breakdowns import (
-    BREAKDOWNS,
     DocumentTraits,
+    Rows,
+    broken_down,
     described,
-    grouped,
     groups_of,
+    share,
 )
 from annotator.measures.statistics.rows import GoldClaimRow, GoldDocumentRow
 
@@ -29,7 +30,6 @@ FIGURES = {
 # Claims with one verdict are told apart by what was found of them alone.
 LABEL_FIGURES = ("sufficient",)
 _Floats = NDArray[np.float64]
-_Rows = list[tuple[str, str, int, tuple[float, ...]]]
 
 
 @dataclass(slots=True)
@@ -40,7 +40,8 @@ class GoldBreakdowns:
     # By document: false and labeled responses by either rule; false, undetermined, and all checked claims; sufficient
     # evidence and answers to that question.
     sums: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    labels: _Rows = field(default_factory=list)
+    # By document and label: the label, the document, checked claims with it, and of these the same two numbers.
+    labels: list[tuple[str, str, int, tuple[float, float]]] = field(default_factory=list)
 
     def watch(self, documents: Iterable[GoldDocumentRow]) -> Iterator[GoldDocumentRow]:
         """The same documents; what breakdowns need is known when all are taken."""
@@ -72,17 +73,30 @@ class GoldBreakdowns:
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """The groups of each breakdown with their figures. ``items`` are checked claims with a verdict. What all
         documents share is left out."""
-        found = {
-            name: grouped(
-                ((group, key, int(self.sums[key][6]), self.sums[key]) for key, group in groups.items()),
+        sums = np.array(list(self.sums.values())).reshape(len(self.sums), -1)
+        number = {key: place for place, key in enumerate(self.sums)}
+        rows = {
+            name: Rows(
+                [groups[key] for key in self.sums],
+                np.arange(len(sums)),
+                sums[:, 6].astype(np.int64),
+                sums,
                 list(FIGURES),
-                _figures,
+                lambda _: _figures,
             )
             for name, groups in groups_of(self.traits).items()
         }
         if len({label for label, *_ in self.labels}) > 1:
-            found["label"] = grouped(self.labels, LABEL_FIGURES, lambda sums: [_share(sums[:, 0], sums[:, 1])])
-        return {name: found[name] for name in BREAKDOWNS if name in found}
+            labels, keys, items, enough = zip(*self.labels, strict=True)
+            rows["label"] = Rows(
+                labels,
+                np.array([number[key] for key in keys]),
+                np.array(items),
+                np.array(enough),
+                LABEL_FIGURES,
+                lambda _: lambda drawn: [share(drawn[:, 0], drawn[:, 1])],
+            )
+        return broken_down(rows, len(sums))
 
 
 def _sufficient(claims: Iterable[GoldClaimRow]) -> tuple[float, float]:
@@ -94,14 +108,9 @@ def _sufficient(claims: Iterable[GoldClaimRow]) -> tuple[float, float]:
 def _figures(sums: _Floats) -> list[_Floats]:
     false_responses, responses, false_released, released, false, undetermined, claims, enough, asked = sums.T
     return [
-        _share(false_responses, responses),
-        _share(false_released, released),
-        _share(false, claims),
-        _share(undetermined, claims),
-        _share(enough, asked),
+        share(false_responses, responses),
+        share(false_released, released),
+        share(false, claims),
+        share(undetermined, claims),
+        share(enough, asked),
     ]
-
-
-def _share(above: _Floats, below: _Floats) -> _Floats:
-    found: _Floats = np.divide(above, below, out=np.full_like(below, np.nan), where=below > 0)
-    return found
