@@ -1,15 +1,19 @@
-"""Agreement on where sentences are cut, counted twice: by our code, and from word numbers by NLTK's alpha."""
+"""Agreement on where sentences are cut and how many claims they have, counted twice: by our code, and by NLTK."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
+from typing import NamedTuple
 
 import pytest
+from django.db.models import QuerySet
 from nltk.metrics.agreement import AnnotationTask
 
-from annotator.core.models import Sentence
-from annotator.stages.comparison.decomposition import cuts_of
+from annotator.core.models import Annotation, Benchmark, Claim, Document, Sentence
+from annotator.core.vocabulary import SentenceType
+from annotator.stages.comparison.decomposition import compare, cuts_of
 from pipeline.metrics.agreement import RatedItem, agreement
 
 
@@ -61,3 +65,73 @@ def test_one_more_cut_costs_agreement_and_the_same_cuts_cost_none() -> None:
     whole = agreement(rated(cuts_of(same)), resamples=0).alpha
     less = agreement(rated(cuts_of([version(text, {2, 5}), version(text, {2, 4, 5})])), resamples=0).alpha
     assert whole is not None and whole.value == 1.0 and less is not None and 0.5 < less.value < 1.0
+
+
+# --- claims per sentence --------------------------------------------------------------------------
+
+
+class Said(NamedTuple):
+    """What a person says of one sentence."""
+
+    is_checkworthy: bool
+    claims: int
+    removed: int = 0
+
+
+def sentences(said: Sequence[Said], first: int) -> list[Sentence]:
+    """Sentences of one person with their claims, as read from the database; ``first`` is the first key of theirs."""
+    annotation = Annotation(document=Document(benchmark=Benchmark()))
+    found = []
+    for number, each in enumerate(said):
+        kind = SentenceType.CHECKWORTHY if each.is_checkworthy else SentenceType.OPINION
+        row = Sentence(
+            pk=first + number, annotation=annotation, text=f"s{number}", start=3 * number, end=3 * number + 2, type=kind
+        )
+        claims = [
+            Claim(
+                pk=100 * row.pk + place,
+                sentence=row,
+                text=f"Claim {place}.",
+                removed="" if place < each.claims else "deleted",
+            )
+            for place in range(each.claims + each.removed)
+        ]
+        row._prefetched_objects_cache = {"claims": as_read(claims)}
+        found.append(row)
+    return found
+
+
+def as_read(claims: list[Claim]) -> QuerySet[Claim]:
+    query = Claim.objects.none()
+    query._result_cache = claims
+    return query
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_numbers_of_claims_agree_as_nltk_counts_them(seed: int) -> None:
+    """NLTK gets each person's number for the sentences that person calls check-worthy; those with one number are left
+    out of both."""
+    random = Random(seed)
+    people = [
+        [Said(random.random() < 0.85, random.choice((0, 1, 1, 2, 3, 9, 12)), random.randrange(2)) for _ in range(12)]
+        for _ in range(2)
+    ]
+    # Both mostly agree.
+    people[1] = [mine if random.random() < 0.6 else theirs for mine, theirs in zip(*people, strict=True)]
+    compared = compare([sentences(said, first) for first, said in zip((1, 50), people, strict=True)], {})
+    items = [
+        RatedItem(1, {who: label for who, label in enumerate(said) if label is not None}, times)
+        for said, times in compared.units["claim.count"].items()
+    ]
+    triples = [
+        (who, number, min(each.claims, 9))
+        for number, both in enumerate(zip(*people, strict=True))
+        if all(each.is_checkworthy for each in both)
+        for who, each in enumerate(both)
+    ]
+    found, theirs = agreement(items, resamples=0), AnnotationTask(triples)
+    assert found.items == len(triples) // 2
+    assert found.percent is not None and found.alpha is not None and found.cohen is not None
+    assert found.percent.value == pytest.approx(theirs.avg_Ao())
+    assert found.alpha.value == pytest.approx(theirs.alpha())
+    assert found.cohen.value == pytest.approx(theirs.kappa())
