@@ -43,6 +43,8 @@ def tell(report: ImportReport, stdout: OutputWrapper, stderr: OutputWrapper) -> 
         f"{report.read} rows read in {report.elapsed:.1f} s: {report.imported} {did}, "
         f"{report.unchanged} already imported, {report.bad} bad."
     )
+    if report.studies:
+        numbers += f" {report.studies} stud{'y' if report.studies == 1 else 'ies'} {did}."
     if not report.bad:
         stdout.write(numbers)
         return

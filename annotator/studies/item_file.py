@@ -17,6 +17,7 @@ from annotator.core.released import storable_json
 
 MAX_PARTS = 2000  # of one item
 CANDIDATE = "candidate"
+_ID = re.compile(r"[a-z0-9]{4,32}")
 _END = re.compile(r"[.!?…][\"'”’)\]]*$")
 
 
@@ -30,6 +31,7 @@ class PartRow:
     source: str = ""
     data: dict[str, Any] = field(default_factory=dict)
     parts: list[PartRow] = field(default_factory=list)
+    public_id: str = ""
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class ItemRow:
     text: str = ""
     data: dict[str, Any] = field(default_factory=dict)
     parts: list[PartRow] = field(default_factory=list)
+    public_id: str = ""
 
 
 def read_items(stream: BinaryIO, protocol: Protocol) -> Iterator[ItemRow | BadRow]:
@@ -109,7 +112,8 @@ def _text(value: Mapping[str, Any], name: str, where: str = "") -> str:
 
 
 def _touchstone(value: Mapping[str, Any], line: int, protocol: Protocol) -> ItemRow:
-    allowed = {"id", "stratum", "prompt", "text", "data", "parts", "candidates", "passages", "dropped", "work"}
+    allowed = {"id", "stratum", "prompt", "text", "data", "parts", "candidates", "passages"}
+    allowed |= {"dropped", "ids", "work"}  # of a study's own export
     unknown = sorted(set(value) - allowed)
     if unknown:
         raise RowError((unknown[0], "unknown field. Put what is yours into “data”."))
@@ -126,13 +130,23 @@ def _touchstone(value: Mapping[str, Any], line: int, protocol: Protocol) -> Item
         row.parts += _candidates(given)
         if sum(each.kind == CANDIDATE for each in row.parts) < 2:
             raise RowError(("candidates", "a comparison needs two candidates or more."))
-    if _count(row.parts) > MAX_PARTS:
+    everything = list(_in_reading_order(row.parts))
+    if len(everything) > MAX_PARTS:
         raise RowError(("parts", f"an item may have {MAX_PARTS:,} parts."))
+    if ids := _list(value, "ids"):
+        if len(ids) != len(everything) + 1 or not all(isinstance(each, str) and _ID.fullmatch(each) for each in ids):
+            raise RowError(("ids", "expected the public id of the item and of each of its parts."))
+        row.public_id = ids[0]
+        for part, public_id in zip(everything, ids[1:], strict=True):
+            part.public_id = public_id
     return row
 
 
-def _count(parts: list[PartRow]) -> int:
-    return sum(1 + _count(each.parts) for each in parts)
+def _in_reading_order(parts: list[PartRow]) -> Iterator[PartRow]:
+    """Each part before those below it."""
+    for each in parts:
+        yield each
+        yield from _in_reading_order(each.parts)
 
 
 def _list(value: Mapping[str, Any], name: str) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ def written(study: Study) -> bytes:
 
 
 def brought(benchmark: Benchmark, raw: bytes) -> Study:
-    study, report = restore_study(benchmark, BytesIO(raw), People().sure_key, by=None)
+    study, report = restore_study(benchmark, raw, People().sure_key, by=None)
     assert study is not None, report.problems
     return study
 
@@ -129,10 +129,10 @@ def test_the_command_restores_and_names_what_does_not_fit(benchmark: Benchmark, 
     broken["work"][1]["answers"][0][0] = 77
     raw = "\n".join([lines[0], json.dumps(broken), lines[2]]).encode()
     with pytest.raises(BadValueError, match=r"line 2, work\[1\]: it doesn’t fit"):
-        restore_study(other, BytesIO(raw), People().sure_key, name="Broken", by=None)
+        restore_study(other, raw, People().sure_key, name="Broken", by=None)
     assert not other.studies.filter(name="Broken").exists()
     head = json.loads(lines[0]) | {"sha256": "0" * 64}
     with pytest.raises(BadValueError, match="line 1, sha256"):
-        restore_study(other, BytesIO(json.dumps(head).encode()), People().sure_key, by=None)
+        restore_study(other, json.dumps(head).encode(), People().sure_key, by=None)
     with pytest.raises(BadValueError, match="line 1: this isn’t the head"):
-        restore_study(other, BytesIO(b'{"id": "1"}\n'), People().sure_key, by=None)
+        restore_study(other, b'{"id": "1"}\n', People().sure_key, by=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable
 
@@ -26,6 +27,12 @@ def new_public_ids(count: int) -> list[str]:
     page, which saves a tenth of an import's time."""
     signs = os.urandom(PUBLIC_ID_LENGTH * count).translate(_SIGN_OF_BYTE).decode("ascii")
     return sorted(signs[start : start + PUBLIC_ID_LENGTH] for start in range(0, len(signs), PUBLIC_ID_LENGTH))
+
+
+def replacement_id(scope: str, old: str) -> str:
+    """A replacement for a public id that this installation has already: always the same within one scope."""
+    digest = hashlib.sha256(f"{scope}:{old}".encode()).digest()
+    return "".join(ALPHABET[byte % len(ALPHABET)] for byte in digest[:PUBLIC_ID_LENGTH])
 
 
 def choices(words: type[Labelled] | Iterable[Labelled]) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from django.db.models import Max
 
 from annotator.core import rules
 from annotator.core.actions.benchmarks import MAX_PEOPLE, MAX_PRACTICE
+from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.locking import lock_benchmark
 from annotator.core.actions.recorder import Action
 from annotator.core.file_problems import BadRow, FileError, bad_row
@@ -25,6 +26,7 @@ from annotator.exchange.actions import native_rows
 from annotator.exchange.actions.imports import ImportReport, Opened, Source, in_batches
 from annotator.exchange.native import touchstone_reader
 from annotator.exchange.native.touchstone_reader import Header, NativeDocument
+from annotator.studies.actions.restore import is_restored, restore_study
 
 
 def import_native(
@@ -103,6 +105,30 @@ class _NativeImport:
                 pass
             if self.on_progress is not None:
                 self.on_progress(report)
+        for line, raw in touchstone_reader.studies(self.stream):
+            try:
+                with transaction.atomic():
+                    self._take_study(line, raw, report)
+                    if tried:
+                        raise _Undo
+            except _Undo:
+                pass
+            except BadValueError as refusal:
+                report.note(bad_row(line, str(refusal), "touchstone_study"))
+
+    def _take_study(self, line: int, raw: bytes, report: ImportReport) -> None:
+        """One study with everyone's work, unless the benchmark has it already."""
+        benchmark = lock_benchmark(self.benchmark.pk)
+        people = native_rows.People(self.header.members)
+        if not benchmark.documents.exists() and not benchmark.studies.exists():
+            self._take_header(benchmark, people)
+        if is_restored(benchmark, raw):
+            return
+        study, found = restore_study(benchmark, raw, people.sure_key, by=None, first_line=line)
+        for each in found.problems:
+            report.note(BadRow(each.line, (each,)))
+        if study is not None:
+            report.studies += 1
 
     def _take(self, rows: Sequence[NativeDocument], report: ImportReport) -> None:
         benchmark = lock_benchmark(self.benchmark.pk)
@@ -139,9 +165,9 @@ class _NativeImport:
     def _take_header(self, benchmark: Benchmark, people: native_rows.People) -> None:
         """Write the header into an empty benchmark. If it has documents, they must come from such a file."""
         if not benchmark.documents.exists():
-            if benchmark.batches.exists() or benchmark.groups.exists():
+            if benchmark.batches.exists() or benchmark.groups.exists() or benchmark.studies.exists():
                 raise FileError(
-                    "This benchmark already has groups or batches, and the file defines its own: "
+                    "This benchmark already has groups, batches or studies, and the file defines its own: "
                     "import it into a new benchmark."
                 )
             people_needed, practice = (self.header.protocol[name] for name in ("overlap", "practice_documents"))

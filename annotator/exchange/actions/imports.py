@@ -76,14 +76,15 @@ T = TypeVar("T")
 class ImportReport:
     """What an import did, or would do on a dry run. ``bad`` counts rows; the first hundred problems are kept.
 
-    ``notes`` are remarks on good rows. ``written`` is false if nothing was stored: on a dry run, or if ``strict`` found
-    a bad row.
+    ``studies``: imported with everyone's work, from a native file. ``notes`` are remarks on good rows. ``written`` is
+    false if nothing was stored: on a dry run, or if ``strict`` found a bad row.
     """
 
     read: int = 0
     imported: int = 0
     unchanged: int = 0
     bad: int = 0
+    studies: int = 0
     problems: list[Problem] = field(default_factory=list)
     problem_count: int = 0
     elapsed: float = 0.0  # seconds

@@ -5,14 +5,12 @@ Called inside the transaction of ``annotator.exchange.actions.import_native``.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, cast
 
 from django.db.models import ManyToManyField, Model
-from django.utils import timezone
 
 from annotator.core.actions.bulk import insert, reserve
 from annotator.core.models import (
@@ -26,12 +24,13 @@ from annotator.core.models import (
     ProtocolVersion,
     User,
 )
-from annotator.core.models.base import ALPHABET, PUBLIC_ID_LENGTH
-from annotator.core.protocol_file import canonical, fingerprint
+from annotator.core.models.base import ALPHABET, PUBLIC_ID_LENGTH, replacement_id
+from annotator.core.protocol_file import canonical
 from annotator.core.queries.pseudonyms import IMPORTED_AS
 from annotator.core.vocabulary import RunState
 from annotator.exchange.native import touchstone
 from annotator.exchange.native.touchstone import TABLES, NativeTable
+from annotator.exchange.native.touchstone_protocols import StoredVersion
 from annotator.exchange.native.touchstone_reader import Header, NativeDocument, Row, parse
 
 _ID = re.compile(rf"(?<![a-z0-9])[{ALPHABET}]{{{PUBLIC_ID_LENGTH}}}(?![a-z0-9])")
@@ -89,8 +88,7 @@ def ids_are_taken(benchmark: Benchmark, documents: Sequence[NativeDocument]) -> 
 
 def new_id(benchmark: Benchmark, old: str) -> str:
     """A replacement for a public id that is taken: always the same for the same benchmark."""
-    digest = hashlib.sha256(f"{benchmark.public_id}:{old}".encode()).digest()
-    return "".join(ALPHABET[byte % len(ALPHABET)] for byte in digest[:PUBLIC_ID_LENGTH])
+    return replacement_id(benchmark.public_id, old)
 
 
 def with_new_ids(benchmark: Benchmark, document: NativeDocument, header: Header) -> NativeDocument:
@@ -108,18 +106,13 @@ def write_header(benchmark: Benchmark, header: Header, people: People) -> None:
     the file are added."""
     for name, value in header.protocol.items():
         setattr(benchmark, name, value)
+    # Of an empty benchmark: nobody has worked by these.
+    benchmark.protocols.all().delete()
+    for version in header.protocols:
+        _write_protocol(benchmark, version)
     if header.stage_protocol is not None:
-        number, protocol = header.stage_protocol
-        benchmark.protocol_sha256 = fingerprint(protocol)
-        benchmark.protocols.filter(name=protocol.name).delete()  # of an empty benchmark: nobody has worked by it
-        ProtocolVersion.objects.create(
-            benchmark=benchmark,
-            name=protocol.name,
-            number=number,
-            content=canonical(protocol),
-            sha256=benchmark.protocol_sha256,
-            frozen_at=timezone.now(),
-        )
+        _write_protocol(benchmark, header.stage_protocol)
+        benchmark.protocol_sha256 = header.stage_protocol.sha256
     benchmark.save(update_fields=[*header.protocol, "protocol_sha256"])
     benchmark.guidelines.all().delete()
     benchmark.prompts.all().delete()
@@ -145,6 +138,19 @@ def write_header(benchmark: Benchmark, header: Header, people: People) -> None:
         if table is touchstone.GROUPS:
             groups = {row["id"]: key for row, key in zip(rows, keys, strict=True)}
         _insert(table.model, keys, records)
+
+
+def _write_protocol(benchmark: Benchmark, given: StoredVersion) -> None:
+    stored = ProtocolVersion.objects.create(
+        benchmark=benchmark,
+        name=given.protocol.name,
+        number=given.number,
+        content=canonical(given.protocol),
+        sha256=given.sha256,
+        frozen_at=given.frozen_at,
+    )
+    if given.created_at is not None:
+        ProtocolVersion.objects.filter(pk=stored.pk).update(created_at=given.created_at)
 
 
 def _free_ids(benchmark: Benchmark, header: Header) -> dict[str, str]:

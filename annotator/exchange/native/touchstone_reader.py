@@ -21,12 +21,11 @@ from annotator.core import lines
 from annotator.core.file_problems import BadRow, FileError, RowError, complain
 from annotator.core.lines import FileLine, json_object, kind_of
 from annotator.core.models import Benchmark
-from annotator.core.protocol import Protocol, Work
-from annotator.core.protocol_file import ProtocolError, fingerprint, protocol_of
 from annotator.core.released import storable, storable_json
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Role
-from annotator.exchange.native import touchstone, touchstone_contents
+from annotator.exchange.native import touchstone, touchstone_contents, touchstone_protocols
 from annotator.exchange.native.touchstone import DOCUMENT, HEADER_TABLES, TABLES, NativeTable
+from annotator.exchange.native.touchstone_protocols import StoredVersion
 from annotator.exchange.native.touchstone_values import reader_of
 
 Row = dict[str, Any]
@@ -38,7 +37,8 @@ _AGAIN = "Export it again from Touchstone, or correct the line."
 # Columns of rows that aren't fields of their table: see ``touchstone`` and ``annotator.exchange.queries.native``.
 _MORE: dict[str, tuple[str, ...]] = {"runs": ("configuration",), "annotations": ("guidelines",)}
 _HEADER_KEYS = {
-    *("format", "version", "include", "people", "benchmark", "protocol", "members", "configurations", "stage_protocol"),
+    *("format", "version", "include", "people", "benchmark", "protocol", "members", "configurations"),
+    *("stage_protocol", "protocols"),
     *(table.name for table in HEADER_TABLES),
 }
 
@@ -51,7 +51,8 @@ class Header:
     protocol: Row
     members: list[Row]
     configurations: dict[str, Row]
-    stage_protocol: tuple[int, Protocol] | None  # the version's number, and what the stages ask by it
+    stage_protocol: StoredVersion | None
+    protocols: list[StoredVersion]
     tables: dict[str, list[Row]]
 
 
@@ -120,13 +121,15 @@ def read_header(stream: BinaryIO) -> Header:
 
 
 def read(stream: BinaryIO, header: Header) -> Iterator[NativeDocument | BadRow]:
-    """The documents after the header."""
+    """The documents after the header, up to the first study."""
     rows = lines.read_lines(stream)
     next(rows)
     for each in rows:
         if isinstance(each, BadRow):
             yield each
             continue
+        if is_study_head(each.raw):
+            return
         try:
             yield parse(each.text(), each.number, header)
         except RowError as error:
@@ -158,6 +161,27 @@ def parse(text: str, number: int, header: Header) -> NativeDocument:
     complain(complaints[:20])
     public_id = own.pop("id")
     return NativeDocument(number, text, public_id, batch, own, tables)
+
+
+def studies(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The studies after the documents: the number of each one's first line, and its lines as a file of its own. Lines
+    that can't be read stay in, so that the study is refused with their place."""
+    stream.seek(0)
+    first, found = 0, bytearray()
+    for number, raw in enumerate(stream, start=1):
+        if is_study_head(raw):
+            if first:
+                yield first, bytes(found)
+            first, found = number, bytearray()
+        if first:
+            found += raw
+    if first:
+        yield first, bytes(found)
+
+
+def is_study_head(raw: bytes) -> bool:
+    """Does the line begin a study (annotator/studies/queries/native.py)?"""
+    return raw.startswith(b'{"touchstone_study"')
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -359,21 +383,6 @@ def _header(header: Row) -> Header:
         ]
     complaints += [("seats", "a person’s key is missing.") for row in tables["seats"] if not row["user"]]
     complain(complaints[:20])
-    asked = _stage_protocol(header["stage_protocol"]) if "stage_protocol" in header else None
-    return Header(header["benchmark"], checked, members, storable_json(configurations), asked, tables)
-
-
-def _stage_protocol(value: Any) -> tuple[int, Protocol]:
-    """Raises RowError for what is no protocol of the stages, or not the one of its hash."""
-    if not isinstance(value, dict) or set(value) != {"number", "sha256", "content"} or type(value["number"]) is not int:
-        complain([("stage_protocol", "required fields: number, sha256, content.")])
-    try:
-        found = protocol_of(value["content"])
-    except ProtocolError as refusal:
-        complain([(f"stage_protocol.content.{place}", reason) for place, reason in refusal.problems[:20]])
-        raise
-    if found.work != Work.STAGES:
-        complain([("stage_protocol.content.work", "it isn’t a protocol of the stages.")])
-    if fingerprint(found) != value["sha256"]:
-        complain([("stage_protocol.sha256", "it is not the SHA-256 of the content.")])
-    return value["number"], found
+    asked = touchstone_protocols.read_stage_version(header["stage_protocol"]) if "stage_protocol" in header else None
+    protocols = touchstone_protocols.read_versions(header.get("protocols", []))
+    return Header(header["benchmark"], checked, members, storable_json(configurations), asked, protocols, tables)

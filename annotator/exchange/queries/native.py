@@ -3,7 +3,7 @@ has rows of this benchmark.
 
 Exported for a document: its own fields, the suggestions, and for each finished stage (adjudicated, as are all before
 it) everyone's work, the adjudicated version and the discussion. Nothing of an unfinished stage is exported, whoever
-asks: the document is written as if at the start of that stage.
+asks: the document is written as if at the start of that stage. Studies follow the documents, each as in its own file.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ from annotator.core.models import (
     StepUse,
     VerdictSuggestion,
 )
-from annotator.core.protocol_file import as_json
 from annotator.core.queries.pseudonyms import Keys
 from annotator.core.visibility import sees_annotation
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, RunState, Stage
 from annotator.exchange.formats.incoming import hash_of
 from annotator.exchange.native import touchstone
 from annotator.exchange.native.touchstone import NativeTable, in_order
+from annotator.exchange.native.touchstone_protocols import stage_row, version_row
 from annotator.exchange.queries.export import documents_to_export
 from annotator.exchange.queries.native_tables import DOCUMENTS, Filled, Links, Row, filled, row_of, rows_of, through
+from annotator.studies.queries.native import native_lines
 
 CHUNK = 100  # documents
 
@@ -84,6 +85,15 @@ def lines(
     for each in _documents(benchmark, include, people, among):
         yield touchstone.line(each)
         on_document()
+    if _has_studies(include, among):
+        for study in benchmark.studies.select_related("version", "benchmark").order_by("pk"):
+            for line in native_lines(study, named=named):
+                yield f"{line}\n".encode()
+
+
+def _has_studies(include: str, among: Q | None) -> bool:
+    """Studies are part of the whole benchmark, not of its gold or of chosen documents."""
+    return include == "all" and among is None
 
 
 def _documents(benchmark: Benchmark, include: str, people: Keys, among: Q | None) -> Iterator[Row]:
@@ -122,17 +132,21 @@ def _header(benchmark: Benchmark, include: str, people: Keys, among: Q | None) -
         "benchmark": {"id": benchmark.public_id, "slug": benchmark.slug, "name": benchmark.name},
         "protocol": {name: in_order(getattr(benchmark, name)) for name in touchstone.PROTOCOL},
         "members": sorted(members, key=lambda member: member["person"]),
-        **({"stage_protocol": _stage_protocol(benchmark)} if benchmark.protocol_sha256 else {}),
+        **_protocols(benchmark, has_studies=_has_studies(include, among)),
         **{table.name: [row_of(table, each, people, links) for each in found] for table, found in rows},
         "configurations": _configurations(benchmark, include, among),
     }
 
 
-def _stage_protocol(benchmark: Benchmark) -> Row:
-    """The frozen version by which the stages ask."""
-    version = ProtocolVersion.objects.filter(benchmark=benchmark, sha256=benchmark.protocol_sha256).first()
-    assert version is not None  # a version in use is never deleted
-    return {"number": version.number, "sha256": version.sha256, "content": in_order(as_json(version.protocol))}
+def _protocols(benchmark: Benchmark, *, has_studies: bool) -> Row:
+    """The frozen version by which the stages ask, and beside studies all other versions of protocols."""
+    found: Row = {}
+    versions = list(ProtocolVersion.objects.filter(benchmark=benchmark).order_by("name", "number"))
+    asked = next((each for each in versions if each.sha256 == benchmark.protocol_sha256), None)
+    if asked is not None:
+        found["stage_protocol"] = stage_row(asked)
+    others = [version_row(each) for each in versions if each is not asked]
+    return found | ({"protocols": others} if has_studies and others else {})
 
 
 def _configurations(benchmark: Benchmark, include: str, among: Q | None) -> dict[str, Row]:

@@ -72,7 +72,7 @@ class Command(BaseCommand):
         if options["rater"]:
             raise CommandError("The file brings its own raters: leave out --rater.")
         people = People()
-        study, report = restore_study(benchmark, stream, people.sure_key, name=options["study"], by=None)
+        study, report = restore_study(benchmark, stream.read(), people.sure_key, name=options["study"], by=None)
         if study is None:
             lines = [str(each) for each in report.problems[:SHOWN]]
             raise CommandError("\n".join(["Nothing was imported.", *lines]))

@@ -15,7 +15,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.protocols import freeze, store_protocol
 from annotator.core.actions.recorder import Action
 from annotator.core.file_problems import BadRow, Problem
-from annotator.core.models import Benchmark, Membership, User
+from annotator.core.models import Benchmark, Membership, ProtocolVersion, User
 from annotator.core.models.base import new_public_ids
 from annotator.core.protocol import Protocol, Work
 from annotator.core.rules import LABEL_ROLES
@@ -38,8 +38,12 @@ class ImportReport:
     problems: list[Problem] = field(default_factory=list)
 
 
-def create_study(benchmark: Benchmark, protocol: Protocol, *, name: str, by: User | None, seed: int = 0) -> Study:
-    """An empty study with this protocol. Raises BadValueError for a name that is taken or a protocol of the stages."""
+def create_study(
+    benchmark: Benchmark, given: Protocol | ProtocolVersion, *, name: str, by: User | None, seed: int = 0
+) -> Study:
+    """An empty study with this protocol, or with a version that the benchmark has. Raises BadValueError for a name that
+    is taken or a protocol of the stages."""
+    protocol = given.protocol if isinstance(given, ProtocolVersion) else given
     if by is not None:
         rules.check_manage(by, benchmark)
     name = " ".join(name.split())[:120]
@@ -48,7 +52,7 @@ def create_study(benchmark: Benchmark, protocol: Protocol, *, name: str, by: Use
     if protocol.work == Work.STAGES:
         raise BadValueError("This protocol is for the three stages. Choose one of comparisons or judgments.")
     with transaction.atomic():
-        version = store_protocol(benchmark, protocol, by=by)
+        version = given if isinstance(given, ProtocolVersion) else store_protocol(benchmark, protocol, by=by)
         if Study.objects.filter(benchmark=benchmark, name=name).exists():
             raise BadValueError(f"There is already a study named “{name}”.")
         study = Study.objects.create(benchmark=benchmark, name=name, version=version, seed=seed, created_by=by)
@@ -66,8 +70,9 @@ def import_items(study: Study, stream: BinaryIO, *, by: User | None) -> ImportRe
     return add_items(study, [row for row in read if isinstance(row, ItemRow)], by=by)
 
 
-def add_items(study: Study, rows: Sequence[ItemRow], *, by: User | None) -> ImportReport:
-    """Add items to a study that has not started. Raises NotAllowedError; an id that is there already is a problem."""
+def add_items(study: Study, rows: Sequence[ItemRow], *, by: User | None, keep_ids: bool = False) -> ImportReport:
+    """Add items to a study that hasn't started. An item whose id the study has already is reported as a problem.
+    ``keep_ids``: the rows' public ids, where they have some, are kept. Raises NotAllowedError."""
     if by is not None:
         rules.check_manage(by, study.benchmark)
     protocol = study.version.protocol
@@ -83,7 +88,7 @@ def add_items(study: Study, rows: Sequence[ItemRow], *, by: User | None) -> Impo
         ids = new_public_ids(len(rows))
         items = [
             StudyItem(
-                public_id=ids[number],
+                public_id=(keep_ids and row.public_id) or ids[number],
                 study=study,
                 order=len(there) + number + 1,
                 external_id=row.external_id,
@@ -96,7 +101,7 @@ def add_items(study: Study, rows: Sequence[ItemRow], *, by: User | None) -> Impo
             for number, row in enumerate(rows)
         ]
         StudyItem.objects.bulk_create(items, batch_size=ROWS)
-        _add_parts([(item, None, row.parts) for item, row in zip(items, rows, strict=True)])
+        _add_parts([(item, None, row.parts) for item, row in zip(items, rows, strict=True)], keep_ids=keep_ids)
         report = ImportReport(items=len(items), identical=sum(item.dropped != "" for item in items))
         reason = f"{study.name}: {report.items} items, {report.identical} with identical candidates"
         Action(name="import-study", by=by, benchmark=study.benchmark, reason=reason).write()
@@ -107,8 +112,8 @@ def _candidates(row: ItemRow) -> list[PartRow]:
     return [each for each in row.parts if each.kind == CANDIDATE]
 
 
-def _add_parts(levels: list[tuple[StudyItem, StudyPart | None, list[PartRow]]]) -> None:
-    """Level by level, so that a part's row has its key before those below it."""
+def _add_parts(levels: list[tuple[StudyItem, StudyPart | None, list[PartRow]]], *, keep_ids: bool) -> None:
+    """Level by level, so that a part has its primary key before those below it."""
     while levels:
         given = [
             (
@@ -116,15 +121,15 @@ def _add_parts(levels: list[tuple[StudyItem, StudyPart | None, list[PartRow]]]) 
                     item=item, parent=parent, kind=each.kind, order=number, source=each.source, text=each.text,
                     data=each.data,
                 ),
-                each.parts,
+                each,
             )
             for item, parent, parts in levels
             for number, each in enumerate(parts, start=1)
         ]  # fmt: skip
-        for (part, _), public_id in zip(given, new_public_ids(len(given)), strict=True):
-            part.public_id = public_id
+        for (part, row), public_id in zip(given, new_public_ids(len(given)), strict=True):
+            part.public_id = (keep_ids and row.public_id) or public_id
         StudyPart.objects.bulk_create([part for part, _ in given], batch_size=ROWS)
-        levels = [(part.item, part, below) for part, below in given if below]
+        levels = [(part.item, part, row.parts) for part, row in given if row.parts]
 
 
 # --- people ---------------------------------------------------------------------------------------
