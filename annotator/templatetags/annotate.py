@@ -16,7 +16,7 @@ from annotator.core.fields import Field, Kind, field_of, fields_of, reason_for
 from annotator.core.queries.protocols import added_questions
 from annotator.core.screens.questions import Control as AskedControl
 from annotator.core.screens.questions import added_controls
-from annotator.core.texts.markdown import Leaf, Stretch, Tag
+from annotator.core.texts.markdown import Leaf, Stretch, Tag, reading
 from annotator.core.vocabulary import Factuality, Labelled, StanceLabel
 
 register = template.Library()
@@ -67,6 +67,19 @@ def _leaf(leaf: Leaf) -> str:
     for mark in reversed(leaf.marks):
         html = f"<{mark}>{html}</{mark}>"
     return html
+
+
+@register.filter
+def formatted(text: str) -> list[Tag | Stretch]:
+    """A response as its Markdown reads, for components/reading.html."""
+    return reading(text)
+
+
+@register.filter
+def exact(text: str) -> SafeString:
+    """The text so that the browser has it character by character. A browser reads a carriage return and a line feed as
+    one character, unless the carriage return is written as a reference; imported passages keep theirs."""
+    return mark_safe(conditional_escape(text).replace("\r", "&#13;"))
 
 
 @register.filter

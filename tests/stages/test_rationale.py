@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.core.actions.fields import BadValueError
-from annotator.core.models import Activity, Document, Evidence, Stance, User
+from annotator.core.models import Activity, Claim, Document, Evidence, Stance, User
 from annotator.core.queries.history import lines_of
 from annotator.core.record_keys import key_of
 from annotator.core.texts import spans
@@ -16,6 +16,7 @@ from annotator.stages.actions import saving
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.verify import add_evidence
 from annotator.stages.queries.verification import claims_to_verify
+from annotator.suggestions.actions.proposals import ProposedPassage, propose_evidence
 from tests.agreeing import signed_by
 from tests.factories import save, verified
 
@@ -104,3 +105,22 @@ def test_the_adjudicated_version_has_what_those_selected_whose_stance_stands(
     agreed = Stance.objects.get(annotation__kind=AnnotationKind.CONSOLIDATED, evidence=stance.evidence)
     assert agreed.label == StanceLabel.COMPLETELY_SUPPORT
     assert agreed.rationale == [[0, 7], [9, 11]]
+
+
+def test_carriage_returns_of_an_imported_passage_reach_the_browser(stance: Stance, client: Client, ada: User) -> None:
+    """A browser reads a bare CR LF as one character, and every later offset would be one too small."""
+    Evidence.objects.filter(pk=stance.evidence_id).update(passage="One.\r\nTwo <b>.\rThree.")
+    client.force_login(ada)
+    page = client.get(reverse("verify", args=[stance.annotation.document.public_id])).content.decode()
+    whole = page.partition('class="passage whole"')[2].partition("</p>")[0]
+    assert "One.&#13;\nTwo &lt;b&gt;.&#13;Three." in whole
+    assert "\r" not in whole
+
+
+def test_retrieved_passages_are_stored_with_plain_line_ends(at_verify: Document) -> None:
+    claims = Claim.objects.filter(
+        sentence__annotation__document=at_verify, sentence__annotation__kind=AnnotationKind.CONSOLIDATED
+    )
+    Evidence.objects.filter(claim__in=claims).delete()
+    propose_evidence(at_verify, {claims[0].pk: [ProposedPassage(passage="One.\r\nTwo.\rThree.", url="")]})
+    assert Evidence.objects.get(claim=claims[0]).passage == "One.\nTwo.\nThree."

@@ -167,7 +167,7 @@ def propose_evidence(document: Document, passages: Mapping[int, Sequence[Propose
                 claim_id=claim,
                 run=run,
                 order=order,
-                passage=each.passage,
+                passage=each.passage.replace("\r\n", "\n").replace("\r", "\n"),
                 url=each.url,
                 title=each.title,
                 site=each.site,
