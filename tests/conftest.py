@@ -249,6 +249,17 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 
 @pytest.fixture(scope="session")
+def firefox_program() -> str:
+    """The system's Firefox. It is large, so only CI installs it."""
+    try:
+        with services.one_at_a_time("firefox"):
+            return services.firefox(install=services.in_ci())
+    except services.MissingService as missing:
+        _skip_or_fail(str(missing))
+        raise
+
+
+@pytest.fixture(scope="session")
 def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
     return {**browser_context_args, "viewport": {"width": 1280, "height": 900}, "locale": "en-GB"}
 

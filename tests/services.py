@@ -1,7 +1,7 @@
-"""PostgreSQL, Redis and Chromium for the suite: private servers on free ports, gone when it ends.
+"""PostgreSQL, Redis and browsers for the suite: private servers on free ports, gone when it ends.
 
 `postgres()` and `redis()` run a server as long as their block lasts. `shared()` starts one when the first test of a
-session asks for it and gives the same one to every process of that session. `chromium()` finds the browser.
+session asks for it and gives the same one to every process of that session. `chromium()` and `firefox()` find browsers.
 What is missing raises MissingService, whose text says how to get it. As root on Debian and its kin the package is
 installed instead, so a fresh machine needs nothing by hand.
 """
@@ -248,23 +248,33 @@ def redis() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-# --- Chromium -------------------------------------------------------------------------------------
+# --- browsers -------------------------------------------------------------------------------------
 
 
 def chromium(install: bool = False) -> str:
     """The path of a Chromium or Chrome; CHROMIUM names one. With `install`, the system's package if root."""
-    names = [os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+    names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
     names.append("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
+    return _browser("CHROMIUM", "Chromium or Chrome", names, "chromium", install)
+
+
+def firefox(install: bool = False) -> str:
+    """The path of a Firefox; FIREFOX names one. With `install`, the system's package if root."""
+    names = ["firefox-esr", "firefox", "/Applications/Firefox.app/Contents/MacOS/firefox"]
+    return _browser("FIREFOX", "Firefox", names, "firefox-esr", install)
+
+
+def _browser(variable: str, words: str, names: list[str], package: str, install: bool) -> str:
     for attempt in range(2 if install else 1):
-        if attempt and not _apt_install("chromium"):
+        if attempt and not _apt_install(package):
             break
-        for name in filter(None, names):
+        for name in filter(None, [os.environ.get(variable, ""), *names]):
             found = shutil.which(name)
             if found:
                 return found
     raise MissingService(
-        "There is no Chromium or Chrome here. Install your system's package (Debian: apt-get install chromium), "
-        "or name the program in CHROMIUM."
+        f"There is no {words} here. Install your system's package (Debian: apt-get install {package}), "
+        f"or name the program in {variable}."
     )
 
 
