@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.core.texts.markdown import Leaf, Stretch, Tag, is_formatted, parts_of, reading
+from annotator.core.texts.markdown import Leaf, Stretch, Tag, blocks_with, is_formatted, parts_of, reading
 from pipeline.sentences.boundaries import split_sentences
 
 RESPONSE = """# Life of *Ada*
@@ -171,3 +171,27 @@ def test_a_sentence_of_markup_alone_is_shown_as_written() -> None:
 )
 def test_says_whether_there_is_anything_to_format(text: str, expected: bool) -> None:
     assert is_formatted(text) is expected
+
+
+def said(parts: list[Tag | Stretch]) -> str:
+    """Blocks as <p> and </p>, stretches as their words."""
+    tags = (f"<{'/' if part.is_end else ''}{part.name}>" if isinstance(part, Tag) else part.text for part in parts)
+    return "".join(tags)
+
+
+def test_blocks_with_some_sentences_are_whole_and_in_order() -> None:
+    text = "# Head\n\nOne **is** here. Two.\n\n---\n\n- Three.\n- Four.\n\nFive."
+    sentences = [(start, start + len(each), each) for each in ("One **is** here.", "Two.", "Three.", "Four.", "Five.")
+                 for start in [text.index(each)]]  # fmt: skip
+    parts = reading(text, sentences)
+    assert said(blocks_with(parts, (-1, 0, 1))) == "<p>One is here. Two.</p>"
+    assert said(blocks_with(parts, (1, 2, 3))) == "<p>One is here. Two.</p><ul><li>Three.</li><li>Four.</li></ul>"
+    assert said(blocks_with(parts, (4,))) == "<p>Five.</p>"
+
+
+def test_blocks_of_a_text_as_it_stands_keep_what_is_between_sentences() -> None:
+    text = "One. Two. Three."
+    parts = reading(text, [(0, 4, "One."), (5, 9, "Two."), (10, 16, "Three.")], raw=True)
+    assert said(blocks_with(parts, (0, 1))).strip() == "One. Two."
+    loose = reading(text, [(None, None, "One."), (None, None, "Two.")])
+    assert said(blocks_with(loose, (1,))).strip() == "Two."

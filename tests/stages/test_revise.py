@@ -173,6 +173,14 @@ def test_shows_statements_in_order_with_their_claims(
     assert "Nothing missing" in text_in(page, "#foot")
 
 
+def test_the_original_response_is_shown_as_its_markdown_reads(
+    signed_in: Client, annotation: Annotation, document: Document
+) -> None:
+    Document.objects.filter(pk=document.pk).update(response="# Life\n\n- **Ada** wrote notes.")
+    shown = load(signed_in, document).select("details .reading :is(.md-h1, li > strong)")
+    assert [each.get_text() for each in shown] == ["Life", "Ada"]
+
+
 def test_nothing_to_do_when_all_edits_were_carried_over(
     signed_in: Client, annotation: Annotation, document: Document
 ) -> None:

@@ -963,3 +963,22 @@ def test_an_owner_without_a_place_is_told_why(client: Client, document: Document
     answer = client.get(reverse("verify", args=[document.public_id]))
     assert answer.status_code == 403
     assert "This document already has all its annotators" in answer.content.decode()
+
+
+def test_the_claim_stands_in_the_response_as_its_markdown_reads(as_person: Client, person: User) -> None:
+    text = "# Life\n\n- Ada **Lovelace** was born in 1815.\n- She met Charles *Babbage* in 1833.\n\nShe died in 1852."
+    document = prefill(DocumentFactory(benchmark=person.memberships.get().benchmark, response=text))
+    decomposed(document, person)
+    document.refresh_from_db()
+    annotation = open_annotation(document, Stage.VERIFY, by=person)
+    claim = works(annotation)[0].claim
+    shown = page(as_person, document, claim.public_id).select_one("#in-the-answer .reading")
+    assert shown is not None
+    assert [each.get_text() for each in shown.select("li mark")] == ["Ada Lovelace was born in 1815."]
+    assert [each.get_text() for each in shown.select("strong, em")] == ["Lovelace", "Babbage"]
+    assert "She died" not in shown.get_text()
+    as_person.get(reverse("decompose", args=[document.public_id]), {"response": "raw"})
+    raw = page(as_person, document, claim.public_id).select_one("#in-the-answer")
+    assert raw is not None
+    assert raw.select_one(".reading") is None
+    assert "Ada **Lovelace** was born in 1815." in raw.get_text()

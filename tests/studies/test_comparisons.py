@@ -255,6 +255,18 @@ def test_four_revisions_six_raters_and_ties_of_identical_texts(benchmark: Benchm
     assert min(places.values()) > 15
 
 
+def test_responses_are_shown_as_their_markdown_reads(benchmark: Benchmark, owner: User) -> None:
+    sources = [f"{model}-{how}-question" for model in ("gpt-4", "chatgpt") for how in ("with", "without")]
+    candidates = dict(zip(sources, ("- **Paris** is.", "1. *Lyon* is.", "Lille.", "Nice."), strict=True))
+    row = {"id": "1", "prompt": "Which?", "text": "# Cities", "candidates": candidates}
+    people = raters(benchmark, 6)
+    started(benchmark, "factcheck-bench-revisions", [row], people, owner)
+    person = people[0]
+    page = Robot(person).open(f"/study-item/{person.study_assignments.get().public_id}/")
+    shown = page.select(".reading .md-h1, .reading li > :is(strong, em)")
+    assert sorted(each.get_text() for each in shown) == ["Cities", "Lyon", "Paris"]
+
+
 def test_order_bias_is_seen(benchmark: Benchmark, owner: User) -> None:
     study = started(benchmark, "veriscore-pairs", pairs(60), raters(benchmark, 3), owner)
     play(study, lambda sheet: {"item.preferred": "A", "item.reason": "the first"})

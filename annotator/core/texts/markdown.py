@@ -11,7 +11,7 @@ headings are off, since models write both by accident; so are link definitions, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
@@ -112,6 +112,27 @@ def reading(
         if len({part.sentence for part in found if isinstance(part, Stretch)} - {None}) == len(spans):
             return found
     return _stretches((Leaf(0, len(text), text),), spans)
+
+
+def blocks_with(parts: Iterable[Tag | Stretch], sentences: Collection[int]) -> list[Tag | Stretch]:
+    """Of a reading, the outermost blocks (a paragraph, a whole list) that hold any of these sentences, and what stands
+    between two of them outside any block."""
+    found: list[Tag | Stretch] = []
+    block: list[Tag | Stretch] = []
+    depth = 0
+    is_near = False
+    for part in parts:
+        block.append(part)
+        if isinstance(part, Tag) and part.name != "hr":
+            depth += -1 if part.is_end else 1
+        if depth:
+            continue
+        is_between = is_near and isinstance(part, Stretch) and part.sentence is None
+        is_near = any(isinstance(each, Stretch) and each.sentence in sentences for each in block)
+        if is_near or is_between:
+            found += block
+        block = []
+    return found
 
 
 def _stretches(parts: Iterable[Part], spans: list[tuple[int, int, int]]) -> list[Tag | Stretch]:

@@ -86,7 +86,7 @@ def context_of(annotation: Annotation, user: User, current: str = "") -> dict[st
     """Everything the screen shows. The number of queries doesn't grow with claims or evidence."""
     sentences = agreed_sentences(annotation)
     works = claims_to_verify(annotation, sentences)
-    groups = groups_of(sentences, works)
+    groups = groups_of(sentences, works, annotation.document.response)
     rows = [row for group in groups for row in group.rows]
     at = next((i for i, row in enumerate(rows) if row.id == current), None)
     if at is None:

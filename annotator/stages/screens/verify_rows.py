@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from annotator.core.missing import Missing
 from annotator.core.models import Annotation, PageCheck, Sentence, Verdict
 from annotator.core.texts import highlight, spans
+from annotator.core.texts.markdown import Stretch, Tag, blocks_with, reading
 from annotator.core.vocabulary import EditKind, SentenceType
 from annotator.stages.queries.machine_opinions import made_by, percent
 from annotator.stages.queries.missing import missing_in_claim
@@ -30,6 +31,15 @@ class ClaimRow:
     sentence: Sentence
     before: str = ""  # the sentence before its own in the response
     after: str = ""
+    response: str = ""
+    sentences: Sequence[Sentence] = ()  # all of the response
+    at: int = 0  # position of its own among them
+
+    @property
+    def in_response(self) -> list[Tag | Stretch]:
+        """The blocks of the response with its sentence and the two around, as their Markdown reads."""
+        parts = reading(self.response, [(each.start, each.end, each.text) for each in self.sentences])
+        return blocks_with(parts, (self.at - 1, self.at, self.at + 1))
 
     @property
     def lead_in(self) -> str:
@@ -112,8 +122,8 @@ class EditRow:
     new: str
 
 
-def groups_of(sentences: list[Sentence], works: list[ClaimWork]) -> list[SentenceGroup]:
-    """Every sentence in order, so that nobody looks for one that isn't check-worthy."""
+def groups_of(sentences: list[Sentence], works: list[ClaimWork], response: str) -> list[SentenceGroup]:
+    """Every sentence of the response in order, so that nobody looks for what is not check-worthy."""
     by_sentence: dict[int, list[ClaimWork]] = {}
     for work in works:
         by_sentence.setdefault(work.claim.sentence_id, []).append(work)
@@ -123,7 +133,8 @@ def groups_of(sentences: list[Sentence], works: list[ClaimWork]) -> list[Sentenc
         words = "" if own else UNCHECKED.get(SentenceType(sentence.type or "other"), "has no claim to check")
         before = sentences[number - 2].text if number > 1 else ""
         after = sentences[number].text if number < len(sentences) else ""
-        rows = [ClaimRow(work, missing_in_claim(work), sentence, before, after) for work in own]
+        place = (sentence, before, after, response, sentences, number - 1)
+        rows = [ClaimRow(work, missing_in_claim(work), *place) for work in own]
         groups.append(SentenceGroup(number, words, rows))
     return groups
 
