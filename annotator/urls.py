@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotator.exchange.screens import exports, imports, pools, release_form, releases
+from annotator.exchange.screens import corpora, exports, imports, pools, release_form, releases
 from annotator.home.screens import (
     accessibility,
     audit,
@@ -111,6 +111,10 @@ urlpatterns = [
     path("b/<slug:slug>/runs/<str:run_id>/<str:what>/", runs.change, name="run-change"),
     path("b/<slug:slug>/suggestions/quality/", suggestion_quality.show, name="prefill-quality"),
     path("b/<slug:slug>/automation/", automation.show, name="automation"),
+    path("b/<slug:slug>/corpora/", corpora.index, name="corpora"),
+    path("b/<slug:slug>/corpora/<slug:corpus_slug>/", corpora.show, name="corpus"),
+    path("b/<slug:slug>/corpora/<slug:corpus_slug>/search/", corpora.search, name="corpus-search"),
+    path("b/<slug:slug>/corpora/<slug:corpus_slug>/<str:what>/", corpora.change, name="corpus-change"),
     path("b/<slug:slug>/prompts/", prompts.index, name="prompts"),
     path("b/<slug:slug>/prompts/<str:strategy>/<str:step>/", prompts.show, name="prompt"),
     path("services/", services.index, name="services-all"),

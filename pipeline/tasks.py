@@ -10,13 +10,14 @@ from django.db import connection
 
 from annotator.core.actions.announce import SEND
 from annotator.core.models import PipelineRun
+from annotator.exchange.actions.corpora import SEARCH_CORPUS
 from annotator.integrations.actions.webhooks import forget_old, order_due
 from annotator.stages.actions.pages import FETCH_PAGE, forgotten_pages
 from annotator.stages.actions.rechecks import RECHECK
 from annotator.stages.actions.rechecks import unfinished as unfinished_rechecks
 from annotator.suggestions.actions.runs import OPEN_DOCUMENTS, cancelled_with_documents, open_documents_of
 from annotator.suggestions.actions.services import PROBE_SERVICE
-from pipeline.runs import added_pages, coordinator, rechecks, service_probe, suggesters, webhooks
+from pipeline.runs import added_pages, coordinator, rechecks, service_probe, suggesters, trial_search, webhooks
 
 AT_ONCE = 20
 
@@ -101,6 +102,12 @@ def learn_where_gold_has_grown() -> int:
 def probe_service(service_id: int) -> None:
     """Find out what a service can do that an owner added."""
     service_probe.probe_service(service_id)
+
+
+@shared_task(name=SEARCH_CORPUS)
+def search_corpus(corpus_id: int, query: str, key: str) -> None:
+    """A trial search on a corpus's page; the answer goes into the cache, where the page looks for it."""
+    trial_search.search_corpus(corpus_id, query, key)
 
 
 @shared_task(name="pipeline.resume_runs")

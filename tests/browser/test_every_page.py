@@ -45,6 +45,8 @@ NO_PAGES = {
     "settings-change",
     "team-two-step",
     "pool-change",
+    "corpus-change",
+    "corpus-search",  # the page of its corpus
     "protocol-use",
     "stage-answers",
     "start",

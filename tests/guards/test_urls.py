@@ -145,6 +145,7 @@ POST_ONLY = {
     "protocol-copy",
     "protocol-use",
     "pool-change",
+    "corpus-change",
 }
 # The team is an admin's too; tests/team/test_team.py says who may do what there.
 TEAM = {name for name in POST_ONLY if name.startswith("team-")}
@@ -152,6 +153,8 @@ TEAM = {name for name in POST_ONLY if name.startswith("team-")}
 BATCHES = {name for name in POST_ONLY if name.startswith("batch")}
 # And studies: tests/studies.
 STUDIES = {"study-change", "protocol-import", "protocol-copy", "protocol-use", "pool-change"}
+# And corpora: tests/exchange/test_corpora_page.py.
+CORPORA = {"corpus-change"}
 # And webhooks: tests/integrations/test_webhooks_page.py.
 WEBHOOKS = {name for name in POST_ONLY if name.startswith("webhook-")}
 # Addresses of the app without a benchmark in them: each signed-in person has their own.
@@ -361,6 +364,8 @@ def scene() -> Scene:
     candidates = io.BytesIO(b'{"prompt": "p", "response": "r"}\n')
     pool, _ = create_pool(benchmark, candidates, name="Pool", by=ada)
     assert pool is not None
+    values["corpus"] = values["corpus-search"] = {"corpus_slug": f"corpus-{benchmark.slug}"}
+    values["corpus-change"] = values["corpus"] | {"what": "use"}
     values["pool"] = values["pool-change"] = {"pool_id": pool.public_id, "what": "undo"}
     values["agree"] = {"public_id": shared.public_id, "stage": "decompose"}
     values["agree-change"] = values["agree"] | {"what": "sign"}
@@ -496,6 +501,7 @@ def test_nobody_changes_the_open_work_of_another_member(client: Client, scene: S
             *BATCHES,
             *WEBHOOKS,
             *STUDIES,
+            *CORPORA,
         }:
             answer = ask(client, peer, "post", scene.url(address))
             assert answer.status_code in (403, 404), (address.name, answer.status_code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 
 from annotator.core.models.base import new_public_id
@@ -16,6 +17,9 @@ class Corpus(models.Model):
     name = models.CharField(max_length=200)
     revision = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="corpora"
+    )
 
     class Meta:
         verbose_name_plural = "corpora"

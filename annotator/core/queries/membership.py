@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotator.core.models import Benchmark, Corpus, GroupMember, Membership, User
 from annotator.core.rules import ADMIN_ROLES, LABEL_ROLES, can_create_benchmark
@@ -23,12 +23,12 @@ def benchmarks_of(user: User, roles: Collection[str] | None = None) -> QuerySet[
 
 
 def corpora_for(user: User) -> QuerySet[Corpus]:
-    """The corpora that a person may let a benchmark search: all for those who can make benchmarks, else those of the
-    benchmarks that they manage."""
+    """The corpora that a person may let a benchmark search: all for those who can make benchmarks, else their own and
+    those of the benchmarks that they manage."""
     if can_create_benchmark(user):
         return Corpus.objects.order_by("name", "pk")
     mine = benchmarks_of(user, ADMIN_ROLES).filter(corpus__isnull=False)
-    return Corpus.objects.filter(pk__in=mine.values("corpus")).order_by("name", "pk")
+    return Corpus.objects.filter(Q(pk__in=mine.values("corpus")) | Q(created_by=user)).order_by("name", "pk")
 
 
 def managers_of(benchmark: Benchmark) -> list[User]:

@@ -48,6 +48,7 @@ GROUPS: dict[str, tuple[Page, ...]] = {
     "Suggestions": (
         Page("Runs", "runs", MANAGES, key="g p"),
         Page("Costs", "run-costs", MANAGES),
+        Page("Corpora", "corpora", MANAGES),
         Page("Prompts", "prompts", MANAGES),
         Page("Services", "services", OWNS),
         Page("Suggesters", "suggesters", MANAGES),

@@ -1,34 +1,66 @@
-"""Adds pages to a local corpus."""
+"""Corpora: made, filled with pages, attached to benchmarks, and searched for a trial."""
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, BinaryIO
 
+from django.core.cache import cache
 from django.db import transaction
 from django.db.models import F
+from django.utils.text import slugify
 
+from annotator.core import rules
+from annotator.core.actions.enqueue import after_commit
+from annotator.core.actions.fields import BadValueError, clean_text
 from annotator.core.actions.recorder import Action
 from annotator.core.file_problems import BadRow
 from annotator.core.models import Benchmark, Corpus, CorpusPage, User
 from annotator.exchange.actions.imports import ImportReport, in_batches
 from annotator.exchange.formats.corpus import IncomingPage, read_pages
 
+SEARCH_CORPUS = "pipeline.search_corpus"
+ASKED_FOR = 30  # seconds
+MAX_NAME = 200
 
-def create_corpus(*, slug: str, name: str) -> Corpus:
+
+def create_corpus(*, slug: str, name: str, by: User | None = None) -> Corpus:
     """An empty corpus. Raises IntegrityError if the slug is taken."""
-    return Corpus.objects.create(slug=slug, name=name)
+    return Corpus.objects.create(slug=slug, name=name, created_by=by)
+
+
+def make_corpus(benchmark: Benchmark, *, name: str, by: User) -> Corpus:
+    """An empty corpus under a free address, made on a benchmark's page.
+
+    Raises NotAllowedError by the rules, BadValueError for a name without a Latin letter or digit.
+    """
+    name = " ".join(clean_text(name, MAX_NAME).split())
+    base = slugify(name)[:70]
+    if not base:
+        raise BadValueError("Give the corpus a name with at least one Latin letter or digit.")
+    with transaction.atomic():
+        rules.check_manage(by, benchmark)
+        slug, number = base, 2
+        while Corpus.objects.filter(slug=slug).exists():
+            slug, number = f"{base}-{number}", number + 1
+        corpus = create_corpus(slug=slug, name=name, by=by)
+        Action(name="create-corpus", by=by, benchmark=benchmark, reason=slug).write()
+    return corpus
 
 
 def import_corpus(
     *,
     corpus: Corpus,
-    path: Path,
+    path: Path | BinaryIO,
+    filename: str = "",
     by: User | None = None,
     on_progress: Callable[[ImportReport], None] | None = None,
 ) -> ImportReport:
-    """Add the pages of a JSON lines file or a folder, in batches of one transaction each.
+    """Add the pages of a JSON lines file or a folder, in batches of one transaction each. ``filename`` names an open
+    file in the history.
 
     A page with a known URL and content counts as unchanged. In a JSON lines file, a URL may occur several times
     (passages of one page), so a row with different content is added. A file in a folder is one page and replaces what
@@ -36,7 +68,8 @@ def import_corpus(
     """
     began = time.monotonic()
     report = ImportReport()
-    replaces = path.is_dir()
+    replaces = isinstance(path, Path) and path.is_dir()
+    filename = path.name if isinstance(path, Path) else filename
     for batch in in_batches(read_pages(path)):
         report.read += len(batch)
         pages: list[IncomingPage] = []
@@ -49,7 +82,7 @@ def import_corpus(
             added = _add(corpus, pages, replaces=replaces)
             if added:
                 Corpus.objects.filter(pk=corpus.pk).update(revision=F("revision") + 1)
-                Action(name="import-corpus", by=by, reason=f"{added} pages from {path.name} into {corpus.slug}").write()
+                Action(name="import-corpus", by=by, reason=f"{added} pages from {filename} into {corpus.slug}").write()
         report.imported += added
         report.unchanged += len(pages) - added
         if on_progress is not None:
@@ -85,9 +118,34 @@ def _add(corpus: Corpus, pages: Sequence[IncomingPage], *, replaces: bool) -> in
     return len(new)
 
 
-def use_corpus(*, benchmark: Benchmark, corpus: Corpus, by: User | None = None) -> None:
-    """Let the benchmark retrieve evidence from this corpus."""
+def use_corpus(*, benchmark: Benchmark, corpus: Corpus | None, by: User | None = None) -> None:
+    """Let the benchmark retrieve evidence from this corpus; None: from none. Raises NotAllowedError by the rules."""
     with transaction.atomic():
+        if by is not None:
+            rules.check_manage(by, benchmark)
         Benchmark.objects.filter(pk=benchmark.pk).update(corpus=corpus)
         benchmark.corpus = corpus
-        Action(name="use-corpus", by=by, benchmark=benchmark, reason=corpus.slug).write()
+        Action(name="use-corpus", by=by, benchmark=benchmark, reason=corpus.slug if corpus else "none").write()
+
+
+# --- a trial search -------------------------------------------------------------------------------
+
+
+def answer_key(corpus: Corpus, query: str) -> str:
+    """Where the cache keeps the passages that a query finds in this revision of the corpus."""
+    words = hashlib.sha256(query.encode()).hexdigest()[:32]
+    return f"corpus-search:{corpus.pk}:{corpus.revision}:{words}"
+
+
+def ask_corpus(corpus: Corpus, query: str) -> list[dict[str, Any]] | None:
+    """The passages that a worker has found for a query, best first; None while it is searching.
+
+    A worker searches, because the first search of a revision builds its index. Asked again after half a minute if no
+    answer has come.
+    """
+    key = answer_key(corpus, query)
+    found: list[dict[str, Any]] | None = cache.get(key)
+    if found is None and cache.add(f"{key}:asked", True, ASKED_FOR):
+        after_commit(SEARCH_CORPUS, corpus.pk, query, key)
+        found = cache.get(key)
+    return found

@@ -23,9 +23,10 @@ from annotator.core.actions.announce import announce
 from annotator.core.actions.enqueue import after_commit
 from annotator.core.actions.recorder import Action
 from annotator.core.file_problems import FileError
-from annotator.core.models import Benchmark, User
+from annotator.core.models import Benchmark, Corpus, User
 from annotator.core.models.base import new_public_id
 from annotator.core.vocabulary import OPEN_STATES, RunState, WebhookEvent
+from annotator.exchange.actions.corpora import import_corpus
 from annotator.exchange.actions.import_native import import_native
 from annotator.exchange.actions.imports import ImportReport, import_documents, import_gold
 from annotator.exchange.formats.gold_readers import GOLD_READERS
@@ -42,6 +43,9 @@ RUN_IMPORT = "annotator.run_import"
 LOST_AFTER = dt.timedelta(seconds=60)
 # Uploads that were previewed but never imported are deleted after this time.
 FORGOTTEN_AFTER = dt.timedelta(days=1)
+
+# The format of pages for a corpus; ``mapping`` then names the corpus.
+CORPUS = "corpus"
 
 REMARKS_KEPT = 10
 _FOLDER = "imports"
@@ -88,8 +92,8 @@ def start_import(
 ) -> ImportJob:
     """Record that an upload is to be imported, and enqueue it on commit.
 
-    ``format`` is a format of ``import_documents`` or ``import_gold``, or the native one. Raises NotAllowedError by the
-    rules.
+    ``format`` is a format of ``import_documents`` or ``import_gold``, the native one, or CORPUS. Raises NotAllowedError
+    by the rules.
     """
     with transaction.atomic():
         rules.check_manage(by, benchmark)
@@ -153,8 +157,7 @@ def run_import(job_id: int) -> None:
         _finish(
             job,
             RunState.FAILED,
-            message="An unexpected error stopped the import; the details are in the server’s log. Imported "
-            "documents are "
+            message="An unexpected error stopped the import; the details are in the server’s log. What was imported is "
             "kept. Import the file again to continue.",
         )
     else:
@@ -176,6 +179,11 @@ def run_import(job_id: int) -> None:
 
 
 def _import(job: ImportJob, progress: _ImportProgress, stream: BinaryIO) -> ImportReport:
+    if job.format == CORPUS:
+        corpus = Corpus.objects.filter(slug=job.mapping["corpus"]).first()
+        if corpus is None:
+            raise FileError("The corpus no longer exists.")
+        return import_corpus(corpus=corpus, path=stream, filename=job.filename, by=job.by, on_progress=progress)
     if job.format == touchstone.NAME:
         return import_native(
             benchmark=job.benchmark,
@@ -285,7 +293,7 @@ def resume_imports(*, alone: bool = False) -> tuple[list[int], list[int]]:
 
 def _prefill_new(job: ImportJob) -> None:
     """Requests suggestions for everything an import added, including before an interruption."""
-    if job.format in GOLD_READERS or job.format == touchstone.NAME:
+    if job.format in GOLD_READERS or job.format in (touchstone.NAME, CORPUS):
         return
     new = documents_to_prefill(job.benchmark, since=job.created_at).values_list("pk", flat=True)
     prefill_after_import(benchmark=job.benchmark, ids=list(new), by=job.by)

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 import trafilatura
@@ -42,8 +42,12 @@ class IncomingPage:
         return len(self.text)
 
 
-def read_pages(path: Path) -> Iterator[IncomingPage | BadRow]:
-    """The pages of a JSON lines file (url, title, text, site, published) or of a folder. Raises ``FileError``."""
+def read_pages(path: Path | BinaryIO) -> Iterator[IncomingPage | BadRow]:
+    """The pages of a JSON lines file (url, title, text, site, published), open or by its path, or of a folder. Raises
+    ``FileError``."""
+    if not isinstance(path, Path):
+        yield from lines.read_objects(path, _from_object)
+        return
     if path.is_dir():
         yield from _folder(path)
         return

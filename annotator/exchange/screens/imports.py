@@ -325,6 +325,7 @@ def progress(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
         return csv_of([("line", "field", "problem"), *rows], f"{benchmark.slug}-import-problems")
     context = {"benchmark": benchmark, "job": job, "pace": pace_of(job), "state": RunState(job.state).label}
     context["is_open"] = job.state in (RunState.QUEUED, RunState.RUNNING)
+    context["corpus"] = job.mapping["corpus"] if job.format == import_jobs.CORPUS else ""
     if getattr(request, "htmx", False):
         response = render(request, f"{JOB}#numbers" if context["is_open"] else f"{JOB}#job", context)
         if not context["is_open"]:

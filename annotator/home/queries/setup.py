@@ -38,7 +38,7 @@ def setup_steps(benchmark: Benchmark) -> list[SetupStep]:
         SetupStep(
             "Choose where evidence comes from",
             "A corpus of your own, or a search service.",
-            "settings",
+            "corpora",
             benchmark.corpus_id is not None or can_search(benchmark),
         ),
         SetupStep(

@@ -74,7 +74,7 @@ class BenchmarkForm(forms.Form):
         required=False,
         empty_label="None yet",
         label="Corpus",
-        help_text="Where evidence is retrieved from. Import a corpus with “manage.py import_corpus”.",
+        help_text="Where evidence is retrieved from. You can upload a corpus later, under Suggestions.",
     )
 
     def clean_name(self) -> str:
