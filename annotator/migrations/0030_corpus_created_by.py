@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotator", "0028_scoring_in_the_worker")]
+    dependencies = [("annotator", "0029_service_limits")]
 
     operations = [
         migrations.AddField(
