@@ -395,6 +395,8 @@ PAGES_ROBOTS = environment.flag("PAGES_ROBOTS", default=True)
 PAGES_ALLOW = environment.words("PAGES_ALLOW")  # hosts and networks that may be private
 # Seconds between two requests to one host when saved pages are rechecked; robots.txt may ask for more.
 RECHECK_PAUSE = environment.decimal("RECHECK_PAUSE", 1.0)
+# Seconds between two looks at a batch of requests, which may take a day.
+BATCH_PAUSE = environment.decimal("BATCH_PAUSE", 60.0)
 WEBHOOKS_ALLOW = environment.words("WEBHOOKS_ALLOW")  # hosts and networks of webhooks that may be private
 CALLS_AT_ONCE = environment.number("CALLS_AT_ONCE", 32)  # to one host, by all threads of a process
 # Seconds without a sign of life after which a document's worker counts as lost and the document is handed out again.
@@ -455,6 +457,7 @@ CELERY_TIMEZONE = TIME_ZONE
 # Sent by the worker itself, in-process or separate (--beat); seconds. Tasks named here are idempotent.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "begin what a command has written": {"task": "pipeline.pick_up_runs", "schedule": 3.0},
+    "hand over batches of requests, and look what came of them": {"task": "pipeline.work_on_batches", "schedule": 5.0},
     "go on with what a killed worker left": {"task": "pipeline.resume_runs", "schedule": RUN_LOST_AFTER / 3},
     "learn from gold that has grown": {"task": "pipeline.learn_where_gold_has_grown", "schedule": 600.0},
     "fetch added pages that were left behind": {"task": "pipeline.fetch_forgotten", "schedule": 15 * 60.0},

@@ -13,9 +13,11 @@ from typing import Any
 from annotator.core.vocabulary import Stage
 from pipeline import strategies
 from pipeline.clients.assemble import MODELS, PROVIDERS, ServiceSettings, described, problems
+from pipeline.clients.models.batches import BATCHED
 from pipeline.prompts import BadPromptError, Prompt, check_wording, shipped
 
 __all__ = [
+    "BATCHED",
     "MODELS",
     "PROVIDERS",
     "BadPromptError",

@@ -17,6 +17,7 @@ from annotator.stages.actions.rechecks import RECHECK
 from annotator.stages.actions.rechecks import unfinished as unfinished_rechecks
 from annotator.suggestions.actions.runs import OPEN_DOCUMENTS, cancelled_with_documents, open_documents_of
 from annotator.suggestions.actions.services import PROBE_SERVICE
+from pipeline.runs import added_pages, batching, coordinator, rechecks, service_probe, suggesters, webhooks
 from pipeline.runs import added_pages, coordinator, rechecks, service_probe, suggesters, trial_search, webhooks
 
 AT_ONCE = 20
@@ -78,6 +79,15 @@ def work_off_run(run_id: int, at_once: int) -> None:
 def pick_up_runs() -> int:
     """Start runs that wait for a worker, every few seconds. Returns how many."""
     ids = list(coordinator.waiting_runs())
+    for run_id in ids:
+        advance_run.delay(run_id)
+    return len(ids)
+
+
+@shared_task(name="pipeline.work_on_batches")
+def work_on_batches() -> int:
+    """Hand over collected requests and read finished batches, every few seconds. Returns how many runs go on."""
+    ids = batching.work_on_batches()
     for run_id in ids:
         advance_run.delay(run_id)
     return len(ids)

@@ -56,6 +56,7 @@ class Account:
     def __init__(self, store: Store, meter: Meter) -> None:
         self._store = store
         self._meter = meter
+        self.busy = 0  # calls that are being made or waited for
 
     async def get(
         self,
@@ -66,6 +67,19 @@ class Account:
     ) -> tuple[Mapping[str, Any], bool]:
         """The answer to a request, kept or made, and whether it was kept. A kept one that is not ``usable`` is made
         anew. Raises ServiceError, BudgetSpentError."""
+        self.busy += 1
+        try:
+            return await self._get(key, hold, make, usable)
+        finally:
+            self.busy -= 1
+
+    async def _get(
+        self,
+        key: str,
+        hold: Hold,
+        make: Callable[[], Awaitable[_Made]],
+        usable: Callable[[Mapping[str, Any]], bool] | None,
+    ) -> tuple[Mapping[str, Any], bool]:
         while True:
             with _under_way_lock:
                 first = _under_way.get(key)

@@ -19,6 +19,7 @@ import httpx
 from pipeline.clients.accounted import Account, AccountedChat, AccountedPages, AccountedRanker, AccountedSearch
 from pipeline.clients.addresses import Allowed, Resolver, resolve
 from pipeline.clients.base import Chat, FetchedPage, PageRequest, Ranker, SearchClient
+from pipeline.clients.collected import CollectedChat, Collector
 from pipeline.clients.cost_meter import Meter, Store
 from pipeline.clients.embeddings import EmbeddingsRanker
 from pipeline.clients.http import Patience, open_client
@@ -172,10 +173,12 @@ async def open_services(
     *,
     index: PassageIndex | None = None,
     resolver: Resolver = resolve,
+    collector: Collector | None = None,
 ) -> AsyncIterator[Services]:
     """The services for one document of a run, in this event loop; connections are closed at the end.
 
-    ``index`` is searched where the provider is ``corpus``. Raises ValueError if something is wrong with the settings.
+    ``collector``: requests to the model are collected for a batch there. ``index`` is searched where the provider is
+    ``corpus``. Raises ValueError if something is wrong with the settings.
     """
     if wrong := problems(settings):
         raise ValueError(" ".join(wrong))
@@ -184,12 +187,18 @@ async def open_services(
     names = described(settings)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(open_client())
-        chat = _chat(settings, client, limiter)
+        model = _chat(settings, client, limiter)
+        host = _host(settings.llm_url)
+        chat: Chat | None = None
+        if model is not None:
+            chat = direct = AccountedChat(model, account, host=host)
+            if collector is not None:
+                chat = CollectedChat(direct, model, account, store, collector, host)
         pages = None
         if settings.pages:
             pages = await stack.enter_async_context(_open_pages(settings, limiter, resolver))
         yield Services(
-            chat=None if chat is None else AccountedChat(chat, account, host=_host(settings.llm_url)),
+            chat=chat,
             search=_search(settings, client, limiter, account, index, names.get("search", "")),
             pages=None if pages is None else AccountedPages(pages, account),
             ranker=_ranker(settings, client, limiter, account, names.get("ranker", "")),

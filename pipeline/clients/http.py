@@ -137,6 +137,15 @@ class ServiceClient:
         """The HTML page that answers a query. Raises ServiceError, of which RefusedError for a final refusal."""
         return str(await self._call("GET", read=_page_of, params=dict(parameters)))
 
+    async def get_text(self) -> str:
+        """A file of text. Raises ServiceError, of which RefusedError for a final refusal."""
+        return str(await self._call("GET", read=_text_of))
+
+    async def upload(self, fields: Mapping[str, str], files: Mapping[str, tuple[str, bytes, str]]) -> Any:
+        """The JSON answer to a form with files (name, content, type). Raises ServiceError, of which RefusedError for a
+        final refusal."""
+        return await self._call("POST", data=dict(fields), files=dict(files))
+
     async def _call(self, method: str, read: Callable[[httpx.Response], Any] | None = None, **content: Any) -> Any:
         tries = 0
 
@@ -213,6 +222,10 @@ def _page_of(answer: httpx.Response) -> str:
     if "html" not in answer.headers.get("Content-Type", ""):
         raise ValueError("a page")
     return answer.text
+
+
+def _text_of(answer: httpx.Response) -> str:
+    return answer.content.decode("utf-8", "replace")
 
 
 class Provider:

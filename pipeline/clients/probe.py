@@ -10,6 +10,7 @@ from pipeline.clients.assemble import ServiceSettings, open_chat, open_search, p
 from pipeline.clients.base import ChatRequest, Message, SearchRequest, ServiceError
 from pipeline.clients.http import Patience, RefusedError
 from pipeline.clients.models.base import ModelClient
+from pipeline.clients.models.batches import batches_of
 
 _PATIENCE = Patience(tries=2, total=60)
 _SCHEMA = {"type": "object", "properties": {"capital": {"type": "string"}}, "required": ["capital"]}
@@ -24,8 +25,8 @@ class Finding:
 
 
 async def probe_chat(settings: ServiceSettings) -> list[Finding]:
-    """Whether the model answers, holds to a JSON schema, and gives log-probabilities: at most three calls. Where it
-    does not answer at all, the others are not made."""
+    """Whether the model answers, holds to a JSON schema, gives log-probabilities and takes batches: at most
+    four calls. Where it does not answer at all, the others are not made."""
     if wrong := problems(settings):
         return [Finding(False, " ".join(wrong))]
     async with open_chat(replace(settings, patience=_PATIENCE)) as chat:
@@ -36,6 +37,7 @@ async def probe_chat(settings: ServiceSettings) -> list[Finding]:
         found = [Finding(True, f"It answers: “{' '.join(answer.text.split())[:80]}”")]
         found.append(await _schema(chat, settings))
         found.append(await _logprobs(chat, settings))
+        found.append(await _batches(chat))
         return found
 
 
@@ -76,3 +78,13 @@ async def _logprobs(chat: ModelClient, settings: ServiceSettings) -> Finding:
     except ServiceError as error:
         return Finding(False, str(error))
     return Finding(True, "It gives log-probabilities.") if answer.tokens else Finding(False, no)
+
+
+async def _batches(chat: ModelClient) -> Finding:
+    batches = batches_of(chat)
+    try:
+        if batches is not None and await batches.works():
+            return Finding(True, "It takes batches: a run can ask for its answers within a day, at half the price.")
+    except ServiceError as error:
+        return Finding(False, str(error))
+    return Finding(False, "It takes no batches: every run asks call by call.")

@@ -27,6 +27,7 @@ from annotator.core.vocabulary import OPEN_STATES, RunState
 from annotator.suggestions.actions.runs import announce_over, halt
 from pipeline.catalogue import problems
 from pipeline.clients.base import BudgetSpentError, ServiceError
+from pipeline.clients.collected import WaitsForBatchError
 from pipeline.runs.bridge import Bridge
 from pipeline.runs.db_retry import LOST, persistently
 from pipeline.runs.lease import Lease
@@ -70,8 +71,8 @@ def _still_lost(items: QuerySet[RunItem]) -> bool:
 
 
 def open_items(run: PipelineRun) -> list[int]:
-    """Items to hand out: queued ones, and running ones whose worker was lost."""
-    return list(run.items.filter(Q(state=RunState.QUEUED) | _lost()).values_list("pk", flat=True))
+    """Items to hand out: queued ones that wait for no batch, and running ones whose worker was lost."""
+    return list(run.items.filter(Q(state=RunState.QUEUED, waits=False) | _lost()).values_list("pk", flat=True))
 
 
 def begin(run: PipelineRun) -> list[int]:
@@ -146,7 +147,7 @@ def claim_item(item_id: int) -> RunItem | None:
         if found.state == RunState.RUNNING and not _still_lost(RunItem.objects.filter(_lost(), pk=item_id)):
             return None
         now = timezone.now()
-        taken = RunItem.objects.filter(Q(state=RunState.QUEUED) | _lost(), pk=item_id).update(
+        taken = RunItem.objects.filter(Q(state=RunState.QUEUED, waits=False) | _lost(), pk=item_id).update(
             state=RunState.RUNNING, started_at=now, seen_at=now, attempts=F("attempts") + 1
         )
         if not taken:
@@ -169,6 +170,8 @@ def prefill_item(item_id: int) -> None:
         return
     except RunStoppedError:
         persistently(partial(put_back, item))
+    except WaitsForBatchError:
+        persistently(partial(put_back, item, waits=True))
     except BudgetSpentError as spent:
         halt(item.run_id, f"{spent} {spent.advice} Finished work is kept and nothing is paid twice.")
         persistently(partial(put_back, item))
@@ -242,15 +245,15 @@ def _finish(item: RunItem, state: RunState, *, error: str = "", result: Result |
         action.write()
 
 
-def put_back(item: RunItem) -> None:
-    """The run was stopped between two calls: the item waits again, or is cancelled with its run. Answers that came are
-    kept, so going on does not pay for them again."""
+def put_back(item: RunItem, *, waits: bool = False) -> None:
+    """The run was stopped between two calls, or its next answers come with a batch (``waits``): the item waits again,
+    or is canceled with its run. Answers that came are kept, so going on does not pay for them again."""
     state = PipelineRun.objects.filter(pk=item.run_id).values_list("state", flat=True).first()
     if state == RunState.CANCELLED:
         _finish_mine(item, RunState.CANCELLED)
         return
     RunItem.objects.filter(pk=item.pk, state=RunState.RUNNING, started_at=item.started_at).update(
-        state=RunState.QUEUED, attempts=F("attempts") - 1
+        state=RunState.QUEUED, attempts=F("attempts") - 1, waits=waits
     )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, timedelta
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -24,12 +25,14 @@ from django.utils import timezone
 
 from annotator.core.models import CachedAnswer, PageArchive, PageSnapshot, PendingCall, PipelineRun, RunItem, StepUse
 from annotator.core.vocabulary import OPEN_STATES, RunState
+from annotator.suggestions.actions.plans import IN_BATCHES
 from annotator.suggestions.models.service import Service, ServiceUse
 from annotator.suggestions.queries.services import first_of_month, money_held, money_this_month, services_of
 from pipeline.clients import answers
 from pipeline.clients.base import BudgetSpentError, FetchedPage, Usage
 from pipeline.clients.cost_meter import CallKind, Hold, KeptAnswer
 from pipeline.runs.bridge import Bridge
+from pipeline.runs.db_retry import persistently
 from pipeline.runs.gathered import Gathered, NotTogetherError
 
 # Seconds between two tries of a call that waits for others to give back what they hold.
@@ -128,7 +131,7 @@ class _Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class Ended:
     """A call that ended: the row of what was held for it, and what it used; None where it failed."""
 
     hold: Hold
@@ -159,6 +162,12 @@ class RunMeter:
         self._stopped = ""
         self._rows: dict[Hold, list[int]] = defaultdict(list)  # the rows of what is held
         self._cached: Counter[str] = Counter()
+        self._forgotten: set[str] = set()
+        self._is_in_batches = bool(item.run.plan.get(IN_BATCHES))
+        self.unanswered: frozenset[str] = frozenset()
+        if self._is_in_batches:
+            lists = item.run.model_batches.values_list("unanswered", flat=True)
+            self.unanswered = frozenset(key for keys in lists for key in keys)
         self._begins = Gathered(bridge, self._hold_all)
         self._ends = Gathered(bridge, self._write_ended)
 
@@ -197,11 +206,11 @@ class RunMeter:
 
     async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: KeptAnswer | None) -> None:
         """The call ended well: count it, give back what was held, keep the answer, in one transaction."""
-        await self._ends.do(_Ended(hold, self._rows[hold].pop(), usage, seconds, answer))
+        await self._ends.do(Ended(hold, self._rows[hold].pop(), usage, seconds, answer))
 
     async def release(self, hold: Hold, seconds: float) -> None:
         """The call failed: give back what was held."""
-        await self._ends.do(_Ended(hold, self._rows[hold].pop(), None, seconds, None))
+        await self._ends.do(Ended(hold, self._rows[hold].pop(), None, seconds, None))
 
     async def count_cached(self, step: str, kind: CallKind) -> None:
         """A call was answered from the store; written by ``flush``, since it costs nothing."""
@@ -209,11 +218,29 @@ class RunMeter:
             raise RunStoppedError(self._stopped)
         self._cached[step] += 1
 
+    async def collect(self, hold: Hold, request: Mapping[str, Any]) -> None:
+        """Have a request answered with the next batch, unless it already waits for one. What the budget cannot bear
+        while others hold it is collected the next time. Raises BudgetSpentError, RunStoppedError."""
+        if self._stopped:
+            raise RunStoppedError(self._stopped)
+        outcome = await self.bridge.do(partial(persistently, partial(self._try_to_hold, hold, request)))
+        if outcome.fault is not None:
+            raise outcome.fault
+
+    def forget(self, key: str) -> None:
+        """Keep that answer no longer than this document needs it: ``flush`` deletes it."""
+        self._forgotten.add(key)
+
     def flush(self) -> None:
         """Write how many calls were answered from the store. Inside the transaction of the document's result."""
+        made: dict[str, int] = {}
+        if self._is_in_batches:  # what came with its own batches was paid, and counted when it came
+            made = dict(StepUse.objects.filter(item_id=self._item_id).values_list("step", "chats"))
         for step, number in self._cached.items():
-            self._count(step, cached=number)
+            self._count(step, cached=max(0, number - made.get(step, 0)))
         self._cached.clear()
+        if self._forgotten:
+            CachedAnswer.objects.filter(key__in=self._forgotten).delete()
 
     # --- calls that begin -------------------------------------------------------------------------
 
@@ -230,16 +257,16 @@ class RunMeter:
             self._add_rows(holds)
         return [_Outcome(_Held.YES)] * len(holds)
 
-    def _try_to_hold(self, hold: Hold) -> _Outcome:
+    def _try_to_hold(self, hold: Hold, request: Mapping[str, Any] | None = None) -> _Outcome:
         service = self._limited(hold)
         try:
             with transaction.atomic():
                 # The service first, then the run, as everywhere: so nobody waits for each other.
-                wait = self._turn(service, hold) if service else 0.0
+                wait = self._turn(service, hold, is_paced=request is None) if service else 0.0
                 if wait is None:
                     return _Outcome(_Held.NO)
                 if self._charged(hold.tokens, hold.money):
-                    self._add_rows([hold], service)
+                    self._add_rows([hold], service, request)
                     return _Outcome(_Held.YES, wait)
                 transaction.set_rollback(True)  # the turn is left to others
         except (_SameCallError, IntegrityError):  # the latter where two begin at the same moment
@@ -255,8 +282,9 @@ class RunMeter:
         service = self._services.get(hold.kind.value)
         return service if service is not None and service.is_limited else None
 
-    def _turn(self, service: Service, hold: Hold) -> float | None:
-        """Seconds until the service's limits allow a call, whose turn is taken; None while calls under way could still
+    def _turn(self, service: Service, hold: Hold, *, is_paced: bool) -> float | None:
+        """Seconds until the service's limits allow a call, whose turn is taken (no turn where it is not ``is_paced``,
+        since it goes out in a batch); None while calls under way could still
         reach its limit of cost. Raises LimitReachedError where it is reached. Locks the service's row."""
         row = Service.objects.select_for_update(no_key=True).filter(pk=service.pk).first()
         if row is None:
@@ -271,7 +299,7 @@ class RunMeter:
                         f"{row.money_per_month:.2f} for {row} are spent."
                     )
                 return None
-        if row.calls_per_minute is None:
+        if row.calls_per_minute is None or not is_paced:
             return 0.0
         now = timezone.now()
         turn = max(now, row.next_call_at or now)
@@ -288,8 +316,11 @@ class RunMeter:
         )
         return bool(charged)
 
-    def _add_rows(self, holds: Sequence[Hold], service: Service | None = None) -> None:
-        """Write the calls' rows. What it raises rolls the hold back."""
+    def _add_rows(
+        self, holds: Sequence[Hold], service: Service | None = None, request: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write the calls' rows; with a ``request``, of one that waits for a batch. What it raises rolls the hold
+        back."""
         keys = [hold.key for hold in holds if hold.key]
         same = PendingCall.objects.filter(key__in=keys, lost_at__isnull=True)
         is_under_way = self._item.annotate(same=Exists(same)).values_list("same", flat=True).first()
@@ -306,6 +337,7 @@ class RunMeter:
                 tokens=hold.tokens,
                 money=hold.money,
                 service=service,
+                request=request,
             )
             for hold in holds
         )
@@ -332,7 +364,11 @@ class RunMeter:
 
     # --- calls that end ---------------------------------------------------------------------------
 
-    def _write_ended(self, ended: Sequence[_Ended]) -> list[None]:
+    def settle_batch(self, ended: Sequence[Ended]) -> None:
+        """Write calls of this document that ended with a batch. For whoever reads its results."""
+        self._write_ended(ended)
+
+    def _write_ended(self, ended: Sequence[Ended]) -> list[None]:
         tokens, money = 0, 0.0
         steps: dict[str, Counter[str]] = defaultdict(Counter)
         services: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
@@ -388,5 +424,7 @@ def _more(numbers: Mapping[str, float]) -> dict[str, Any]:
 
 def mark_lost(item: RunItem) -> None:
     """The worker of a document is gone, or could not write what its calls did cost: they stay counted at the most they
-    can have cost, and others may make them again. Inside the caller's transaction."""
-    PendingCall.objects.filter(item_id=item.pk, lost_at__isnull=True).update(lost_at=timezone.now())
+    can have cost, and others may make them again. Calls of batches are not lost with a worker. Inside the caller's
+    transaction."""
+    lost = PendingCall.objects.filter(item_id=item.pk, lost_at__isnull=True, request__isnull=True)
+    lost.update(lost_at=timezone.now())

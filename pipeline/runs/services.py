@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from time import monotonic
 
 from annotator.core.models import Corpus, CorpusPage, PipelineRun
+from annotator.suggestions.actions.plans import IN_BATCHES
 from annotator.suggestions.queries.services import CORPUS, service_settings
 from pipeline.clients.assemble import ServiceSettings, open_services, problems
 from pipeline.clients.base import FetchedPage, PageRequest, Usage
@@ -38,7 +39,8 @@ async def open_tools(
         return
     if wrong := problems(settings):
         raise MissingServiceError(" ".join(wrong))
-    async with open_services(settings, DatabaseStore(bridge), meter, index=index) as services:
+    collector = meter if plan.get(IN_BATCHES) else None
+    async with open_services(settings, DatabaseStore(bridge), meter, index=index, collector=collector) as services:
         in_corpus = settings.search_provider == CORPUS
         yield Tools(
             model=plan.get("model", ""),

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.django_db
 MANAGED = {"User", "Membership", "Benchmark", "Guidelines", "Corpus", "CorpusPage"}
 # Rows of others' aggregates, shown with their parents' history rather than alone; and what owners alone see.
 NOT_SHOWN = {"EditOperation", "RestsOn", "Service", "BatchChange", "BatchChangeRows", "SearchEntry", "DocumentView"}
+NOT_SHOWN |= {"ServiceUse", "ModelBatch"}
 NOT_SHOWN |= {"DocumentChange", "DocumentChangeRows", "SecurityEvent", "Pool", "PoolStep", "PoolCandidate"}
 OURS: list[type[Model]] = sorted(apps.get_app_config("annotator").get_models(), key=lambda model: model.__name__)
 READ_ONLY = [model for model in OURS if model.__name__ not in MANAGED | NOT_SHOWN]

@@ -32,6 +32,7 @@ from annotator.core.models.security_event import SecurityEvent
 from annotator.core.models.suggestion import (
     CachedAnswer,
     ClaimSuggestion,
+    ModelBatch,
     PendingCall,
     PipelineRun,
     PromptVersion,
@@ -73,6 +74,7 @@ __all__ = [
     "Guidelines",
     "Invitation",
     "Membership",
+    "ModelBatch",
     "Notice",
     "PageArchive",
     "PageCheck",

@@ -54,6 +54,7 @@ class RunItem(models.Model):
     counts = models.JSONField(default=dict, blank=True, help_text="Quantities of the strategy's cost formula.")
     started_at = models.DateTimeField(null=True, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True, help_text="Last heartbeat of the worker that has it.")
+    waits = models.BooleanField(default=False, help_text="Its next answers come with a batch; no worker takes it.")
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -94,6 +95,28 @@ class StepUse(models.Model):
         return f"{self.item}, {self.step}"
 
 
+class ModelBatch(models.Model):
+    """Requests of a run that were handed to the model's service together, to be answered within a day at half the
+    price. Written before the service is asked: a batch that was handed over and has no name yet is looked for there."""
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    run = models.ForeignKey(PipelineRun, models.CASCADE, related_name="model_batches")
+    name = models.CharField(max_length=200, blank=True, help_text="The service's own.")
+    requests = models.PositiveIntegerField()
+    unanswered = models.JSONField(default=list, blank=True, help_text="Keys of requests to be asked one by one.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    handed_over_at = models.DateTimeField(null=True, blank=True, help_text="When the service was first asked.")
+    cancelled_at = models.DateTimeField(null=True, blank=True)
+    over_at = models.DateTimeField(null=True, blank=True)
+    next_look_at = models.DateTimeField(null=True, blank=True, help_text="No worker looks at it before.")
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.requests} requests of {self.run}"
+
+
 class PendingCall(models.Model):
     """A call in progress. Its maximum cost is included in the run's ``spent_tokens`` and ``spent_money``. The row is
     deleted when the call ends. If its worker was lost, the row stays, because the service may have charged for the
@@ -115,6 +138,8 @@ class PendingCall(models.Model):
         related_name="pending_calls",
         help_text="The limited service that is called.",
     )
+    request = models.JSONField(null=True, blank=True, help_text="{service, request}: waits for a batch, or is in one.")
+    batch = models.ForeignKey(ModelBatch, models.CASCADE, null=True, blank=True, related_name="calls")
 
     class Meta:
         ordering: ClassVar = ["id"]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pipeline.catalogue import StrategyChoice
 
 SEED = 0
+IN_BATCHES = "in_batches"  # in the plan of a run whose requests to the model go out in batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class RunRequest:
     model: str = ""
     seed: int | None = SEED
     temperature: float = 0.0
+    in_batches: bool = False  # half the price, answers within a day
     extra: Mapping[str, object] = field(default_factory=dict)  # what the stage needs: claims, a query
 
 
@@ -49,7 +51,7 @@ def obstacle(benchmark: Benchmark, choice: StrategyChoice, stage: Stage) -> str:
 
 def frozen_plan(benchmark: Benchmark, choice: StrategyChoice, wish: RunRequest) -> dict[str, Any]:
     """The plan of a run. Raises BadValueError naming a wrong parameter and its problem."""
-    from pipeline.catalogue import BadPromptError, checked, described
+    from pipeline.catalogue import BATCHED, BadPromptError, checked, described
 
     values = wish.parameters
     if values is None:
@@ -68,6 +70,10 @@ def frozen_plan(benchmark: Benchmark, choice: StrategyChoice, wish: RunRequest) 
     if choice.needs:
         plan["services"] = described(replace(installed, llm_model=model))
         plan |= {"model": model, "seed": wish.seed, "temperature": wish.temperature}
+        if wish.in_batches and "chat" in choice.needs:
+            if installed.llm_provider not in BATCHED:
+                raise BadValueError(f"“{installed.llm_provider}” takes no batches. Run without them.")
+            plan[IN_BATCHES] = True
         plan["prompts"] = {
             name: {"label": each.label, "digest": each.digest, "text": each.text} for name, each in prompts.items()
         }

@@ -116,6 +116,9 @@ class RunInput(Input):
     model = serializers.CharField(max_length=200, allow_blank=True, default="")
     seed = serializers.IntegerField(min_value=0, max_value=2**31 - 1, allow_null=True, default=SEED)
     temperature = serializers.FloatField(min_value=0, max_value=2, default=0.0)
+    in_batches = serializers.BooleanField(
+        default=False, help_text="Ask the model in batches: half the price, answers within a day."
+    )
 
 
 class SuggestInput(Input):
@@ -224,10 +227,11 @@ def _wish(benchmark: Benchmark, given: dict[str, Any]) -> RunRequest:
     if choice_of(benchmark, name) is None:
         raise BadValueError(f"There is no strategy “{name}”. See “strategies” for the available ones.")
     is_own = name == benchmark.strategy and "parameters" not in given
+    chosen = ("budget_tokens", "budget_money", "model", "seed", "temperature", "in_batches")
     return RunRequest(
         strategy=name,
         parameters=benchmark.parameters if is_own else given.get("parameters", {}),
-        **{each: given[each] for each in ("budget_tokens", "budget_money", "model", "seed", "temperature")},
+        **{each: given[each] for each in chosen},
     )
 
 

@@ -193,5 +193,5 @@ def claims_without_evidence(benchmark: Benchmark) -> dict[int, list[int]]:
 
 def readable_plan(run: PipelineRun, *, services: bool) -> dict[str, Any]:
     """The frozen plan of a run as people read it. ``services``: whether they may see which services it names."""
-    names = ("parameters", "services", "prompts", "seed", "temperature", "corpus_revision")
+    names = ("parameters", "services", "prompts", "seed", "temperature", "corpus_revision", "in_batches")
     return {name: run.plan.get(name) for name in names if name != "services" or services}

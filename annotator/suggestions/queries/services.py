@@ -152,13 +152,9 @@ def use_by_service(benchmark: Benchmark | None, *, since: dt.date | None = None)
     rows = ServiceUse.objects.all() if benchmark is None else ServiceUse.objects.filter(benchmark=benchmark)
     if since is not None:
         rows = rows.filter(day__gte=since)
-    numbers = ("calls", "prompt_tokens", "answer_tokens", "money")
-    sums = {f"{name}_sum": Sum(name) for name in numbers}
-    found = rows.order_by().values("kind", "name").annotate(**sums)
-    return [
-        Used(row["kind"], row["name"], *(row[f"{name}_sum"] for name in numbers))
-        for row in found.order_by("-money_sum", "-calls_sum", "name")
-    ]
+    found = rows.order_by().values_list("kind", "name")
+    sums = found.annotate(Sum("calls"), Sum("prompt_tokens"), Sum("answer_tokens"), sum_of_money=Sum("money"))
+    return [Used(*row) for row in sums.order_by("-sum_of_money", "-calls__sum", "name")]
 
 
 def first_of_month(today: dt.date | None = None) -> dt.date:
