@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0029_service_limits'),
+        ("annotator", "0030_corpus_created_by"),
     ]
 
     operations = [
