@@ -138,7 +138,9 @@ def verify(file: Path) -> dict[str, Any]:
 
 def _is_inside(member: tarfile.TarInfo) -> bool:
     """A plain file or folder that stays in the folder it is extracted into."""
-    return (member.isfile() or member.isdir()) and not member.name.startswith("/") and ".." not in Path(member.name).parts
+    return (
+        (member.isfile() or member.isdir()) and not member.name.startswith("/") and ".." not in Path(member.name).parts
+    )
 
 
 @contextmanager
@@ -154,7 +156,7 @@ def _unpacked(file: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
                     raise BackupError(f"{file} is no backup of Touchstone: it contains {outside[0]}.")
                 # Python before 3.11.4 has no filters.
                 archive.extraction_filter = getattr(tarfile, "data_filter", None)
-                archive.extractall(folder)
+                archive.extractall(folder)  # noqa: S202: every member has been checked
             manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
             hashes: dict[str, str] = manifest["files"]
         except (tarfile.TarError, OSError, ValueError, KeyError, EOFError) as error:

@@ -17,8 +17,16 @@ from annotator.stages.actions.rechecks import RECHECK
 from annotator.stages.actions.rechecks import unfinished as unfinished_rechecks
 from annotator.suggestions.actions.runs import OPEN_DOCUMENTS, cancelled_with_documents, open_documents_of
 from annotator.suggestions.actions.services import PROBE_SERVICE
-from pipeline.runs import added_pages, batching, coordinator, rechecks, service_probe, suggesters, webhooks
-from pipeline.runs import added_pages, coordinator, rechecks, service_probe, suggesters, trial_search, webhooks
+from pipeline.runs import (
+    added_pages,
+    batching,
+    coordinator,
+    rechecks,
+    service_probe,
+    suggesters,
+    trial_search,
+    webhooks,
+)
 
 AT_ONCE = 20
 
