@@ -156,7 +156,7 @@ def _unpacked(file: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
                     raise BackupError(f"{file} is no backup of Touchstone: it contains {outside[0]}.")
                 # Python before 3.11.4 has no filters.
                 archive.extraction_filter = getattr(tarfile, "data_filter", None)
-                archive.extractall(folder)  # noqa: S202: every member has been checked
+                archive.extractall(folder)  # noqa: S202 (every member has been checked)
             manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
             hashes: dict[str, str] = manifest["files"]
         except (tarfile.TarError, OSError, ValueError, KeyError, EOFError) as error:

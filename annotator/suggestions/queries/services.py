@@ -153,8 +153,10 @@ def use_by_service(benchmark: Benchmark | None, *, since: dt.date | None = None)
     if since is not None:
         rows = rows.filter(day__gte=since)
     found = rows.order_by().values_list("kind", "name")
-    sums = found.annotate(Sum("calls"), Sum("prompt_tokens"), Sum("answer_tokens"), sum_of_money=Sum("money"))
-    return [Used(*row) for row in sums.order_by("-sum_of_money", "-calls__sum", "name")]
+    sums = found.annotate(
+        all_calls=Sum("calls"), prompts=Sum("prompt_tokens"), answers=Sum("answer_tokens"), spent=Sum("money")
+    )
+    return [Used(*row) for row in sums.order_by("-spent", "-all_calls", "name")]
 
 
 def first_of_month(today: dt.date | None = None) -> dt.date:
