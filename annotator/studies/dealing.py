@@ -1,4 +1,4 @@
-"""Who gets which items of a study, and in which order candidates stand: pure, decided by a seed."""
+"""Decides by a seed who gets which items of a study and in which order candidates are shown. Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from annotator.core.protocol import Sampling
 
 
 def deal(items: int, raters: int, sampling: Sampling, *, seed: int) -> list[list[int]]:
-    """For each rater the items (0 to ``items`` - 1) in ascending order. Raises ValueError, in a sentence for the person
-    who starts the study, where the design asks for more people or items than there are."""
+    """The items (0 to ``items`` - 1) of each rater, in ascending order. Raises ValueError if the design needs more
+    people or items than there are; the message is for the person who starts the study."""
     needed = sampling.people if sampling.design != "shares" else 1
     if raters < needed:
         raise ValueError(f"This protocol needs {needed} raters; choose {needed - raters} more.")
@@ -47,8 +47,8 @@ def deal(items: int, raters: int, sampling: Sampling, *, seed: int) -> list[list
 
 
 def arranged(candidates: Sequence[int], rater: int, *, seed: int, item: int) -> list[int]:
-    """The candidates in the order for the rater of that number: drawn once for the item and turned by one place for
-    each further rater, so that over the raters of an item each candidate stands in each place about equally often."""
+    """The candidates in the order for this rater (a number from 0). The order is drawn once for the item and rotated by
+    one place per rater, so that over the raters of an item each candidate is in each place about equally often."""
     order = list(candidates)
     random.Random(f"candidates {seed} {item}").shuffle(order)
     turn = rater % len(order) if order else 0

@@ -1,6 +1,7 @@
-"""Items of a study as a file holds them: JSON Lines, one item a line. Docs: docs/protocols.md.
+"""Reads the items of a study from a file: JSON Lines, one item per line (docs/protocols.md).
 
-Two readers: Touchstone's own, and FastFact's annotation input (a response with claims, machine labels and evidence).
+There are two readers: for Touchstone's own form, and for FastFact's annotation input (a response with claims, machine
+labels and evidence).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from annotator.core.lines import json_value, read_lines
 from annotator.core.protocol import ITEM, Protocol, Work
 from annotator.core.released import storable_json
 
-MAX_PARTS = 2000  # of one item
+MAX_PARTS = 2000  # per item
 CANDIDATE = "candidate"
 _ID = re.compile(r"[a-z0-9]{4,32}")
 _END = re.compile(r"[.!?…][\"'”’)\]]*$")
@@ -24,7 +25,7 @@ _END = re.compile(r"[.!?…][\"'”’)\]]*$")
 @dataclass(slots=True)
 class PartRow:
     """A record below an item. ``data``: ``url``, ``title``, ``lines`` (a candidate that is a list), ``machine``
-    (suggested answers by question) and what else the file says."""
+    (suggested answers by question) and the file's other fields."""
 
     kind: str
     text: str = ""
@@ -36,7 +37,7 @@ class PartRow:
 
 @dataclass(slots=True)
 class ItemRow:
-    """An item; ``line`` is where it stands in the file."""
+    """An item; ``line`` is its line in the file."""
 
     line: int
     external_id: str
@@ -49,7 +50,7 @@ class ItemRow:
 
 
 def read_items(stream: BinaryIO, protocol: Protocol) -> Iterator[ItemRow | BadRow]:
-    """The items of a file; a bad line becomes a BadRow. Raises FileError for a file that is no text."""
+    """The items of a file; a bad line becomes a BadRow. Raises FileError if the file isn't text."""
     read: Callable[[Mapping[str, Any], int, Protocol], ItemRow] = (
         _fastfact if protocol.items.reader == "fastfact" else _touchstone
     )
@@ -63,7 +64,7 @@ def read_items(stream: BinaryIO, protocol: Protocol) -> Iterator[ItemRow | BadRo
             if not isinstance(value, dict):
                 raise RowError(("", "each line should be a JSON object."))
             if "touchstone_study" in value:
-                read = _touchstone  # the head of a study's own export: items are in Touchstone's own form
+                read = _touchstone  # the head of an exported study, whose items are in Touchstone's own form
                 continue
             row = read(value, line.number, protocol)
         except RowError as error:
@@ -79,8 +80,8 @@ def read_items(stream: BinaryIO, protocol: Protocol) -> Iterator[ItemRow | BadRo
 
 
 def cut_at_sentence(text: str, words: int) -> str:
-    """The text, cut after the last sentence that ends within so many white-space separated words (VeriScore, appendix
-    D). Cut after the last word where no sentence ends there."""
+    """The text, cut after the last sentence that ends within this many words, separated by white space (VeriScore,
+    appendix D). If no sentence ends there, it is cut after the last word."""
     found = list(re.finditer(r"\S+", text))
     if len(found) <= words:
         return text
@@ -89,12 +90,12 @@ def cut_at_sentence(text: str, words: int) -> str:
 
 
 def is_identical(parts: list[PartRow]) -> bool:
-    """Are all candidates the same, apart from white space?"""
+    """Are all candidates the same except for white space?"""
     return len(parts) > 1 and len({comparable(each.text, each.data.get("lines")) for each in parts}) == 1
 
 
 def comparable(text: str, lines: Any) -> tuple[str, ...]:
-    """A candidate's content without differences of white space."""
+    """A candidate's content with normalized white space."""
     found = lines if isinstance(lines, list) else [text]
     return tuple(" ".join(str(each).split()) for each in found)
 
@@ -164,8 +165,8 @@ def _mapping(value: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _candidates(given: Any) -> list[PartRow]:
-    """Candidates as an object from source to content, or as a list of objects with ``source``. A content is a text or a
-    list of texts."""
+    """Read candidates, which are an object from source to content or a list of objects with ``source``. A content is a
+    text or a list of texts."""
     if isinstance(given, dict):
         given = [{"source": source, "content": content} for source, content in given.items()]
     if not isinstance(given, list):
@@ -220,7 +221,7 @@ def _part(value: Any, where: str, under: str, protocol: Protocol) -> PartRow:
 _EVIDENCE = re.compile(r"^Evidence \d+[ \t]*\n", re.MULTILINE)
 _TITLE = re.compile(r"^Source Title:[ \t]*(.*)\n?")
 _NO_CLAIM = "no verifiable claim"
-# What machines say, in the protocol's words.
+# FastFact's machine labels, as the protocol calls them.
 _MACHINE = {"inconclusive": "not enough evidence", "unsupported": "unsupported", "contradicted": "refuted"}
 
 

@@ -1,4 +1,4 @@
-"""Who may do what in studies; the messages are for the person who is refused."""
+"""Who may do what in studies. The messages address the person who is refused."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from annotator.studies.models import Study, StudyAssignment
 
 
 def check_see_figures(user: User, benchmark: Benchmark) -> None:
-    """Figures tell about people: owners, admins and researchers read them."""
+    """Figures reveal how people rated, so only owners, admins and researchers may see them."""
     if role_reads(user, benchmark) is False:
         raise NotAllowedError("Only owners, admins and researchers can see a study’s figures and answers.")
 
 
 def role_reads(user: User, benchmark: Benchmark) -> bool:
-    """Does the person's role read figures?"""
+    """May the person's role see figures?"""
     return rules.role_of(user, benchmark) in rules.READ_GOLD_ROLES
 
 
 def check_answer(user: User, assignment: StudyAssignment) -> None:
-    """One's own assignment, until it is submitted."""
+    """People answer their own assignments, until they submit them."""
     if assignment.person_id != user.pk:
         raise NotAllowedError("This item is assigned to someone else.")
     if rules.role_of(user, assignment.study.benchmark) is None:
@@ -30,8 +30,8 @@ def check_answer(user: User, assignment: StudyAssignment) -> None:
 
 
 def check_reopen(user: User, assignment: StudyAssignment) -> None:
-    """A person corrects their own answers while not all raters of the item have submitted, so nobody's work is
-    visible to them yet."""
+    """People may correct their own answers until all raters of the item have submitted; until then, nobody else's
+    work is visible to them."""
     if assignment.person_id != user.pk:
         raise NotAllowedError("This item is assigned to someone else.")
     others = assignment.item.assignments.filter(round=assignment.round).exclude(pk=assignment.pk)
@@ -40,6 +40,6 @@ def check_reopen(user: User, assignment: StudyAssignment) -> None:
 
 
 def check_not_started(study: Study) -> None:
-    """What decides who gets what is fixed once the study has started."""
+    """Items and raters can't change once the study has started."""
     if study.started_at is not None:
         raise NotAllowedError("This study has started, so its items and raters can’t change. Create another study.")

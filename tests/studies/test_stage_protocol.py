@@ -145,7 +145,7 @@ def test_a_new_manager_copies_the_protocol_and_adds_a_question(
     slug = document.benchmark.slug
     client.force_login(owner)
     page = client.get(reverse("protocol", args=[slug, "factcheck-bench"]))
-    assert "The stages of this benchmark ask by this protocol." in page.content.decode()
+    assert "The stages of this benchmark use this protocol." in page.content.decode()
     copied = client.post(reverse("protocol-copy", args=[slug, "factcheck-bench"]), {"name": "ours", "title": "Ours"})
     assert copied.status_code == 302, copied.content
     sent = form_fields(client.get(copied["Location"]).content)
@@ -154,7 +154,7 @@ def test_a_new_manager_copies_the_protocol_and_adds_a_question(
     saved = client.post(copied["Location"], sent)
     assert saved.status_code == 302, saved.content
     used = client.post(reverse("protocol-use", args=[slug, "ours"]), follow=True)
-    assert "The stages now ask by Ours, version 1." in used.content.decode()
+    assert "The stages now use Ours, version 1." in used.content.decode()
     for person, answer in ((ada, "vital"), (ben, "okay")):
         begun(document, person)
         client.force_login(person)

@@ -1,4 +1,4 @@
-"""Answering a study's questions: one answer a save, undo, parts added in place, submit."""
+"""Answering the questions of a study: saving one answer at a time, undo, parts added in place, submitting."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StaleAnswerError(Exception):
 
 
 def _lock(assignment: StudyAssignment) -> StudyAssignment:
-    """The assignment, locked until the transaction ends. All of a person's changes of an item go through it."""
+    """The assignment, locked until the transaction ends. Every change that a person makes to an item locks it first."""
     rows = StudyAssignment.objects.select_for_update(of=("self",))
     return rows.select_related("study__benchmark", "study__version", "item", "person").get(pk=assignment.pk)
 
@@ -42,9 +42,9 @@ def _lock(assignment: StudyAssignment) -> StudyAssignment:
 def save_answer(
     assignment: StudyAssignment, field: str, raw: str, *, by: User, version: int, active_seconds: int = 0
 ) -> StudyAnswer:
-    """Save one answer. ``field`` is the question's place on the sheet, such as "item.preferred", and ``version`` the
-    sheet's version that the sender saw. ``raw`` is the value as a form sends it: a label, yes or no, a text, the letter
-    of a candidate, several joined by commas.
+    """Save one answer. ``field`` names the question on the sheet, such as "item.preferred"; ``version`` is the version
+    of the sheet that the sender saw. ``raw`` is the value as a form sends it: a label, yes or no, a text, or the letter
+    of a candidate; several values are joined by commas.
 
     Raises BadValueError, NotAllowedError, StaleAnswerError.
     """
@@ -87,7 +87,7 @@ def _write(action: Action, assignment: StudyAssignment) -> Activity | None:
 
 
 def read_value(sheet: Sheet, question: Question, raw: str, part: StudyPart | None = None) -> Any:
-    """The value of a question as it was sent; blank takes the answer back. Raises BadValueError."""
+    """Read a value as it was sent. A blank value removes the answer. Raises BadValueError."""
     raw = raw.replace("\x00", "")
     if question.kind == Kind.SPAN and raw.strip():
         return _spans(raw, part.text if part else sheet.item.text)
@@ -110,7 +110,8 @@ def _spans(raw: str, text: str) -> list[list[int]]:
 
 
 def _candidates(sheet: Sheet, question: Question, raw: str) -> Any:
-    """The candidates by their letters on this person's sheet. Stored by public id, which no order tells."""
+    """Read the letters of candidates on this person's sheet. Public ids are stored, because the order differs between
+    people."""
     if raw == TIE:
         if not question.tie:
             raise BadValueError("This question has no tie; choose a candidate.")
@@ -134,8 +135,8 @@ def _candidates(sheet: Sheet, question: Question, raw: str) -> Any:
 
 
 def add_part(assignment: StudyAssignment, kind: str, *, after: str, by: User) -> StudyPart:
-    """Add an empty record after the row of that letter ("" for the first place). Raises BadValueError where the
-    protocol does not let people add this kind."""
+    """Add an empty record after the row with this address ("" for the first place). Raises BadValueError if the
+    protocol doesn't allow people to add this kind of record."""
     with transaction.atomic():
         assignment = _lock(assignment)
         rules.check_answer(by, assignment)
@@ -170,7 +171,7 @@ def remove_part(assignment: StudyAssignment, address: str, *, by: User) -> None:
 
 
 def undo(assignment: StudyAssignment, *, by: User, redo: bool = False) -> None:
-    """Take back one's own last change of this item, or bring it back. Raises NothingToUndoError."""
+    """Undo the person's last change to this item, or redo it. Raises NothingToUndoError."""
     name = "redo" if redo else "undo"
     with transaction.atomic():
         assignment = _lock(assignment)
@@ -218,7 +219,7 @@ def submit_item(assignment: StudyAssignment, *, by: User, active_seconds: int = 
     with transaction.atomic():
         assignment = _lock(assignment)
         if assignment.submitted_at is not None and assignment.person_id == by.pk:
-            return  # the answer to the first attempt was lost
+            return  # repeated, because the response to the first attempt was lost
         rules.check_answer(by, assignment)
         missing = sheet_of(assignment).missing()
         if missing:
@@ -233,9 +234,9 @@ def submit_item(assignment: StudyAssignment, *, by: User, active_seconds: int = 
 
 
 def reopen_item(assignment: StudyAssignment, *, by: User) -> None:
-    """Open one's own submitted item again, while not everyone has submitted it."""
+    """Reopen the person's own submitted item, as long as not everyone has submitted it."""
     with transaction.atomic():
-        # The item's row: two people who submit and reopen at once see each other.
+        # Locks the item, so that one person's submission and another's reopening can't overlap.
         StudyItem.objects.select_for_update(of=("self",)).get(pk=assignment.item_id)
         assignment = _lock(assignment)
         rules.check_reopen(by, assignment)

@@ -16,7 +16,7 @@ SOURCES = {
 
 
 def rows_from_benchmark(benchmark: Benchmark, source: str) -> list[ItemRow]:
-    """The items. Raises BadValueError for another source, and where the benchmark has nothing to make items of."""
+    """The items. Raises BadValueError for an unknown source, or if the benchmark has nothing to make items from."""
     makers = {"claims": _claims, "revisions": _revisions, "claims-with-passages": _with_passages}
     if source not in makers:
         raise BadValueError(f"Choose one of {', '.join(makers)}.")

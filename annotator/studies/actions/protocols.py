@@ -1,4 +1,4 @@
-"""Moving a study to another version of its protocol, on record."""
+"""Moving a study to another version of its protocol. The change is recorded."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from annotator.studies.models import Study, StudyAnswer
 
 
 def migrate_study(study: Study, version: ProtocolVersion, *, by: User) -> None:
-    """Move a study to another version of its protocol, on record. Answers are kept.
+    """Move a study to another version of its protocol and record the change. Answers are kept.
 
-    Raises BadValueError where people have given answers that the version no longer offers.
+    Raises BadValueError if people have given answers that the new version no longer offers.
     """
     rules.check_manage(by, study.benchmark)
     old, new = study.version.protocol, version.protocol

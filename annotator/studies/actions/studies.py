@@ -1,4 +1,4 @@
-"""Making a study: items from a file or from the benchmark, raters, the start, and the rounds after the rating."""
+"""Creating a study: importing items, choosing raters, starting it, and opening the rounds that follow the rating."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from annotator.studies.models.study import Dropped
 from annotator.studies.queries.answers import items_of_round
 from annotator.studies.rules import check_not_started
 
-ROWS = 2000  # rows written at once
+ROWS = 2000  # per INSERT statement
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import brought. ``problems``: bad lines; then nothing was written."""
+    """The result of an import. If there are ``problems`` (bad lines), nothing was written."""
 
     items: int = 0
     identical: int = 0
@@ -61,7 +61,7 @@ def create_study(
 
 
 def import_items(study: Study, stream: BinaryIO, *, by: User | None) -> ImportReport:
-    """Add the items of a file: all of them, or none where a line is bad. Raises FileError, NotAllowedError."""
+    """Add the items of a file: all of them, or none if a line is bad. Raises FileError, NotAllowedError."""
     protocol = study.version.protocol
     read = list(read_items(stream, protocol))
     problems = [problem for row in read if isinstance(row, BadRow) for problem in row.problems]
@@ -136,7 +136,7 @@ def _add_parts(levels: list[tuple[StudyItem, StudyPart | None, list[PartRow]]], 
 
 
 def raters_by_name(benchmark: Benchmark, names: Iterable[str]) -> list[User]:
-    """Members who may label, by user name, in that order. Raises BadValueError for a name that is no such member."""
+    """Members who may label, in the order of the user names. Raises BadValueError for any other name."""
     members = Membership.objects.filter(benchmark=benchmark, active=True, role__in=LABEL_ROLES).select_related("user")
     known = {each.user.username: each.user for each in members}
     wanted = list(dict.fromkeys(names))
@@ -147,10 +147,10 @@ def raters_by_name(benchmark: Benchmark, names: Iterable[str]) -> list[User]:
 
 
 def start_study(study: Study, raters: Sequence[User], *, by: User | None) -> None:
-    """Give the items to the raters and freeze the protocol. Who gets what, and in which order candidates stand, follows
-    from the study's seed and is stored.
+    """Assign the items to the raters and freeze the protocol. The study's seed decides who gets which items and the
+    order of candidates; both are stored.
 
-    Raises BadValueError where there are too few people or items, NotAllowedError where it has started.
+    Raises BadValueError if there are too few people or items, NotAllowedError if the study has started.
     """
     if by is not None:
         rules.check_manage(by, study.benchmark)
@@ -199,15 +199,15 @@ def _give(study: Study, hands: list[tuple[User, list[StudyItem]]], round_: str =
 
 
 def _unordered_ids(count: int) -> list[str]:
-    """Ids that tell nothing about who got an item before whom."""
+    """Public ids in random order, so that they don't reveal who got an item first."""
     ids = new_public_ids(count)
     random.shuffle(ids)
     return ids
 
 
 def open_round(study: Study, key: str, raters: Sequence[User], *, by: User | None) -> int:
-    """Start a round after the rating: each item that the round names, and that everyone has submitted, goes to one of
-    the raters. Returns how many. Raises BadValueError where there is nothing to do."""
+    """Open a round after the rating: each item that the round is about, and that everyone has submitted, is assigned
+    to one of the raters. Returns the number of items. Raises BadValueError if there are none."""
     if by is not None:
         rules.check_manage(by, study.benchmark)
     protocol = study.version.protocol

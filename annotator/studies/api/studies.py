@@ -1,4 +1,4 @@
-"""Studies over the API: the list, figures, one's next item with its questions, answers, submitting."""
+"""Studies in the API: the list, figures, your next item with its questions, answering and submitting."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class StudyFiguresSerializer(serializers.Serializer):
 
 
 class StudyRowSerializer(serializers.Serializer):
-    """A record of an item with the keys of the questions that come up, and the answers given. A candidate has a letter
-    as its id; its source is not told."""
+    """A record of an item with the keys of the questions that are asked and the answers given. The id of a candidate is
+    its letter; its source isn't revealed."""
 
     id = serializers.CharField()
     kind = serializers.CharField()
@@ -56,7 +56,7 @@ class StudyRowSerializer(serializers.Serializer):
 
 
 class StudySheetSerializer(serializers.Serializer):
-    """One's work on an item. ``version`` counts its changes; If-Match names it."""
+    """Your work on an item. ``version`` counts its changes; send it as If-Match."""
 
     id = serializers.CharField()
     study = serializers.CharField()
@@ -68,13 +68,14 @@ class StudySheetSerializer(serializers.Serializer):
 
 
 class StudyAnswerInput(ActiveInput):
-    """The value as forms send it: a label, yes or no, a text, a letter, several by commas; blank takes it back."""
+    """The value as forms send it: a label, yes or no, a text, or a letter; several are separated by commas. A blank
+    value removes the answer."""
 
     value = text(allow_blank=True)
 
 
 def sheet_as_json(sheet: Sheet) -> dict[str, Any]:
-    """The sheet for its own person."""
+    """The sheet as its own annotator sees it."""
     return {
         "id": sheet.assignment.public_id,
         "study": sheet.assignment.study.public_id,
@@ -98,7 +99,7 @@ def _row(sheet: Sheet, row: Row) -> dict[str, Any]:
 
 
 class StudyBaseView(ApiView):
-    """Finds studies and one's own assignments."""
+    """Finds studies and your own assignments."""
 
     def study(self, slug: str, study_id: str) -> Study:
         benchmark: Benchmark = self.benchmark(slug)
@@ -120,7 +121,7 @@ class StudyBaseView(ApiView):
 class StudiesView(StudyBaseView):
     @operation("studies_list", "Studies", TAG, answer=StudySerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        """The benchmark's studies, in the order in which they were made."""
+        """The benchmark's studies, oldest first."""
         rows = Study.objects.filter(benchmark=self.benchmark(slug)).select_related("version").order_by("id")
         return Response(StudySerializer(rows, many=True).data)
 
@@ -128,7 +129,7 @@ class StudiesView(StudyBaseView):
 class FiguresView(StudyBaseView):
     @operation("study_figures", "Figures of a study", TAG, answer=StudyFiguresSerializer)
     def get(self, request: Request, slug: str, study_id: str) -> Response:
-        """Over the items that everyone has submitted."""
+        """Only items that everyone has submitted are counted."""
         study = self.study(slug, study_id)
         check_see_figures(self.person, study.benchmark)
         return Response({"figures": figures_as_json(study_figures(study))})
@@ -177,7 +178,7 @@ class ItemSubmitView(StudyBaseView):
 
     @operation("study_item_submit", "Submit an item", TAG, body=ActiveInput, answer=StudySheetSerializer)
     def post(self, request: Request, assignment_id: str) -> Response:
-        """Locks the answers. What is missing is listed."""
+        """Locks the answers. If answers are missing, they are listed and nothing is locked."""
         assignment = self.assignment(assignment_id)
         seconds = self.body(ActiveInput)["active_seconds"]
         answering.submit_item(assignment, by=self.person, active_seconds=seconds)

@@ -1,4 +1,4 @@
-"""What a study of comparisons shows: preference by stratum, agreement, win rates and the influence of order."""
+"""Figures of a study of comparisons: preferences by stratum, agreement, win rates and order bias."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Z = 1.959963984540054  # of a 95% interval
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """One person's choice: the sources chosen (none: a tie), all sources in the order shown."""
+    """One person's choice on an item: the sources chosen (none for a tie), and all sources in the order shown."""
 
     item: int
     stratum: str
@@ -27,7 +27,7 @@ class Chosen:
 
     @property
     def label(self) -> str:
-        """As one label for agreement."""
+        """The choice as a single label, for computing agreement."""
         return " + ".join(self.chosen) or TIE
 
 
@@ -52,8 +52,8 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How often the candidate in a place (from 1) was chosen alone, and the share with its 95% interval (Wilson).
-    ``expected`` is the share without an influence of order."""
+    """How often the candidate in a place (from 1) was the only one chosen, and the share with its 95% interval
+    (Wilson). ``expected`` is the share if order had no influence."""
 
     place: int
     chosen: int
@@ -74,9 +74,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonFigures:
-    """``unanimous``: items with two judgements or more on which all agree. ``labels``: choices counted one by one, more
-    than judgements where several identical candidates were chosen. ``groups``: by grouping and group, how often
-    preferred."""
+    """``unanimous``: items with two or more judgments that all agree. ``labels``: candidates chosen; more than
+    judgments if someone chose several identical candidates. ``groups``: by grouping and group, how often a candidate
+    of the group was preferred."""
 
     items: int
     judgements: int
@@ -95,7 +95,7 @@ class ComparisonFigures:
 def comparison_figures(
     choices: Sequence[Chosen], groups: Mapping[str, Mapping[str, str]] | None = None, *, resamples: int = 500
 ) -> ComparisonFigures:
-    """All figures of these choices."""
+    """Compute all figures from these choices."""
     by_item: dict[int, dict[int, str]] = {}
     for each in choices:
         by_item.setdefault(each.item, {})[each.person] = each.label
@@ -146,7 +146,7 @@ def _contests(choices: Iterable[Chosen]) -> Mapping[int, Mapping[tuple[str, str]
         for number, one in enumerate(order):
             for other in order[number + 1 :]:
                 if won and one not in won and other not in won:
-                    continue  # nobody compared these two
+                    continue  # a third candidate won, so these two weren't compared
                 first, draws, second = pairs.get((one, other), (0, 0, 0))
                 if (one in won) == (other in won):
                     draws += 1

@@ -1,8 +1,8 @@
 """FastFact's figures (Table 1 and Table 7): operations on claims, and how far people agree with the machine's labels.
 
-The rows are computed from the form of FastFact-Bench's published statistics, so that a study and the published file go
-through the same code. The published file holds labels that the protocol doesn't have ("unverifiable", "unsupported",
-"n/a", "invalid_label"); they are counted as they are and marked.
+A study is first counted into the form of FastFact-Bench's published statistics, so that the same code computes the rows
+of both. The published file contains labels that the protocol doesn't have ("unverifiable", "unsupported", "n/a",
+"invalid_label"); they are counted unchanged and reported separately.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ AGREED, CORRECTED, PENDING = "agreed", "disagreed_corrected", "verification_pend
 SUPPORTED, IRRELEVANT = "supported", "irrelevant"
 NOT_SUPPORTED = ("refuted", "not enough evidence", "conflicting evidence", "unsupported")
 PROTOCOL_LABELS = (SUPPORTED, IRRELEVANT, *NOT_SUPPORTED[:3])
-# Labels of claims that were removed: the reason stands in the label's place in the published file.
+# The published file has the reason for removing a claim in place of its label.
 REMOVAL_LABELS = ("redundant", "not a claim")
 
 
 @dataclass(frozen=True, slots=True)
 class LabeledClaim:
-    """A claim as a person left it. ``machine`` is the machine's label, "" where it has none; ``label`` the final one,
-    "" of a removed claim; ``agrees`` is None where there was nothing to agree with."""
+    """A claim after a person's work. ``machine`` is the machine's label, "" if there was none; ``label`` the final
+    label, "" for a removed claim; ``agrees`` is None if there was no label to agree with."""
 
     operation: str
     reason: str = ""
@@ -78,16 +78,16 @@ class AlignmentRow:
         return sum(self.operations.get(each, 0) for each in (UNCHANGED, REVISED, REMOVED))
 
     def per_response(self, operation: str) -> float | None:
-        """As in Table 1."""
+        """The mean number per response (Table 1)."""
         return self.operations.get(operation, 0) / self.responses if self.responses else None
 
     def per_claim(self, operation: str) -> float | None:
-        """Over the claims that the machine had extracted."""
+        """The share of the claims that the machine had extracted."""
         return self.operations.get(operation, 0) / self.given if self.given else None
 
 
 def statistics_of(responses: Iterable[LabeledResponse]) -> dict[str, Any]:
-    """In the form of the published statistics: ``overall`` and ``grouped`` by model and by sub-benchmark."""
+    """Counts in the form of the published statistics: ``overall``, and ``grouped`` by model and by sub-benchmark."""
     every = list(responses)
     return {
         "metadata": {"total_samples": len(every)},
@@ -121,8 +121,8 @@ def _counted(responses: Sequence[LabeledResponse]) -> dict[str, Any]:
 
 
 def alignment_rows(statistics: Mapping[str, Any]) -> list[AlignmentRow]:
-    """The rows of statistics in the published form: all first, then each sub-benchmark. Raises ValueError, with the
-    place, for a file in another form."""
+    """The rows for statistics in the published form: first all responses, then each sub-benchmark. Raises ValueError
+    with the place if the file has another form."""
     if not isinstance(statistics, Mapping) or not isinstance(statistics.get("overall"), Mapping):
         raise ValueError("overall: this isn’t a file of FastFact-Bench’s annotation statistics.")
     rows = [_row("", statistics["overall"], "overall")]

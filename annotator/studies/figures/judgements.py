@@ -1,4 +1,4 @@
-"""What a study of judgements shows: agreement on each question, labels by majority, and usefulness by rank."""
+"""Figures of a study of judgments: agreement on each question, majority labels, and usefulness by rank."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pipeline.metrics.agreement import Agreement, RatedItem, agreement
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One answer: the record it is about, its item, its rank among the records of its kind (from 1; 0 for the item)."""
+    """One answer to a question about a record. ``rank`` is the record's place among those of its kind, from 1; 0 for
+    the item itself."""
 
     question: str
     record: Hashable
@@ -23,8 +24,8 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class QuestionFigures:
-    """A question: all its answers by value, and those records that two people or more answered. ``full``: all agree;
-    ``partly``: two or more agree, but not all."""
+    """A question: all answers by value, and how many records were ``shared``, that is answered by two or more people.
+    ``full``: shared records on which all agree; ``partly``: on which two or more agree, but not all."""
 
     question: str
     answers: int
@@ -37,7 +38,7 @@ class QuestionFigures:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """How many of the answers about records of a rank say that the record is useful."""
+    """How many answers about the records of a rank call the record useful."""
 
     rank: int
     useful: int
@@ -95,7 +96,7 @@ def final_labels(answers: Iterable[Judged], otherwise: str) -> dict[int, str]:
 
 
 def usefulness(answers: Iterable[Judged], useful: Sequence[str]) -> tuple[Rank, ...]:
-    """By rank the share of answers that are one of the ``useful`` values (VeriScore, 3.3)."""
+    """For each rank, the share of answers with one of the ``useful`` values (VeriScore, 3.3)."""
     total: Counter[int] = Counter()
     count: Counter[int] = Counter()
     for each in answers:

@@ -1,7 +1,8 @@
 """Win rates and Bradley-Terry strengths of compared candidates, with bootstrap intervals over items.
 
-The fit is evalica's (Ustalov 2025); a draw counts half for each. Items with the same outcomes are drawn together, so a
-resample is one multinomial draw, however many items there are. Without the `science` packages the strengths are None.
+Strengths are fitted by evalica (Ustalov 2025); a draw counts as half a win for each. Items with the same outcomes are
+drawn together, so each resample is a single multinomial draw, however many items there are. Without the `science`
+packages, strengths are None.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ Contests = Mapping[int, Mapping[tuple[str, str], tuple[int, int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """A source: its win rate (draws count half) and its Bradley-Terry strength (all sum to 1), each with the middle 95%
-    of the resamples. ``contests`` counts its comparisons with one other candidate."""
+    """A source's win rate (draws count half) and Bradley-Terry strength (strengths sum to 1), each with the central 95%
+    of the resamples. ``contests`` counts its comparisons with another candidate."""
 
     source: str
     contests: int
@@ -36,7 +37,7 @@ class Strength:
 
 
 def strengths(contests: Contests, sources: Sequence[str], *, resamples: int = RESAMPLES) -> tuple[Strength, ...]:
-    """The sources, strongest first. Empty without contests."""
+    """The sources, strongest first; empty if there are no contests."""
     pairs = sorted({pair for each in contests.values() for pair in each})
     if not pairs:
         return ()

@@ -4,7 +4,7 @@ from annotator.core.record_keys import register
 from annotator.studies.models.answer import StudyActivity, StudyAnswer, StudyAssignment
 from annotator.studies.models.study import Study, StudyItem, StudyPart, StudyRater
 
-# The history names answers like all other records.
+# The history refers to answers by key, like to all other records.
 register("answer", StudyAnswer)
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A person's work on one item of a study, and each answer."""
+"""A person's work on an item of a study: the assignment and its answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotator.studies.models.study import Study, StudyItem, StudyPart
 
 
 class StudyAssignment(models.Model):
-    """An item given to a person in a round. ``arrangement`` holds the primary keys of the candidates in the order in
+    """An item assigned to a person in a round. ``arrangement`` lists the primary keys of the candidates in the order in
     which this person sees them."""
 
     public_id = models.CharField(max_length=32, default=new_public_id, editable=False)
@@ -50,7 +50,7 @@ class StudyAssignment(models.Model):
 
 class StudyAnswer(Record):
     """One answer: the value of a question on the item (``part`` is null) or on a part. ``value`` is a text, a number, a
-    boolean or a list, as the question's kind says; null means: not answered."""
+    boolean or a list, depending on the question's kind; null means that it isn't answered."""
 
     assignment = models.ForeignKey(StudyAssignment, models.CASCADE, related_name="answers")
     part = models.ForeignKey(StudyPart, models.CASCADE, null=True, blank=True, related_name="answers", db_index=False)
@@ -82,7 +82,7 @@ class StudyAnswer(Record):
 
 
 class StudyActivity(models.Model):
-    """An activity of an assignment, for its history and undo. The link points from here: core knows no studies."""
+    """Links an activity to its assignment, for history and undo. The link is here because core doesn't know studies."""
 
     assignment = models.ForeignKey(StudyAssignment, models.CASCADE, related_name="activities")
     activity = models.OneToOneField("annotator.Activity", models.PROTECT, related_name="study")

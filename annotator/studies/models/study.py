@@ -1,4 +1,4 @@
-"""A study: items with the parts that people see, and the people."""
+"""A study: its items with their parts, and its raters."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from annotator.core.vocabulary import Labelled
 
 
 class Dropped(Labelled):
-    """Why an item is not given to anybody."""
+    """Why an item isn't assigned to anyone."""
 
     IDENTICAL = "identical", "Identical candidates"
 
 
 class Study(models.Model):
-    """Work beside the stages. ``seed`` decides who gets which items and in which order candidates stand."""
+    """Work beside the stages. ``seed`` decides who gets which items and the order of candidates."""
 
     public_id = models.CharField(max_length=32, default=new_public_id, editable=False)
     benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="studies", db_index=False)
@@ -44,7 +44,7 @@ class Study(models.Model):
 
 
 class StudyItem(models.Model):
-    """What is compared or judged: a text with its parts. ``data`` keeps what the file says besides."""
+    """What is compared or judged: a text with its parts. ``data`` keeps the file's other fields."""
 
     public_id = models.CharField(max_length=32, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, models.CASCADE, related_name="items", db_index=False)
@@ -70,8 +70,8 @@ class StudyItem(models.Model):
 
 
 class StudyPart(models.Model):
-    """A record below an item: a candidate, a claim, a passage. ``source`` is what a mask hides: whose candidate it is.
-    A part with an ``assignment`` was added by that person and is seen by nobody else until all have submitted."""
+    """A record below an item: a candidate, a claim, a passage. ``source`` says whose candidate it is, which raters
+    don't see. A part with an ``assignment`` was added by that person; nobody else sees it until all have submitted."""
 
     public_id = models.CharField(max_length=32, default=new_public_id, editable=False)
     item = models.ForeignKey(StudyItem, models.CASCADE, related_name="parts", db_index=False)
@@ -105,13 +105,13 @@ class StudyPart(models.Model):
 
     @property
     def lines(self) -> list[str]:
-        """The claims of a candidate that is a list; empty where it is a text."""
+        """The claims of a candidate that is a list; empty for a text."""
         found: Any = self.data.get("lines")
         return list(found) if isinstance(found, list) else []
 
 
 class StudyRater(models.Model):
-    """A person in a study. ``number`` counts from 1 in the order in which they were chosen."""
+    """A rater of a study. ``number`` counts from 1 in the order in which raters were chosen."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="raters", db_index=False)
     person = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="study_seats")

@@ -1,5 +1,5 @@
-"""The answers of a study as figures and tables read them: only items that everyone has submitted, only questions that
-came up."""
+"""The answers of a study, for figures and tables: only items that everyone has submitted, and only questions that were
+asked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotator.studies.item_file import CANDIDATE
 from annotator.studies.models import Study, StudyAnswer, StudyAssignment, StudyItem, StudyPart
 from annotator.studies.queries.work import Sheet, Stored, lay_out
 
-ROWS = 2000  # read at once
+ROWS = 2000  # per fetch
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,15 @@ class Given:
 
 
 def complete_items(study: Study, round_: str = "rate") -> set[int]:
-    """The items of which every assignment of the round is submitted. One query."""
+    """The items whose assignments in the round are all submitted. One query."""
     rows = study.assignments.filter(round=round_)
     open_ = rows.filter(submitted_at__isnull=True).values("item")
     return set(rows.exclude(item__in=open_).values_list("item", flat=True))
 
 
 def sheets_of(study: Study, round_: str = "rate", items: set[int] | None = None) -> Iterator[Sheet]:
-    """The sheets of complete items, item by item in their order. Six queries, each over one table: joined, the text of
-    an item would be read once for each person."""
+    """The sheets of complete items, in the order of items. Six queries, each on a single table, because a join would
+    read the text of an item once per person."""
     complete = complete_items(study, round_)
     if items is not None:
         complete &= items
@@ -64,7 +64,7 @@ def sheets_of(study: Study, round_: str = "rate", items: set[int] | None = None)
 
 
 def given_answers(sheets: Iterable[Sheet]) -> Iterator[Given]:
-    """Every answer to a question that came up."""
+    """Every answer to a question that was asked."""
     for sheet in sheets:
         for row in (sheet.top, *sheet.rows):
             for question in row.asked:
@@ -74,7 +74,7 @@ def given_answers(sheets: Iterable[Sheet]) -> Iterator[Given]:
 
 
 def items_of_round(study: Study, declared: Round) -> list[StudyItem]:
-    """The items that a round after the rating is about, in their order."""
+    """The items for a round after the rating, in order."""
     votes: dict[int, tuple[StudyItem, list[str]]] = {}
     for each in given_answers(sheets_of(study)):
         if each.question.key == declared.question and each.part is None:
@@ -91,7 +91,7 @@ def majority(values: list[str], otherwise: str) -> str:
 
 
 def choices_of(study: Study) -> list[Chosen]:
-    """All choices on complete items. Five queries; reads columns alone, since there may be tens of thousands."""
+    """All choices on complete items. Five queries, which read only columns, because there may be tens of thousands."""
     protocol = study.version.protocol
     figures = protocol.figures
     preference = figures.preference or next(

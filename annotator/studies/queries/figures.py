@@ -1,4 +1,4 @@
-"""The figures of a study, read from the database and counted by annotator/studies/figures."""
+"""The figures of a study: answers from the database, counted by annotator/studies/figures."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OPERATIONS = {"keep": UNCHANGED, "revise": REVISED, "remove": REMOVED}
 
 @dataclass(frozen=True, slots=True)
 class RaterProgress:
-    """A person of the study in a round, with how many items they have and have submitted, and their active seconds."""
+    """A rater in a round: how many items they have, how many they have submitted, and their active seconds."""
 
     person: User
     round: str
@@ -60,8 +60,8 @@ class RaterProgress:
 
 @dataclass(frozen=True, slots=True)
 class StudyFigures:
-    """Everything that is counted. ``dropped`` counts items by stratum that nobody gets, since their candidates are
-    identical. ``complete`` items have been submitted by everyone; the figures are over them alone."""
+    """Everything that is counted. ``dropped``: items that aren't assigned because their candidates are identical, by
+    stratum. ``complete``: items that everyone has submitted; only these are counted."""
 
     study: Study
     protocol: Protocol
@@ -113,7 +113,7 @@ def study_figures(study: Study, *, resamples: int = 500) -> StudyFigures:
         choices = choices_of(study)
         figures["comparison"] = comparison_figures(choices, protocol.figures.groups, resamples=resamples)
         return StudyFigures(**figures)
-    # Sheets are let go one by one: of tens of thousands only the answers are kept, unless claims are aligned.
+    # Sheets are streamed, because there may be tens of thousands. Only aligning claims needs all of them.
     kept: list[Sheet] = []
     answers = _judged(_keeping(sheets_of(study), kept) if protocol.figures.alignment else sheets_of(study))
     after = {each.key: _judged(sheets_of(study, each.key)) for each in protocol.rounds}
@@ -170,7 +170,7 @@ def _questions(protocol: Protocol, answers: list[Judged], round_: str, resamples
 
 
 def _judged(sheets: Iterable[Sheet]) -> list[Judged]:
-    """The answers that count. What a person added is theirs alone: nobody else answers about it."""
+    """The answers that count. Records that a person added are left out, because nobody else answers about them."""
     return [
         Judged(
             question=each.question.name,
@@ -188,7 +188,7 @@ def _judged(sheets: Iterable[Sheet]) -> list[Judged]:
 
 
 def responses_of(sheets: Iterable[Sheet]) -> list[LabeledResponse]:
-    """The responses as people left them, each response once: of a cross-annotated one, the first rater's."""
+    """The responses after people's work, each once: for a cross-annotated response, the first rater's version."""
     seen: set[int] = set()
     found = []
     for sheet in sheets:
@@ -201,7 +201,7 @@ def responses_of(sheets: Iterable[Sheet]) -> list[LabeledResponse]:
 
 
 def labeled_claim(row: Row) -> LabeledClaim:
-    """A claim with what came up for it."""
+    """A claim with the answers to the questions that were asked about it."""
     values = {each.key: row.values.get(each.key) for each in row.asked}
     machine = str(row.machine.get("label") or "")
     operation = ADDED if row.is_added else OPERATIONS.get(str(values.get("operation")), UNCHANGED)
@@ -239,7 +239,7 @@ def _shared(sheets: Iterable[Sheet], resamples: int) -> tuple[QuestionFigures, Q
 
 
 def figures_as_json(figures: StudyFigures) -> dict[str, Any]:
-    """Everything, for the command and the API. Raters are numbers in the order of their keys, never names."""
+    """All figures, for the command and the API, without the raters' names."""
     version = figures.study.version
     found: dict[str, Any] = {
         "study": figures.study.name,
@@ -286,7 +286,7 @@ def alignment_as_json(row: AlignmentRow) -> dict[str, Any]:
 
 
 def _without_raters(value: Any) -> Any:
-    """Who the raters are is nobody's business here: their number is."""
+    """Replaces the list of raters by their number."""
     if isinstance(value, dict):
         return {
             key: len(each) if key == "raters" and isinstance(each, tuple) else _without_raters(each)

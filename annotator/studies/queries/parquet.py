@@ -1,4 +1,4 @@
-"""The long table as Parquet; the only module of studies that needs pyarrow, which is an extra."""
+"""The long table as Parquet. No other module of studies needs pyarrow, which is an extra."""
 
 from __future__ import annotations
 

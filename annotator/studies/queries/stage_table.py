@@ -1,5 +1,5 @@
-"""What people decided at the stages as the same long table as that of a study: one row an answer, declared fields and
-added questions alike. Only of stages that are over, since until then work is blind."""
+"""The answers of the stages as a long table like that of a study: one row per answer, for declared fields and added
+questions. Only finished stages are included, because work is blind until then."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ RECORDS: dict[str, tuple[tuple[str, Any, str, str], ...]] = {
 
 
 def stage_rows(benchmark: Benchmark, *, named: bool) -> Iterator[dict[str, Any]]:
-    """Every answer of each stage that is over, document by document. ``named``: user names, else pseudonyms."""
+    """Every answer of each finished stage, document by document. ``named``: user names instead of pseudonyms."""
     keys = Keys(benchmark, named=named)
     version = ProtocolVersion.objects.filter(benchmark=benchmark, sha256=benchmark.protocol_sha256).first()
     protocol = f"{version.name} {version.number}" if version else ""
@@ -106,7 +106,7 @@ def _records(annotations: dict[int, Annotation]) -> Iterator[tuple[Annotation, s
 
 
 def _answers(record: Any, kind: str, benchmark: Benchmark) -> Iterator[tuple[str, str, str, str]]:
-    """Question, value, the value as people read it, origin."""
+    """For each answer: question, value, the value as people read it, and origin."""
     for field in fields_of(kind):
         value = None if field.kind == Kind.EDIT else getattr(record, field.name)
         if value in (None, "", []) or not field.is_asked(record):

@@ -1,4 +1,4 @@
-"""All answers of a study as one long table: one row an answer, for CSV and Parquet, and items in their own formats."""
+"""All answers of a study as one long table with a row per answer, for CSV and Parquet; and FastFact's file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COLUMNS: tuple[tuple[str, str], ...] = (
 
 
 def long_rows(study: Study, *, named: bool) -> Iterator[dict[str, Any]]:
-    """Every answer that counts, on items that everyone has submitted. ``named``: user names, else pseudonyms."""
+    """Every answer that counts, on items that everyone has submitted. ``named``: user names instead of pseudonyms."""
     version = study.version
     protocol = version.protocol
     keys = Keys(study.benchmark, named=named)
@@ -78,8 +78,8 @@ def _values(kind: str, value: Any, sources: dict[str, str]) -> list[str]:
 
 
 def fastfact_lines(study: Study) -> Iterator[str]:
-    """FastFact's annotation file: the input with what people decided beside each claim, one line a response and
-    annotator. A claim keeps the fields of the input."""
+    """FastFact's annotation file: the input with people's decisions added to each claim, one line per response and
+    annotator. Claims keep the fields of the input."""
     keys = Keys(study.benchmark, named=False)
     for sheet in sheets_of(study):
         yield json.dumps(

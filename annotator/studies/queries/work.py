@@ -1,4 +1,4 @@
-"""A person's work in a study: the sheet of one item, the next one, and how far they are."""
+"""A person's work in a study: the sheet of an item, the next item, and progress."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Stored:
 
 @dataclass(slots=True)
 class Row:
-    """The item itself (``part`` is None) or a part of it, with this person's answers. ``address`` names it in forms: a
-    letter for a candidate, so that nothing tells which one it is; the public id for all others."""
+    """The item itself (``part`` is None) or a part of it, with this person's answers. ``address`` identifies it in
+    forms: a letter for a candidate, so that the page doesn't reveal which one it is; otherwise the public id."""
 
     address: str
     number: str
@@ -54,13 +54,13 @@ class Row:
 
     @property
     def machine(self) -> dict[str, Any]:
-        """What a machine said, by question."""
+        """The machine's answers by question."""
         found = self.part.data.get("machine") if self.part is not None else None
         return found if isinstance(found, dict) else {}
 
     @property
     def is_added(self) -> bool:
-        """Did this person add it?"""
+        """Was it added by this person?"""
         return self.part is not None and self.part.assignment_id is not None
 
     @property
@@ -70,14 +70,14 @@ class Row:
 
     @property
     def lines(self) -> list[tuple[str, bool]]:
-        """The claims of a candidate, each with whether no other candidate has it."""
+        """The claims of a candidate, each with whether it is in no other candidate."""
         found = self.part.lines if self.part is not None else []
         return [(line, number in self.only_here) for number, line in enumerate(found)]
 
 
 @dataclass(slots=True)
 class Sheet:
-    """One item as one person works on it."""
+    """An item as one person sees and answers it."""
 
     assignment: StudyAssignment
     protocol: Protocol
@@ -95,11 +95,11 @@ class Sheet:
         return [row for row in self.rows if row.kind != CANDIDATE and row.part and row.part.parent_id is None]
 
     def row(self, address: str) -> Row | None:
-        """The row of an address."""
+        """The row with this address."""
         return next((row for row in (self.top, *self.rows) if row.address == address), None)
 
     def find(self, name: str) -> tuple[Row, Question] | None:
-        """The row and question of "item.verdict" or "A.preferred"."""
+        """The row and question of a field such as "item.verdict" or "A.preferred"."""
         address, _, key = name.partition(".")
         row = self.row(address)
         question = next((each for each in row.questions if each.key == key), None) if row else None
@@ -120,7 +120,7 @@ class Sheet:
         return ",".join(value) if isinstance(value, list) else str(value)
 
     def missing(self) -> list[Missing]:
-        """The required answers that are not there, in reading order."""
+        """The missing required answers, in reading order."""
         return [
             Missing(f"{self.name_of(row)}{question.ask}", row.address, f"q-{row.address}-{question.key}")
             for row in (*self.rows, self.top)
@@ -135,7 +135,7 @@ class Sheet:
 
     @property
     def version(self) -> int:
-        """Counts the changes of this sheet: an answer carries the number that its last change made it."""
+        """The number of changes to this sheet: each answer stores the number of its last change."""
         return max((each.version for row in (self.top, *self.rows) for each in row.answers.values()), default=0)
 
     @property
@@ -144,13 +144,13 @@ class Sheet:
 
 
 def assignment_of(person: User, public_id: str) -> StudyAssignment | None:
-    """The person's own assignment. What belongs to others is not found."""
+    """The person's own assignment; None if it is someone else's."""
     rows = StudyAssignment.objects.select_related("study__benchmark", "study__version", "item", "person")
     return rows.filter(public_id=public_id, person=person).first()
 
 
 def sheet_of(assignment: StudyAssignment) -> Sheet:
-    """The item with its parts and this person's answers. Two queries, however many parts there are."""
+    """The item with its parts and this person's answers. Two queries, independent of the number of parts."""
     questions = assignment.study.version.protocol.by_kind(assignment.round)
     parts = StudyPart.objects.filter(Q(assignment=None) | Q(assignment=assignment), item=assignment.item_id)
     answers: dict[int | None, dict[str, Stored]] = {}
@@ -168,7 +168,7 @@ def lay_out(
     parts: list[StudyPart],
     answers: Mapping[int | None, Mapping[str, Stored]],
 ) -> Sheet:
-    """The sheet of an item from its rows in the database; ``questions`` of its round by kind of record."""
+    """Build the sheet of an item from its database rows. ``questions``: those of the round, by kind of record."""
     protocol = assignment.study.version.protocol
     top = Row(ITEM, "", ITEM, None, questions.get(ITEM, ()), answers.get(None, {}))
     rows: list[Row] = []
@@ -193,7 +193,7 @@ def _lay(
     questions: Mapping[str, Sequence[Question]],
     answers: Mapping[int | None, Mapping[str, Stored]],
 ) -> list[Row]:
-    """The rows under a part (None: the item); they and all under them are added to ``rows`` in reading order."""
+    """The rows below a part (None: the item). All rows below it are also appended to ``rows``, in reading order."""
     counts: dict[str, int] = {}
     found: list[Row] = []
     for part in below.get(parent, ()):
@@ -230,14 +230,14 @@ def _ask(sheet: Sheet) -> None:
 
 
 def _evidence(protocol: Protocol, row: Row) -> str:
-    """Whether this record is decided by what is given or by a search of one's own; "" where it is said for all."""
+    """Whether to decide about this record by given passages or by searching; "" if it is the same for all records."""
     if protocol.evidence != Evidence.BY_RECORD or not row.questions or row.kind in (ITEM, PASSAGE):
         return ""
     return Evidence.GIVEN if any(each.kind == PASSAGE for each in row.below) else Evidence.OWN_SEARCH
 
 
 def _mark_differences(candidates: list[Row]) -> None:
-    """Which claims of a list no other list has."""
+    """Mark the claims of each list that are in no other list."""
     contents = [comparable("", row.part.lines) if row.part else () for row in candidates]
     for number, row in enumerate(candidates):
         others = {line for other, content in enumerate(contents) if other != number for line in content}
@@ -248,14 +248,14 @@ def _mark_differences(candidates: list[Row]) -> None:
 
 
 def next_assignment(study: Study, person: User) -> StudyAssignment | None:
-    """The person's first item that is not submitted. One query, by index."""
+    """The person's first item that isn't submitted. One query that uses an index."""
     rows = StudyAssignment.objects.filter(study=study, person=person, submitted_at__isnull=True)
     return rows.order_by("position").first()
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a person is."""
+    """How many items a person has submitted, and how many they have."""
 
     done: int
     total: int
@@ -266,7 +266,7 @@ class Progress:
 
 
 def progress_of(assignment: StudyAssignment) -> Progress:
-    """In the round of this assignment. Two queries, each by index."""
+    """The person's progress in the round of this assignment. Two queries that use an index."""
     rows = StudyAssignment.objects.filter(
         study=assignment.study_id, person=assignment.person_id, round=assignment.round
     )
@@ -284,7 +284,7 @@ def neighbours(assignment: StudyAssignment) -> tuple[StudyAssignment | None, Stu
 
 
 def open_studies(person: User) -> list[tuple[Study, int]]:
-    """The studies in which a person has items to do, with how many."""
+    """The studies in which a person has open items, each with their number."""
     pending = Q(assignments__person=person, assignments__submitted_at__isnull=True)
     rows = Study.objects.filter(pending, benchmark__memberships__user=person, benchmark__memberships__active=True)
     counted = rows.annotate(left=Count("assignments", distinct=True)).select_related("benchmark", "version")

@@ -1,4 +1,4 @@
-"""What a question looks like on the screens: the answers as controls of the outbox."""
+"""The controls with which a question is answered on the screens. The browser's outbox saves them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotator.studies.queries.work import TIE, Row, Sheet
 
 
 def controls_of(sheet: Sheet, row: Row) -> list[Control]:
-    """The controls of the questions that come up for a row, in their order."""
+    """The controls of the questions that are asked about a row, in order."""
     numbered = next((each.key for each in row.asked if _is_choice(each) and not _has_keys(each)), "")
     return [_control(sheet, row, question, is_numbered=question.key == numbered) for question in row.asked]
 
@@ -39,7 +39,7 @@ def _control(sheet: Sheet, row: Row, question: Question, *, is_numbered: bool) -
         options=_options(sheet, row, question),
         suggested=sheet.as_sent(question, machine),
         is_numbered=is_numbered,
-        # On to the next row by itself where nothing else can come up on this one.
+        # Moves focus to the next row if this is the row's only question.
         advances=is_numbered and len(row.questions) == 1,
         values=frozenset(value.split(",")) if form in ("checks", "words") else frozenset(),
     )
@@ -55,7 +55,7 @@ def _options(sheet: Sheet, row: Row, question: Question) -> tuple[Option, ...]:
 
 
 def _candidates(sheet: Sheet, question: Question) -> tuple[Option, ...]:
-    """The candidates by letter, keys 1, 2, 3 ...; where several may be chosen, identical ones are one answer."""
+    """The candidates by letter, with the keys 1, 2, 3 ... If several may be chosen, identical ones share an option."""
     groups: dict[Any, list[str]] = {}
     for row in sheet.candidates:
         content: Any = comparable(row.part.text, row.part.data.get("lines")) if row.part else row.address

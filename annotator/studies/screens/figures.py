@@ -1,4 +1,4 @@
-"""The figures of a study as tables: columns and rows of words and numbers, made for templates/studies/show.html."""
+"""The figures of a study as tables of words and numbers, for templates/studies/show.html."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.metrics.agreement import Agreement
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with a title; the first cell of a row is its head. ``note`` is a sentence below the title."""
+    """A table with a title. The first cell of each row is its header; ``note`` is a sentence below the title."""
 
     title: str
     heads: tuple[str, ...]
@@ -49,7 +49,7 @@ def agreement_words(found: Agreement) -> str:
 
 
 def _bars(found: ComparisonFigures) -> list[dict[str, Any]]:
-    """One bar a stratum, of strong and slight preferences of each source."""
+    """One bar per stratum with each source's strong and slight preferences."""
     strata: dict[str, list[Preference]] = {}
     for each in (*found.strata, *found.totals):
         strata.setdefault(each.stratum if each in found.strata else "", []).append(each)

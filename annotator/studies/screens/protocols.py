@@ -1,4 +1,4 @@
-"""Protocols: read as a page, imported, exported, copied, and edited in a form with a preview."""
+"""Protocols: reading, importing, exporting and copying them, and editing them in a form with a preview."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NEW_KINDS = (Kind.LABEL, Kind.LABELS, Kind.YES_NO, Kind.TEXT, Kind.NUMBER)
 @require_GET
 @render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
-    """The benchmark's protocols and those that come with Touchstone."""
+    """The benchmark's protocols, and those included with Touchstone."""
     benchmark = benchmark_for(request, slug)
     own = newest_versions(benchmark)
     others = [each for name, each in shipped_protocols().items() if name not in own]
@@ -89,14 +89,14 @@ def show(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         "is_of_stages": protocol.work == Work.STAGES,
         "is_used": used == protocol,
         "used": used,
-        # The default protocol of the stages stays as the paper has it: a copy is edited.
+        # The default protocol of the stages follows the paper. Managers edit a copy.
         "can_edit_protocol": name != DEFAULT,
     }
     return render(request, "studies/protocol.html", context)
 
 
 def sections(protocol: Protocol) -> list[dict[str, Any]]:
-    """The questions by kind of record, in the order of their first appearance."""
+    """The questions by kind of record, each with its condition in words. Kinds are in order of first appearance."""
     names = {each.kind: each.name for each in protocol.records} | {ITEM: "Item"}
     kinds = list(dict.fromkeys(each.on for each in protocol.questions))
     return [
@@ -112,7 +112,7 @@ def sections(protocol: Protocol) -> list[dict[str, Any]]:
 @require_GET
 @render_domain_errors
 def file(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """The protocol as a file to take away."""
+    """Download the protocol as a file."""
     _, protocol = _named(request, slug, name)
     content = json.dumps(as_json(protocol), indent=2, ensure_ascii=False) + "\n"
     answer = HttpResponse(content, content_type="application/json; charset=utf-8")
@@ -141,7 +141,7 @@ def bring(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def copy(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """A copy under another name, to be changed."""
+    """Copy a protocol under another name and open the copy's form."""
     benchmark, protocol = _named(request, slug, name, manages=True)
     content = as_json(protocol)
     content["name"] = request.POST.get("name", "").strip().lower()
@@ -158,18 +158,18 @@ def copy(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def use(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """The stages ask by the newest version of this protocol from now on."""
+    """Use the newest version of this protocol for the stages from now on."""
     benchmark, protocol = _named(request, slug, name, manages=True)
     version = store_protocol(benchmark, protocol, by=person(request))
     use_stage_protocol(benchmark, version, by=person(request))
-    messages.success(request, f"The stages now ask by {version}.")
+    messages.success(request, f"The stages now use {version}.")
     return redirect("protocol", slug=slug, name=name)
 
 
 @require_GET
 @render_domain_errors
 def stage_answers(request: HttpRequest, slug: str, form: str) -> HttpResponse:
-    """All answers of the stages as one long table. People are pseudonyms; the command gives names."""
+    """All answers of finished stages as one long table, with pseudonyms. The command can give names."""
     benchmark = benchmark_for(request, slug)
     check_see_figures(person(request), benchmark)
     rows = stage_rows(benchmark, named=False)

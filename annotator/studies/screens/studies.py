@@ -1,4 +1,4 @@
-"""Studies of a benchmark: the list, a new one, one's page with progress and figures, downloads."""
+"""Studies of a benchmark: the list, a new study, a study's page with progress and figures, downloads."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def new(request: HttpRequest, slug: str) -> HttpResponse:
-    """A study from a protocol, with items from a file or from the benchmark."""
+    """Create a study from a protocol, with items from a file or from the benchmark."""
     benchmark = managed_benchmark(request, slug)
     problems: Iterable[Any] = ()
     if request.method == "POST":
@@ -84,7 +84,7 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _create(request: HttpRequest, benchmark: Benchmark) -> Study | list[Any]:
-    """The study, or what is wrong with the file; then nothing is kept."""
+    """The study, or the problems of the file; then nothing is kept."""
     protocol = protocol_named(benchmark, request.POST.get("protocol", ""))
     if protocol is None:
         raise BadValueError("Choose a protocol.")
@@ -112,7 +112,7 @@ def _create(request: HttpRequest, benchmark: Benchmark) -> Study | list[Any]:
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, slug: str, study_id: str) -> HttpResponse:
-    """A study: what is to do, who is how far, and its figures for those who read gold."""
+    """A study: what to do next, everyone's progress, and figures for those who may see them."""
     study = study_for(request, slug, study_id)
     me = person(request)
     context = page_of_benchmark(request, study.benchmark, "Studies")
@@ -134,7 +134,7 @@ def show(request: HttpRequest, slug: str, study_id: str) -> HttpResponse:
 
 
 def members_who_label(benchmark: Benchmark) -> list[User]:
-    """Who can be a rater."""
+    """The members who can be raters."""
     rows = Membership.objects.filter(benchmark=benchmark, active=True, role__in=LABEL_ROLES).select_related("user")
     return [each.user for each in rows.order_by("user__display_name", "user__username")]
 

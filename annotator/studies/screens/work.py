@@ -1,4 +1,4 @@
-"""A person's work on one item of a study: comparisons, and judgments of a text with its parts."""
+"""Work on an item of a study: comparing candidates, or judging a text with its parts."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ REGIMES = {
 
 
 def study_for(request: HttpRequest, slug: str, study_id: str) -> Study:
-    """A study of a benchmark, for the benchmark's members."""
+    """A study of a benchmark; 404 for everyone but the benchmark's members."""
     benchmark = benchmark_for(request, slug)
     rows = Study.objects.select_related("benchmark", "version")
     return get_object_or_404(rows, benchmark=benchmark, public_id=study_id)
 
 
 def own(request: HttpRequest, public_id: str) -> StudyAssignment:
-    """One's own assignment, for members of its benchmark; for all others it does not exist."""
+    """The person's own assignment; 404 for everyone else, and for people who have left the benchmark."""
     assignment = assignment_of(person(request), public_id)
     if assignment is None or not rules.allowed(rules.check_see_benchmark, person(request), assignment.study.benchmark):
         raise Http404
@@ -63,7 +63,7 @@ def own(request: HttpRequest, public_id: str) -> StudyAssignment:
 @require_GET
 @render_domain_errors
 def next_item(request: HttpRequest, slug: str, study_id: str) -> HttpResponse:
-    """On to the person's first item that is not submitted; without one, back to the study."""
+    """Redirects to the person's first item that isn't submitted, or to the study if there is none."""
     study = study_for(request, slug, study_id)
     found = next_assignment(study, person(request))
     if found is None:
@@ -74,7 +74,7 @@ def next_item(request: HttpRequest, slug: str, study_id: str) -> HttpResponse:
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, public_id: str) -> HttpResponse:
-    """The item, as a comparison or a judgment."""
+    """The screen of an item: a comparison or a judgment."""
     return _page(request, own(request, public_id))
 
 
@@ -86,7 +86,7 @@ def _page(request: HttpRequest, assignment: StudyAssignment, *, part: str = "", 
 
 
 def page_context(sheet: Sheet) -> dict[str, Any]:
-    """What the two screens show."""
+    """The context of both screens."""
     assignment, study = sheet.assignment, sheet.assignment.study
     before, after = neighbours(assignment)
     missing = sheet.missing()
@@ -118,7 +118,7 @@ def page_context(sheet: Sheet) -> dict[str, Any]:
 
 
 def chosen_letters(sheet: Sheet) -> set[str]:
-    """The letters of the candidates that are chosen."""
+    """The letters of the chosen candidates."""
     answers = [
         each for each in controls_of(sheet, sheet.top) if each.question.kind in (Kind.CANDIDATE, Kind.CANDIDATES)
     ]
@@ -151,8 +151,8 @@ def _plural(sheet: Sheet, row: Row) -> str:
 
 
 def what_others_said(assignment: StudyAssignment) -> list[tuple[str, str, str]]:
-    """In a round after the rating: what each rater had answered about the item, as (person, question, answer). The
-    raters are numbered, not named."""
+    """In a round after the rating: each rater's answers about the item, as (person, question, answer). Raters are
+    numbered, not named."""
     found = []
     sheets = sheets_of(assignment.study, items={assignment.item_id})
     for number, sheet in enumerate(sheets, start=1):
@@ -169,7 +169,7 @@ def what_others_said(assignment: StudyAssignment) -> list[tuple[str, str, str]]:
 @require_POST
 @render_domain_errors
 def save(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Save one answer; answer with the fragments that may have changed, or with both values."""
+    """Save one answer. The response has the fragments that may have changed or, for a conflict, both values."""
     assignment = own(request, public_id)
     field = request.POST.get("field", "")
     try:
@@ -190,7 +190,7 @@ def _saved(request: HttpRequest, assignment: StudyAssignment, address: str) -> H
     sheet = sheet_of(assignment)
     context = page_context(sheet) | {"oob": True}
     looks = [context["top"], *_all(context["candidates"]), *_all(context["parts"])]
-    # What hangs on an answer stands on the same record, or on the item.
+    # Conditions look at the same record or at the item, so only those can change.
     context["changed"] = [each for each in looks if each["row"].address in (address, sheet.top.address)]
     if address == sheet.top.address:
         context["changed"] = looks
@@ -221,7 +221,7 @@ def _conflict(
 @require_POST
 @render_domain_errors
 def change(request: HttpRequest, public_id: str, what: str) -> HttpResponse:
-    """Add or remove a record, undo, redo, reopen: then the workspace anew."""
+    """Add or remove a record, undo, redo or reopen, and redraw the workspace."""
     assignment = own(request, public_id)
     by, here = person(request), ""
     if what == "add":
@@ -243,7 +243,7 @@ def change(request: HttpRequest, public_id: str, what: str) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def submit(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Submit and go on to the next item; what is missing comes back as a link."""
+    """Submit and go on to the next item. If answers are missing, the response links to the first."""
     assignment = own(request, public_id)
     try:
         answering.submit_item(assignment, by=person(request), active_seconds=seconds(request))
