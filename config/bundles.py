@@ -5,7 +5,14 @@ from __future__ import annotations
 # fmt: off
 BUNDLES: dict[str, tuple[str, ...]] = {
     # tokens.css declares the order of the layers.
-    "bundles/site.css": ("css/tokens.css", "css/base.css", "css/components.css", "css/utilities.css"),
+    "bundles/site.css": (
+        "css/tokens.css", "css/base.css",
+        "css/components/frame.css", "css/components/controls.css", "css/components/texts.css",
+        "css/components/cards.css", "css/components/figures.css", "css/components/saving.css",
+        "css/components/popovers.css", "css/components/rows.css", "css/components/reading.css",
+        "css/components/windows.css",
+        "css/utilities.css",
+    ),
     "bundles/site.js": (
         "django_htmx/htmx-2.min.js", "js/active-time.js", "js/outbox-store.js", "js/fields.js", "js/outbox-send.js",
         "js/outbox.js", "js/requests.js", "js/save-state.js", "js/keys.js", "js/rows.js", "js/notes.js",

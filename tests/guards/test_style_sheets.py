@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SHEETS = sorted((Path(__file__).resolve().parents[2] / "static" / "css").glob("*.css"))
+SHEETS = sorted((Path(__file__).resolve().parents[2] / "static" / "css").rglob("*.css"))
 PHYSICAL = re.compile(
     r"(?:^|[;{\s])((?:margin|padding|border)-(?:left|right)[\w-]*|left|right|(?:text-align|float|clear):\s*(?:left|right))\s*[:;]",
 )
