@@ -65,6 +65,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--faults", type=int, default=0, metavar="ROUNDS", help="run tests/faults, each fault so many times"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """tests/faults kills a whole installation again and again: only with --faults."""
+    if collection_path == ROOT / "tests" / "faults" and not config.getoption("--faults"):
+        return True
+    return None
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # the first process of the run; xdist's workers belong to it
         session = contextlib.ExitStack()
