@@ -53,6 +53,7 @@ urlpatterns = [
     at("benchmarks/<slug:slug>/groups/<id:group_id>/", team.GroupView),
     at("benchmarks/<slug:slug>/groups/<id:group_id>/members/<name:username>/", team.SeatView),
     at("benchmarks/<slug:slug>/invitations/", team.InvitationsView),
+    at("benchmarks/<slug:slug>/invitations/many/", team.InvitationsOfManyView),
     at("benchmarks/<slug:slug>/invitations/<id:invitation_id>/", team.InvitationView),
     at("benchmarks/<slug:slug>/batches/", batches.BatchesView),
     at("benchmarks/<slug:slug>/batches/preview/", batches.FittingView),

@@ -531,6 +531,28 @@ def test_an_invitation_is_accepted() -> None:
     assert Api(UserFactory()).ask("POST", f"/invitations/{token}/accept/").status_code == 403
 
 
+def test_many_are_invited_at_once_and_a_link_has_a_limit() -> None:
+    here = scene()
+    api = Api(here.ada)
+    addresses = ["ben@example.org", "cleo@example.org"]
+    made = api.send(
+        "POST", "/benchmarks/tikal/invitations/many/", {"emails": addresses, "note": "Welcome!"}, status=201
+    )
+    assert [(each["email"], each["role"], each["note"]) for each in made] == [
+        (address, "annotator", "Welcome!") for address in addresses
+    ]
+    link = api.send("POST", "/benchmarks/tikal/invitations/", {"max_uses": 1, "note": "Hello"}, status=201)
+    assert (link["max_uses"], link["uses"], link["note"]) == (1, 0, "Hello")
+    token = link["link"].rstrip("/").rsplit("/", 1)[-1]
+    Api(UserFactory()).send("POST", f"/invitations/{token}/accept/")
+    assert Api(UserFactory()).ask("POST", f"/invitations/{token}/accept/").status_code == 403
+    few = api.ask("POST", "/benchmarks/tikal/invitations/many/", {"emails": ["a@example.org"], "role": None})
+    assert few.status_code == 422 and "A whole group is" in few.json()["detail"]
+    bad = api.ask("POST", "/benchmarks/tikal/invitations/many/", {"emails": ["ben@example.org", "nobody"]})
+    assert bad.status_code == 400
+    assert len(api.get("/benchmarks/tikal/invitations/")) == 3, "all or none"
+
+
 @pytest.fixture
 def scored(settings: Any, tmp_path: Any) -> Api:
     """The owner of a benchmark with one gold document."""

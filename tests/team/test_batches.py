@@ -26,7 +26,17 @@ from annotator.team.actions import batch_changes, batches
 from annotator.team.actions import groups as group_actions
 from annotator.team.actions.batches import How, cut_batch
 from annotator.team.queries.batches import batches_of, load_of
-from tests.factories import BenchmarkFactory, DocumentFactory, decomposed, documents, member, prefill, with_corpus
+from annotator.team.queries.team import team_of
+from tests.factories import (
+    BenchmarkFactory,
+    DocumentFactory,
+    decomposed,
+    documents,
+    member,
+    prefill,
+    verified,
+    with_corpus,
+)
 from tests.teams import at_once, get, group_with, words
 
 pytestmark = pytest.mark.django_db
@@ -333,6 +343,21 @@ def test_load_says_what_each_has_open_to_agree_finished_and_left(
     assert (load["Ada"].open, load["Ada"].to_agree, load["Ada"].finished, load["Ada"].idle_days) == (1, 1, 1, 5)
     assert (load["Bea"].open, load["Bea"].to_agree, load["Bea"].finished, load["Bea"].idle_days) == (0, 1, 1, 0)
     assert load["Olga"].open == 0
+
+
+def test_finished_counts_documents_on_both_pages() -> None:
+    benchmark = BenchmarkFactory(overlap=1)
+    with_corpus(benchmark)
+    ada = member(benchmark)
+    document = prefill(DocumentFactory(benchmark=benchmark))
+    decomposed(document, ada)
+    document.refresh_from_db()
+    verified(document, ada)
+    assert document.annotations.filter(person=ada, state=AnnotationState.SUBMITTED).count() == 2, "two stages"
+    (on_batches,) = (row.finished for row in load_of(benchmark, timezone.now()) if row.person == ada)
+    team = team_of(benchmark, with_load=True).people
+    (on_team,) = (row.finished for row in team if row.membership.user == ada)
+    assert (on_batches, on_team) == (1, 1)
 
 
 # --- the page -------------------------------------------------------------------------------------

@@ -214,6 +214,9 @@ class InvitationSerializer(serializers.Serializer):
     role = word(Role)
     group = serializers.CharField(source="group.public_id", allow_null=True, default=None)
     email = serializers.CharField()
+    note = serializers.CharField()
+    max_uses = serializers.IntegerField(allow_null=True, help_text="How many people can join by the link; null: any.")
+    uses = serializers.IntegerField()
     by = PersonSerializer(source="created_by")
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField()
@@ -232,6 +235,26 @@ class InvitationInput(Input):
     group = serializers.CharField(max_length=32, allow_null=True, default=None, help_text="The id of a group.")
     email = serializers.EmailField(allow_blank=True, default="")
     days = serializers.IntegerField(min_value=1, max_value=actions.MAX_DAYS, default=actions.DAYS)
+    note = serializers.CharField(
+        max_length=actions.MAX_NOTE, allow_blank=True, default="", help_text="In the mail and on the page to join."
+    )
+    max_uses = serializers.IntegerField(
+        min_value=1, max_value=actions.MAX_USES, allow_null=True, default=None,
+        help_text="Without an address: how many people can join by the link.",
+    )  # fmt: skip
+
+
+class InvitationsInput(Input):
+    """Many addresses, each with a link of its own that works once."""
+
+    emails = serializers.ListField(
+        child=serializers.EmailField(), allow_empty=False, max_length=actions.MAX_ADDRESSES,
+        help_text="With a null role: the annotators of a group, then its adjudicator.",
+    )  # fmt: skip
+    role = word(Role, allow_null=True, default=Role.ANNOTATOR.value, help_text="Null: a whole group.")
+    group = serializers.CharField(max_length=32, allow_null=True, default=None, help_text="The id of a group.")
+    days = serializers.IntegerField(min_value=1, max_value=actions.MAX_DAYS, default=actions.DAYS)
+    note = serializers.CharField(max_length=actions.MAX_NOTE, allow_blank=True, default="")
 
 
 class JoinedSerializer(serializers.Serializer):
@@ -241,7 +264,7 @@ class JoinedSerializer(serializers.Serializer):
     role = word(Role)
 
 
-class InvitationsView(ApiView):
+class InvitationAnswer(ApiView):
     scope = Scope.MANAGE
 
     def shown(self, benchmark: Benchmark, rows: Any, *, many: bool) -> Any:
@@ -249,6 +272,8 @@ class InvitationsView(ApiView):
         roles = {role for role in Role if team_rules.can_give_role(self.person, benchmark, role)}
         return InvitationSerializer(rows, many=many, context={"roles": roles}).data
 
+
+class InvitationsView(InvitationAnswer):
     @operation("invitations_list", "Pending invitations", TAG, answer=InvitationSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         """The valid invitations, newest first."""
@@ -268,8 +293,32 @@ class InvitationsView(ApiView):
             email=given["email"],
             days=given["days"],
             site=settings.SITE_URL,
+            note=given["note"],
+            max_uses=given["max_uses"],
         )
         return Response(self.shown(benchmark, invitation, many=False), status=201)
+
+
+class InvitationsOfManyView(InvitationAnswer):
+    @operation(
+        "invitations_create", "Invite many", TAG,
+        body=InvitationsInput, answer=InvitationSerializer(many=True), status=201,
+    )  # fmt: skip
+    def post(self, request: Request, slug: str) -> Response:
+        """An invitation for each address, all or none; mailed if mail is configured."""
+        benchmark, given = self.managed(slug), self.body(InvitationsInput)
+        group = get_object_or_404(benchmark.groups, public_id=given["group"]) if given["group"] else None
+        invitations = actions.invite_each(
+            benchmark,
+            given["emails"],
+            by=self.person,
+            role=Role(given["role"]) if given["role"] else None,
+            group=group,
+            days=given["days"],
+            site=settings.SITE_URL,
+            note=given["note"],
+        )
+        return Response(self.shown(benchmark, invitations, many=True), status=201)
 
 
 class AcceptView(ApiView):

@@ -125,7 +125,8 @@ def batches_of(benchmark: Benchmark) -> list[BatchRow]:
 
 @dataclass(slots=True)
 class Load:
-    """One person's open work in a benchmark. ``idle_days``: how long the oldest piece has been untouched."""
+    """One person's work in a benchmark. ``finished``: documents of which they have submitted a stage, as on the team
+    page; ``idle_days``: how long the oldest open piece has been untouched."""
 
     person: User
     open: int = 0
@@ -149,7 +150,8 @@ def load_of(benchmark: Benchmark, now: dt.datetime) -> list[Load]:
     )
     to_agree = finished.filter(document__phase=Phase.CONSOLIDATING, stage=F("document__stage")).exclude(Exists(signed))
     for name, done in (("finished", finished), ("to_agree", to_agree)):
-        for person, number in done.order_by().values_list("person").annotate(number=Count("pk")):
+        documents = Count("document", distinct=True)
+        for person, number in done.order_by().values_list("person").annotate(number=documents):
             if person in rows:
                 setattr(rows[person], name, number)
     last = (
