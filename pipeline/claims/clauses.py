@@ -88,7 +88,7 @@ def _after_introduction(tokens: list[TaggedToken]) -> int:
 
 
 def inside_date(tokens: list[TaggedToken], index: int) -> bool:
-    """Whether the comma at ``index`` stands within a date or a number: "October 16, 1898"."""
+    """Whether the comma at ``index`` is part of a date or number: "October 16, 1898"."""
     if not 0 < index < len(tokens) - 1:
         return False
     before, after = tokens[index - 1], tokens[index + 1]
@@ -123,7 +123,7 @@ def head(noun_phrase: list[TaggedToken]) -> str:
 
 
 def next_word(tokens: list[TaggedToken], index: int) -> int:
-    """The first token from ``index`` on that is no adverb; ``len(tokens)`` when there is none."""
+    """The first token from ``index`` on that isn't an adverb; ``len(tokens)`` if there is none."""
     while index < len(tokens) and tokens[index].tag == Tag.ADVERB:
         index += 1
     return index

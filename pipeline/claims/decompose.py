@@ -1,4 +1,4 @@
-"""Step 1 as a whole: a response becomes sentences with their decontextualized form, claims and labels."""
+"""Step 1 by rules: turns a response into sentences with decontextualized text, claims and labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.claims.splits import statements
 from pipeline.sentences.boundaries import split_sentences
 from pipeline.suggestions import Decomposition, SuggestedClaim, SuggestedSentence
 
-_MAX_CLAIMS = 12  # more from one sentence is a list gone wrong
+_MAX_CLAIMS = 12  # more than this from one sentence means that a split went wrong
 
 
 def decompose(prompt: str, response: str) -> Decomposition:
@@ -26,7 +26,7 @@ def decompose(prompt: str, response: str) -> Decomposition:
             context.note(decontext)
             claims = tuple(claim_labels(text, position, weights) for text in _claims(decontext))
             if kind == SentenceType.OPINION:
-                # An opinion beside a fact leaves a sentence to be checked.
+                # A sentence with an opinion and a fact is still check-worthy.
                 facts = len(claims) > 1 and any(claim.type == ClaimType.FACTUAL for claim in claims)
                 kind, claims = (SentenceType.CHECKWORTHY, claims) if facts else (kind, ())
         found.append(
@@ -51,7 +51,7 @@ def _claims(decontext: str) -> list[str]:
 
 
 def _finished(text: str) -> str:
-    """A statement with a large first letter and a point at its end."""
+    """A statement with a capital first letter and a final period."""
     text = " ".join(text.split()).rstrip(" ,;:")
     first = text.split(" ", 1)[0]
     if first[1:] == first[1:].lower():

@@ -14,7 +14,7 @@ from pipeline.claims.lexicon import DETERMINERS
 from pipeline.claims.tagging import Tag, tag
 from pipeline.sentences.boundaries import LIST_MARKER
 
-# Words that tie a sentence to the one before and mean nothing when it stands alone.
+# Words that connect a sentence to the previous one and mean nothing without it.
 _MARKERS = re.compile(
     r"(?:however|therefore|thus|hence|moreover|furthermore|additionally|in addition|also|besides|overall"
     r"|finally|lastly"
@@ -38,7 +38,7 @@ _PRONOUN = re.compile(r"\b(it|they|its|their|them|he|she)\b", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Context:
-    """What has been spoken of so far: the subjects, latest last, and whether each is plural."""
+    """The subjects so far, latest last, and whether each is plural."""
 
     subjects: list[tuple[str, bool]] = field(default_factory=list)
 
@@ -58,7 +58,7 @@ class Context:
 
 
 def _complement(found: Clause) -> str:
-    """The name that a description stands for: "The fastest animal is the falcon"; else nothing."""
+    """The name behind a description ("The fastest animal is the falcon"); "" if there is none."""
     tokens, rest = found.tokens, found.tokens[found.verb + 1 :]
     text = found.text[tokens[found.verb].end :].strip(" .")
     if tokens[found.first].lower != "the" or tokens[found.verb].lower not in ("is", "was") or len(text.split()) > 5:
@@ -68,11 +68,11 @@ def _complement(found: Clause) -> str:
 
 
 def decontextualise(sentence: str, context: Context) -> str:
-    """The sentence as it can be understood alone, as far as the rules see. Does not change ``context``."""
+    """The sentence, decontextualized as far as the rules can. Does not change ``context``."""
     marker = LIST_MARKER.match(sentence)
     text = " ".join(sentence[marker.end() if marker else 0 :].replace("**", "").split())
     text = _resolved(without_markers(text.lstrip("#").lstrip()), context)
-    # The first letter large, unless the word is spelled with inner capitals (iPhone, andThen).
+    # Capitalizes the first letter, unless the word is spelled with inner capitals (iPhone, andThen).
     first = text.split(" ", 1)[0]
     text = text if first[1:] != first[1:].lower() else text[:1].upper() + text[1:]
     return text or " ".join(sentence.split())
@@ -89,7 +89,7 @@ def without_markers(text: str) -> str:
 
 
 def _resolved(text: str, context: Context) -> str:
-    """The text with the first pronoun replaced, where nothing in its own sentence can be what it stands for."""
+    """The text with the first pronoun replaced, unless the pronoun could refer to something in its own sentence."""
     match = _PRONOUN.search(text)
     if match is None or _EMPTY_IT.match(text, match.start()):
         return text

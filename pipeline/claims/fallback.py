@@ -1,4 +1,4 @@
-"""What the offline rules hold of any piece of a response: where a model's answer cannot be used, they stand in."""
+"""The offline rules' view of any piece of a response, used where a model's answer can't be used."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ class Rules:
         return [claim.text for sentence in self.within(start, end) for claim in sentence.claims]
 
     def decontext(self, start: int, end: int) -> str:
-        """The place as it can be understood alone, as far as the rules see; "" if they know nothing of it."""
+        """The place, decontextualized as far as the rules can; "" if no sentence of theirs is there."""
         return " ".join(sentence.decontext for sentence in self.within(start, end))
 
     def type(self, start: int, end: int) -> SentenceType:
-        """Checkworthy if anything in the place is, or if the rules know nothing of it: nothing is skipped unseen."""
+        """Check-worthy if anything in the place is, or if the rules have no sentence there."""
         types = [sentence.type for sentence in self.within(start, end) if sentence.type]
         return types[0] if types and SentenceType.CHECKWORTHY not in types else SentenceType.CHECKWORTHY
 
     def importance(self, start: int, end: int) -> Importance:
-        """The greatest in the place."""
+        """The highest importance in the place."""
         found = [sentence.importance for sentence in self.within(start, end)]
         return next((each for each in Importance if each in found), Importance.INTERMEDIATE)
 

@@ -34,7 +34,7 @@ def as_label(word: object) -> object:
 
 
 class JudgedClaim(BaseModel):
-    """A claim with what the model holds of it."""
+    """A claim with the model's verdict on it."""
 
     claim: str
     label: Annotated[

@@ -11,7 +11,7 @@ from pipeline.claims.tagging import FINITE, Tag, TaggedToken
 
 # "a combination of A, B and C": the parts hold together.
 _WHOLES = word_set("combination mix mixture series set group variety range number sum total blend team pair")
-# Examples, relations and origins hold together too.
+# Examples, relations and origins are kept together, too.
 _TOGETHER = word_set("as like between among from both either")
 _EXAMPLES = _TOGETHER | {"such", "including"}
 _ADJECTIVE = re.compile(r"(?:[^r]al|ive|ous|ful|less|able|ible|[^s]ic|ary)$")

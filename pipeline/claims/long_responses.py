@@ -11,7 +11,7 @@ from pipeline.sentences.boundaries import SentenceSpan
 
 # About 1,500 tokens of English, and with its claims about 5,000 tokens of an answer.
 LONGEST_AT_ONCE = 6000  # characters
-_BEFORE = 600  # characters that are shown of what stands before a part
+_BEFORE = 600  # characters of context shown before a part
 
 
 def parts(spans: Sequence[SentenceSpan], longest: int = LONGEST_AT_ONCE) -> list[Sequence[SentenceSpan]]:

@@ -57,7 +57,7 @@ def _without_claims(by_rules: SentenceType | None) -> SentenceType:
 
 
 def _claim(extracted: Extracted, position: int, weights: Weights) -> SuggestedClaim:
-    """What is verifiable is factual and check-worthy; what has nothing to do with the question matters less."""
+    """Verifiable claims are factual and check-worthy; those unrelated to the question are less important."""
     by_rules = claim_labels(extracted.text, position, weights)
     return SuggestedClaim(
         text=extracted.text,

@@ -1,4 +1,4 @@
-"""Which sentence of a chunk a claim comes from: our claims hang on sentences, FastFact's on chunks."""
+"""Which sentence of a chunk a claim comes from: our claims belong to sentences, FastFact's to chunks."""
 
 from __future__ import annotations
 

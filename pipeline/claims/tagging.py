@@ -93,7 +93,7 @@ def tag(sentence: str) -> list[TaggedToken]:
 
 
 def is_plural(word: str) -> bool:
-    """Whether a noun looks plural: ends in s as plurals do."""
+    """Whether a noun looks plural (ends in a plural s)."""
     return bool(_PLURAL.search(word)) and len(word) > 3
 
 
@@ -127,7 +127,7 @@ def _closed_class(tokens: list[TaggedToken], index: int) -> Tag | None:
 
 
 def _open_class(tokens: list[TaggedToken], index: int, verb_seen: bool, passive: bool) -> Tag:
-    """Verb or not, from the form of the word and what stands beside it."""
+    """Whether a word is a verb, from its form and its neighbors."""
     word = tokens[index].lower
     forms = verbs()
     before, word_before = _before(tokens, index), _word_before(tokens, index)

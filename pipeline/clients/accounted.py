@@ -1,4 +1,4 @@
-"""Every call of a run passes here: answered from the store if it can be, else held against the budget, made and paid.
+"""All calls of a run pass through here: answered from the store, or else reserved in the budget, made and paid.
 
 The order matters. The store is asked first, so that a kept answer costs nothing and needs no budget. Identical
 requests under way at the same time are made once: the first is paid, the others count as cached. In one process they
@@ -38,14 +38,14 @@ _NOTHING = Usage()
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """What a call gave: the value to keep, what it used, and whether the value will be as true tomorrow."""
+    """The result of a call: the value to store, what it used, and whether the value will still hold tomorrow."""
 
     value: Mapping[str, Any]
     usage: Usage = _NOTHING
     lasting: bool = True
 
 
-# Calls under way in this process, by key; the value that the first one gets goes to all.
+# Pending calls of this process, by key. All requests with a key get the first one's value.
 _under_way: dict[str, Future[Mapping[str, Any]]] = {}
 _under_way_lock = threading.Lock()
 
@@ -85,7 +85,7 @@ class Account:
                 first = _under_way.get(key)
                 if first is None:
                     mine: Future[Mapping[str, Any]] = Future()
-                    mine.set_running_or_notify_cancel()  # so that nobody who waits for it can cancel it
+                    mine.set_running_or_notify_cancel()  # so that those who wait for it cannot cancel it
                     _under_way[key] = mine
                     break
             try:
@@ -99,7 +99,7 @@ class Account:
         except BaseException as error:
             with _under_way_lock:
                 del _under_way[key]
-            # That the service failed is true for all who wait; anything else is this run's own affair.
+            # A failing service concerns everyone who waits; anything else only this run.
             mine.set_exception(error if isinstance(error, ServiceError) else _NotMadeError())
             raise
         with _under_way_lock:
@@ -121,7 +121,7 @@ class Account:
                 await self._meter.count_cached(hold.step, hold.kind)
                 return kept, True
             if await self._meter.reserve(hold):
-                # The same call of another process may have ended between the look and the hold.
+                # Another process may have finished the same call between the look-up and the reservation.
                 kept = await self._store.get(key)
                 if kept is None or (usable is not None and not usable(kept)):
                     break
@@ -138,11 +138,11 @@ class Account:
 
 
 class _NotMadeError(Exception):
-    """The first of several identical requests was given up."""
+    """The first of several identical requests was abandoned."""
 
 
 async def _surely(writing: Coroutine[Any, Any, None]) -> None:
-    """Write to the end, even if the run is cancelled at this moment: what was paid or held is not forgotten."""
+    """Finish writing even if the run is canceled now, so that costs and reservations are not lost."""
     task = asyncio.ensure_future(writing)
     try:
         await asyncio.shield(task)
@@ -233,7 +233,7 @@ class PageReader(Protocol):
 
 
 class AccountedPages:
-    """Pages whose texts are kept and counted. That a page is gone is kept too, that it did not answer is not."""
+    """Pages whose texts are stored and counted. A page that is gone is stored as such; one without an answer is not."""
 
     def __init__(self, inner: PageReader, account: Account) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""Requests and answers as JSON: the key under which an answer is kept, and the way there and back."""
+"""Converts requests and answers to JSON and back, and computes the key under which an answer is stored."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def chat_to_json(answer: ChatAnswer) -> dict[str, Any]:
 
 
 def chat_from_json(value: Mapping[str, Any], *, cached: bool) -> ChatAnswer:
-    """An answer from its JSON; one that was kept (``cached``) has used nothing now."""
+    """An answer from its JSON. A stored one (``cached``) costs nothing."""
     prompt_tokens, answer_tokens, money = (0, 0, 0.0) if cached else value["usage"]
     return ChatAnswer(
         text=value["text"],

@@ -207,7 +207,7 @@ async def open_services(
 
 @asynccontextmanager
 async def open_chat(settings: ServiceSettings) -> AsyncIterator[ModelClient]:
-    """The model alone, neither kept nor counted: to test it. Raises ValueError where there is none."""
+    """The model alone, to test it and for batches: nothing is stored or counted. Raises ValueError without one."""
     async with open_client() as client:
         chat = _chat(settings, client, shared_limiter(settings.calls_at_once))
         if chat is None:
@@ -217,7 +217,7 @@ async def open_chat(settings: ServiceSettings) -> AsyncIterator[ModelClient]:
 
 @asynccontextmanager
 async def open_search(settings: ServiceSettings) -> AsyncIterator[SearchClient]:
-    """The search alone, neither kept nor counted: to test it. Raises ValueError for a corpus, or none."""
+    """The search alone, to test it: nothing is stored or counted. Raises ValueError for a corpus, or without one."""
     if settings.search_provider not in _SEARCHES:
         raise ValueError("There is no search service.")
     async with open_client() as client:
@@ -231,8 +231,8 @@ async def open_search(settings: ServiceSettings) -> AsyncIterator[SearchClient]:
 
 
 async def fetch_page(settings: ServiceSettings, url: str, *, resolver: Resolver = resolve) -> FetchedPage | Absence:
-    """One page, for evidence that a person adds: fetched like any other, kept by nobody here, no cost. Works whether
-    runs may fetch pages or not."""
+    """One page, for evidence that a person adds: fetched like any other, not stored here, at no cost. Works even if
+    runs may not fetch pages."""
     async with open_page_reader(settings, resolver=resolver) as pages:
         return await pages.read(PageRequest(step="by hand", url=url))
 
@@ -240,7 +240,7 @@ async def fetch_page(settings: ServiceSettings, url: str, *, resolver: Resolver 
 def open_page_reader(
     settings: ServiceSettings, *, resolver: Resolver = resolve
 ) -> AbstractAsyncContextManager[HttpPages]:
-    """Pages alone, neither kept nor counted: to look at them again. Works whether runs may fetch pages or not."""
+    """Pages alone, to check them again: nothing is stored or counted. Works even if runs may not fetch pages."""
     return _open_pages(settings, shared_limiter(settings.calls_at_once), resolver)
 
 
@@ -285,7 +285,7 @@ def _search(
         provider = f"{name} {inner.url}"
         return AccountedSearch(inner, account, provider=provider, price=settings.search_price, name=label)
     if name == "corpus" and index is not None:
-        # Counted, not kept: the corpus is here, and may have changed by the next run.
+        # Counted but not stored: the corpus is local and may change before the next run.
         return AccountedSearch(CorpusSearch(index), account, provider=f"corpus {id(index)}", kept=False)
     return None
 
@@ -293,7 +293,7 @@ def _search(
 def _ranker(
     settings: ServiceSettings, client: httpx.AsyncClient, limiter: Limiter, account: Account, label: str
 ) -> Ranker | None:
-    """The best there is: a re-ranking endpoint, a model on this machine, embeddings."""
+    """The best ranker configured: a re-ranking endpoint, else a local model, else embeddings."""
     inner: RerankRanker | LocalRanker | EmbeddingsRanker
     if settings.rerank_url:
         inner = RerankRanker(

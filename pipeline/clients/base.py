@@ -1,8 +1,7 @@
-"""What strategies ask of the outside world, as typed requests and one protocol each.
+"""Typed requests that strategies make to outside services, and a protocol for each kind.
 
-Strategies and steps know these names only. Which provider answers, what is cached, how often is tried again, what it
-may cost and who keeps count is decided where a run is put together. Every request names the step it is made for, so
-that costs can be told step by step.
+Strategies and steps know these names only. The provider, caching, retries, budgets and accounting are decided where a
+run is assembled. Every request names its step, so that costs can be told step by step.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from typing import Any, Literal, Protocol
 
 
 class ServiceError(Exception):
-    """An outside service could not help, after all tries. The sentence is for the person who reads the run's page:
-    which service, what it said, what to do."""
+    """An outside service failed after all retries. The message is for readers of the run's page: which service, what it
+    said, what to do."""
 
 
 class PromptRefusedError(ServiceError):
-    """The service will not answer this one prompt: its content filter, or a text longer than the model takes. Others
-    are answered, so that the step can do without; asked again, it would refuse again."""
+    """The service refuses this one prompt (content filter, or longer than the model accepts) and would refuse it again.
+    Other prompts work, so the step falls back."""
 
 
 class BudgetSpentError(Exception):
-    """The next call might pass the run's budget, so it was not made. The run stops; nothing that was done is lost.
-    ``advice``: what to do, for people."""
+    """The next call could exceed the run's budget, so it was not made. The run pauses and keeps all finished work.
+    ``advice``: what people can do."""
 
     advice = "Raise the budget and resume."
 
@@ -66,7 +65,7 @@ class ModelToken:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one call used: tokens read and written, and money in the currency of the configured prices."""
+    """The usage of one call: input and output tokens, and cost in the currency of the prices."""
 
     prompt_tokens: int = 0
     answer_tokens: int = 0

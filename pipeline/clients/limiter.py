@@ -1,7 +1,7 @@
-"""How many calls one host gets at once, counted over all threads and event loops of a process.
+"""Limits the concurrent calls to one host, over all threads and event loops of a process.
 
-Each worker thread runs an event loop of its own, so the primitives of asyncio, which belong to one loop, cannot count
-over all of them. Places are given in the order in which they were asked for.
+Each worker thread runs an event loop of its own, so asyncio's own primitives, which belong to one loop, cannot do this.
+Places are given in the order of the requests.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Limiter:
             self._give(host)
 
     def hosts(self) -> list[str]:
-        """Hosts with a holder, for tests and for curious people."""
+        """Hosts with a holder, for tests."""
         with self._lock:
             return sorted(self._hosts)
 
@@ -63,7 +63,7 @@ class Limiter:
             host.waiting.append(waiter)
         try:
             await waiter.woken
-        except BaseException:  # cancelled: leave the queue, or hand on a place that came too late
+        except BaseException:  # canceled: leave the queue, or pass on a place that came too late
             with self._lock:
                 if waiter in host.waiting:
                     host.waiting.remove(waiter)
@@ -78,7 +78,7 @@ class Limiter:
                 waiter = host.waiting.popleft()
                 try:
                     waiter.loop.call_soon_threadsafe(_wake, waiter.woken)
-                except RuntimeError:  # its event loop is closed: nobody waits there any more
+                except RuntimeError:  # its event loop is closed, so nobody waits there
                     continue
                 waiter.granted = True
                 return

@@ -18,7 +18,7 @@ import numpy as np
 
 from pipeline.clients.base import RankRequest, ServiceError
 
-# One model call at a time: a model takes all processors by itself.
+# One model call at a time, because each uses all processors.
 _lock = threading.Lock()
 
 

@@ -1,4 +1,4 @@
-"""Fetches pages of the open web and keeps their readable text.
+"""Fetches web pages and extracts their readable text.
 
 Bounded in every way that a hostile or broken server could use: addresses (``addresses.py``), schemes, redirects (each
 hop is checked like the first), bytes also after unpacking, seconds, kinds of content, and the work of reading it. That
@@ -94,7 +94,7 @@ class _Sent:
 
 @cache
 def _readers() -> ThreadPoolExecutor:
-    """Threads that make text of pages, for the whole process: more than there are processors would only wait."""
+    """The threads that extract text, for the whole process. More threads than processors would not help."""
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="read-page")
 
 
@@ -168,7 +168,7 @@ class HttpPages:
         )
 
     async def _follow(self, url: str, size: int, *, ask: Robots | None, cut: bool = False) -> _Sent:
-        """What is at the end of the redirects. Each hop is checked like the first."""
+        """The response after all redirects. Each hop is checked like the first."""
         seen: set[str] = set()
         for _ in range(self._limits.redirects + 1):
             url = checked_url(url)
@@ -191,7 +191,7 @@ class HttpPages:
         raise _AbsentError(f"it redirects more than {self._limits.redirects} times")
 
     async def _get(self, url: str, size: int, cut: bool) -> _Sent | str:
-        """What a server sends, or where it points to. Raises _AbsentError, NotNowError."""
+        """What a server sends, or the address it redirects to. Raises _AbsentError, NotNowError."""
         async with self._limiter.place(urlsplit(url).netloc):
             try:
                 async with (
@@ -262,7 +262,7 @@ def _joined(url: str, to: str) -> str:
 
 
 def site_of(url: str) -> str:
-    """The host of an address as people say it."""
+    """The host of an address, for messages."""
     return (urlsplit(url).hostname or "").removeprefix("www.")
 
 

@@ -1,4 +1,4 @@
-"""What a service can do, found out by a few small calls: for the button that tests it."""
+"""Tests what a service can do, with a few small calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCHEMA = {"type": "object", "properties": {"capital": {"type": "string"}}, "req
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was tried. ``text`` is a sentence for the person who presses the button."""
+    """The result of one test. ``text`` is a sentence for the person who started it."""
 
     works: bool
     text: str

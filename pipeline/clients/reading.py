@@ -1,4 +1,4 @@
-"""The readable text of what a web server sent: HTML, PDF, plain text. Pure, and heavy on the processor."""
+"""Extracts readable text from HTML, PDF and plain text. Pure and CPU-bound."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pipeline.clients.answers import clean
 
-# They tell of every oddity of a page; what matters to a person is said in the Absence.
+# These libraries log every oddity of a page; the Absence says what matters to people.
 for _name in ("trafilatura", "htmldate", "justext", "courlan"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
@@ -44,7 +44,7 @@ _MEANT = {
 
 
 class UnreadableError(Exception):
-    """There is no text to be had. The sentence says why."""
+    """No text can be extracted. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _html(page: str, url: str) -> ReadText:
             date_extraction_params={"original_date": True, "extensive_search": False, "max_date": _today()},
         )
         text = getattr(found, "text", "") or trafilatura.html2txt(page)
-    except Exception as error:  # it meets every way in which a page can be broken
+    except Exception as error:  # pages are broken in every possible way
         raise UnreadableError(f"its HTML could not be read ({type(error).__name__})") from None
     if found is None:
         return ReadText(text or "")
@@ -156,7 +156,7 @@ def _pdf(body: bytes, longest: int, seconds: float) -> ReadText:
     said: dict[str, str] = {}
     texts: list[str] = []
     for line in printed.splitlines(keepends=True):
-        if line.endswith(b"\n"):  # else it was stopped in the middle of a line
+        if line.endswith(b"\n"):  # otherwise it was stopped within a line
             found = json.loads(line)
             said |= found
             texts += [found["page"]] if "page" in found else []

@@ -1,4 +1,4 @@
-"""What a site's robots.txt allows (RFC 9309), asked once a site and kept for a while, for all runs of a process."""
+"""What a site's robots.txt allows (RFC 9309): fetched once per site and cached for all runs of a process."""
 
 from __future__ import annotations
 

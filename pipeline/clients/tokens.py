@@ -1,4 +1,4 @@
-"""How many tokens a text is, without the model's tokenizer: a guess to report, and a bound to hold back."""
+"""Estimates tokens without the model's tokenizer: a guess to report, and an upper bound to reserve."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _PER_MESSAGE = 4  # the marks around a turn
 
 
 def about(text: str) -> int:
-    """What running text comes to: a token for four bytes of UTF-8."""
+    """A guess for running text: one token per four bytes of UTF-8."""
     return math.ceil(len(text.encode("utf-8", "replace")) / 4)
 
 
 def about_messages(messages: Sequence[Message]) -> int:
-    """What a prompt comes to, where the server does not say."""
+    """A guess for a prompt whose tokens the server does not report."""
     return sum(about(message.content) + _PER_MESSAGE for message in messages)
 
 

@@ -1,5 +1,5 @@
-"""A fetched page as it came, in the archive format of the web (WARC 1.1, ISO 28500), by warcio: what evidence was cut
-from can be looked at years later, and by other tools."""
+"""A fetched page as it came, in the archive format of the web (WARC 1.1, ISO 28500), by warcio: so that the source of
+evidence can still be examined years later, and with other tools."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Asynchronous strategies in a synchronous worker: the event loop has a thread of its own, the database stays in the
-thread that asks, with its connection and its transaction."""
+"""Runs asynchronous strategies in a synchronous worker. The event loop gets a thread of its own; the database stays in
+the calling thread, with its connection and transaction."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 
 class Bridge:
-    """Runs one coroutine to its end; what that asks of the database is done by the thread that waits for it."""
+    """Runs one coroutine to its end. The waiting thread does the coroutine's database work."""
 
     def __init__(self) -> None:
         self._asked: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
     def run(self, main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The result of ``main``, whose calls of ``do`` are answered meanwhile. Raises what it raises."""
+        """The result of ``main``; its calls of ``do`` are served in the meantime. Raises what it raises."""
         begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
 
         async def whole() -> T:
@@ -34,17 +34,17 @@ class Bridge:
             ended.add_done_callback(lambda _: self._asked.put(None))
             try:
                 self._answer()
-            except BaseException:  # interrupted: calls under way are given up, and what they hold is written back
+            except BaseException:  # interrupted: cancel pending calls and release what they reserved
                 if not ended.done():
                     loop, task = begun.result()
-                    with suppress(RuntimeError):  # ended at this moment
+                    with suppress(RuntimeError):  # it has just ended
                         loop.call_soon_threadsafe(task.cancel)
                     self._answer()
                 raise
         return ended.result()
 
     def _answer(self) -> None:
-        """Do what the coroutine asks for, until it has ended."""
+        """Serve the coroutine until it ends."""
         while (work := self._asked.get()) is not None:
             work()
 

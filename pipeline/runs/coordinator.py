@@ -38,32 +38,32 @@ from pipeline.tools import MissingServiceError
 
 logger = logging.getLogger(__name__)
 
-# Without a sign of life for so long, an item was lost with its worker: it is handed out again.
+# An item without a heartbeat for this long counts as lost with its worker and is handed out again.
 LOST_AFTER = timedelta(seconds=settings.RUN_LOST_AFTER)
 MAX_ATTEMPTS = 3
 
 
 class _GivenUpError(Exception):
-    """A document that takes its workers with it is not tried for ever."""
+    """A document that keeps killing its workers is not retried forever."""
 
 
-# Errors that say all there is to say: the name of their class would tell the reader nothing.
+# Errors whose message is complete. For others, the class name is shown, too.
 _SPOKEN = (ServiceError, MissingServiceError, _GivenUpError)
 
 
 class _TakenError(Exception):
-    """Another worker has the item, or it is over: nothing of ours is stored."""
+    """Another worker has the item, or it is finished: our result is not stored."""
 
 
 def _lost(*, alone: bool = False) -> Q:
-    """Items in the hands of workers that are gone. ``alone``: there is no other worker, so all of them."""
+    """Items whose worker is lost. ``alone``: there is no other worker, so all running items are."""
     running = Q(state=RunState.RUNNING)
     return running if alone else running & (Q(seen_at__isnull=True) | Q(seen_at__lt=timezone.now() - LOST_AFTER))
 
 
 def _still_lost(items: QuerySet[RunItem]) -> bool:
-    """Whether an item is there and nobody holds its row: a worker that stores a result holds it and is alive, however
-    long that takes. Checked again inside the caller's transaction, which keeps the row."""
+    """Whether the item exists and its row is not locked. A worker that is storing a result locks the row, so it is
+    alive, however long that takes. Called inside the caller's transaction, which keeps the lock."""
     return bool(items.select_for_update(no_key=True, skip_locked=True).values_list("pk"))
 
 
@@ -78,7 +78,7 @@ def open_items(run: PipelineRun) -> list[int]:
 def begin(run: PipelineRun) -> list[int]:
     """Mark a run as running and return the items to hand out; none while it is paused or over."""
     wrong = problems(settings_of(run)) if run.plan.get("services") else []
-    if wrong and run.state == RunState.QUEUED and not run.plan.get("again"):  # a person who searches is told at once
+    if wrong and run.state == RunState.QUEUED and not run.plan.get("again"):  # who searches by hand is told at once
         halt(run.pk, " ".join(wrong) + " Then start Touchstone again, and resume.")
         return []
     PipelineRun.objects.filter(pk=run.pk, state=RunState.QUEUED).update(
@@ -90,12 +90,12 @@ def begin(run: PipelineRun) -> list[int]:
 
 
 def waiting_runs() -> Iterable[int]:
-    """Runs that nobody has begun: written by a command, whose own process has no worker."""
+    """Runs that no worker has started, for example those created by a command."""
     return PipelineRun.objects.filter(state=RunState.QUEUED).values_list("pk", flat=True)
 
 
 def unfinished_runs() -> Iterable[int]:
-    """Runs that a worker should look at when it starts: whatever was in the queue of the last one is gone."""
+    """Runs that a starting worker picks up, because the last worker's queue may be lost."""
     return PipelineRun.objects.filter(state__in=OPEN_STATES).values_list("pk", flat=True)
 
 
@@ -128,7 +128,7 @@ def close_cancelled(*, alone: bool) -> None:
             # Rows that name the run can still be written: a worker that stores a result must not wait for this.
             run = PipelineRun.objects.select_for_update(no_key=True).defer("plan").get(pk=item.run_id)
             if run.state != RunState.CANCELLED:
-                continue  # tried again meanwhile
+                continue  # retried in the meantime
             if not _still_lost(RunItem.objects.filter(stranded, pk=item.pk)):
                 continue
             mark_lost(item)
@@ -178,7 +178,7 @@ def prefill_item(item_id: int) -> None:
     except LOST:
         logger.exception("The database was lost while document %s was worked on", item.document_id)
         return
-    except Exception as error:  # any fault of a strategy belongs to its document, not to the worker
+    except Exception as error:  # a strategy's fault fails its document, not the worker
         logger.exception("Prefilling document %s failed", item.document_id)
         told = str(error) if isinstance(error, _SPOKEN) and str(error) else f"{type(error).__name__}: {error}"
         persistently(partial(_finish_mine, item, RunState.FAILED, error=told))
@@ -222,7 +222,7 @@ def _finish_mine(item: RunItem, state: RunState, *, error: str = "") -> None:
             _check_mine(item)
         except _TakenError:
             return
-        # What a call that could not be written still holds would keep the others waiting for ever.
+        # Otherwise the reservation of a call that could not be written would keep others waiting forever.
         mark_lost(item)
         _finish(item, state, error=error)
 
@@ -239,7 +239,7 @@ def _finish(item: RunItem, state: RunState, *, error: str = "", result: Result |
             counts=result.counts if result else {},
         )
         action = Action(name="prefilled" if not error else "prefill-failed", by=None, document=document, reason=error)
-        # That someone searched is part of their blind work: it belongs to their annotation.
+        # A search by hand is part of the blind work on an annotation, so the activity belongs to that annotation.
         action.annotation = Annotation.objects.filter(pk=item.run.plan.get("annotation")).first()
         update_status(document, action)
         action.write()
@@ -261,7 +261,7 @@ def put_back(item: RunItem, *, waits: bool = False) -> None:
 
 
 def finish_run_if_done(run_id: int) -> None:
-    """Close a run when none of its items is open. Failed if every item failed, finished otherwise."""
+    """Close a run that has no open items: failed if all items failed, else finished."""
     states = dict(RunItem.objects.filter(run_id=run_id).values_list("state").annotate(count=Count("id")).order_by())
     if states.get(RunState.QUEUED) or states.get(RunState.RUNNING):
         return

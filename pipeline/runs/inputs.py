@@ -1,4 +1,4 @@
-"""Rows as strategies are given them: a document, its agreed claims, what was decided on them."""
+"""Turns rows into what strategies take: a document, its adjudicated claims, and the decisions on them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pipeline.suggestions import CheckedClaim, ClaimText, DocumentText, Prejudge
 
 
 def document_text(document: Document) -> DocumentText:
-    """The document as strategies may know it. Of the metadata what is a plain value."""
+    """The document as strategies see it. Only plain values of the metadata are passed on."""
     plain = {str(name): str(value) for name, value in document.metadata.items() if isinstance(value, str | int | float)}
     return DocumentText(document.prompt, document.response, document.reference_date, plain)
 
 
 def claims_to_verify(run: PipelineRun, document: Document) -> list[Claim]:
-    """The claims of a document that a run's plan names, in their order. The plan names those of all its documents,
-    perhaps many thousands."""
+    """A document's claims that the run's plan names, in order. The plan lists the claims of all its documents, which
+    can be many thousands."""
     wanted = set(run.plan.get("claims", []))
     rows = Claim.objects.filter(sentence__annotation__document=document, removed="").select_related(
         "sentence__annotation", "suggestion"
@@ -27,7 +27,7 @@ def claims_to_verify(run: PipelineRun, document: Document) -> list[Claim]:
 
 
 def claim_text(claim: Claim) -> ClaimText:
-    """A claim with what a model said of it before any search, as long as nobody has changed its words."""
+    """A claim with the model's verdict before any search, unless someone has changed the claim's text."""
     suggestion = claim.suggestion
     left_as_it_was = suggestion is not None and suggestion.text == claim.text
     return ClaimText(
@@ -50,7 +50,7 @@ def _prejudgement(suggestion: ClaimSuggestion) -> Prejudgement | None:
 
 
 def checked_claims(document: Document) -> list[CheckedClaim]:
-    """The claims of a document with what was agreed on them, in their order."""
+    """A document's claims with their adjudicated decisions, in order."""
     version = agreed(document, Stage.VERIFY)
     if version is None:
         return []

@@ -1,6 +1,6 @@
-"""Asking for saved pages again, politely: one request at a time to a host, with a pause between two of them, many hosts
-at the same time. In slices, so that no task runs for long; what was found is written as it comes, so that a killed
-worker loses a page or two."""
+"""Requests saved pages again, politely: one request at a time per host with a pause in between, many hosts in parallel.
+Works in slices, so that no task runs for long, and writes each outcome as it comes, so that a killed worker loses at
+most the pages it was requesting."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from pipeline.runs.bridge import Bridge
 from pipeline.runs.db_retry import persistently
 from pipeline.runs.run_budget import snapshot_of
 
-SLICE = 60.0  # seconds after which a task ends and the next one goes on
+SLICE = 60.0  # seconds; then the task ends and the next one continues
 HOSTS_AT_ONCE = 16
-LONGEST_DELAY = 60.0  # seconds: more than that is not waited for, whatever a robots.txt asks
+LONGEST_DELAY = 60.0  # seconds; longer delays in robots.txt are capped
 
 
 @dataclass(slots=True)

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came out: how it is stored, and what is written with the document's row."""
+    """A strategy's result: how to store it, and what to write to the document's row."""
 
     store: Callable[[], None]
     notes: list[dict[str, str]] = field(default_factory=list)
@@ -59,10 +59,10 @@ def suggest(item: RunItem, meter: RunMeter, bridge: Bridge) -> Result:
         return Result(keep, *_reported([cut]))
     if run.stage == Stage.REVISE:
         claims = inputs.checked_claims(document)
-        mended = _at_work(item, meter, bridge, None, lambda tools: strategy.revise(given, claims, tools))
-        if mended is None:
+        revised = _at_work(item, meter, bridge, None, lambda tools: strategy.revise(given, claims, tools))
+        if revised is None:
             return Result(lambda: None)
-        return Result(lambda: store_revision(run, document, mended), *_reported([mended]))
+        return Result(lambda: store_revision(run, document, revised), *_reported([revised]))
     return _verify(item, strategy, given, meter, bridge)
 
 
@@ -93,8 +93,8 @@ def _verify(item: RunItem, strategy: Strategy, given: DocumentText, meter: RunMe
 
 
 def _add_learned(suggest: Callable[[PipelineRun, Document], int], item: RunItem) -> None:
-    """Let the benchmark's own suggesters label what the strategy left open. Inside the storing transaction; a fault of
-    theirs takes nothing away from what the strategy suggests."""
+    """Let the benchmark's own suggesters label what the strategy left open. Runs inside the storing transaction; if
+    they fail, the strategy's suggestions are stored all the same."""
     try:
         with transaction.atomic():
             suggest(item.run, item.document)
@@ -140,7 +140,7 @@ async def _together(works: Sequence[Awaitable[T]], meter: RunMeter) -> list[T]:
 
 
 async def _searched(query: str, given: DocumentText, tools: Tools) -> list[RetrievedEvidence]:
-    """What a person's own words find: searched for as they stand, in the corpus, else by the search service."""
+    """Search for a person's own query, unchanged: in the corpus if there is one, else by the search service."""
     if tools.index is not None:
         return tools.index.search(query, PER_CLAIM)
     request = SearchRequest("search again", query, PER_CLAIM, before=given.reference_date)
@@ -164,7 +164,7 @@ def _each(claims: Iterable[Claim], store: Callable[[Claim], None]) -> None:
 
 
 def _reported(parts: Iterable[Any]) -> tuple[list[dict[str, str]], dict[str, float]]:
-    """The notes of several suggestions, each once, and the sums of their counts."""
+    """The distinct notes of several suggestions, and the sums of their counts."""
     notes: list[Note] = []
     counts: Counter[str] = Counter()
     for part in parts:

@@ -34,7 +34,7 @@ def index_of_revision(corpus_id: int, revision: int) -> PassageIndex:
 
 
 def _content_key(corpus_id: int, revision: int) -> str:
-    """Tells the content of a corpus from any other under the same number: the files outlive a restored database."""
+    """Identifies a corpus's content, because its number can mean another corpus after a restore."""
     created = Corpus.objects.values_list("created_at", flat=True).get(pk=corpus_id)
     pages = CorpusPage.objects.filter(corpus_id=corpus_id)
     newest = pages.order_by("-pk").values_list("pk", "content_hash").first()

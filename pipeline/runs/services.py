@@ -59,7 +59,7 @@ async def open_tools(
 
 
 class CorpusPages:
-    """Pages out of the corpus that is searched: its own texts, nothing is fetched. Counted, and free."""
+    """Pages from the searched corpus: its stored texts, without fetching. Counted at no cost."""
 
     def __init__(self, corpus_id: int, meter: RunMeter, bridge: Bridge) -> None:
         self._corpus_id = corpus_id

@@ -28,14 +28,14 @@ from pipeline.suggestions import Decomposition, RetrievedEvidence, SuggestedRevi
 
 
 def store_decomposition(run: PipelineRun, document: Document, decomposition: Decomposition) -> None:
-    """Store sentences and claims of a run; stored once, a second time is no change."""
+    """Store a run's sentences and claims. Does nothing if they are already stored."""
     if SentenceSuggestion.objects.filter(run=run, document=document).exists():
         return
     store_sentences(run, document, decomposition.sentences)
 
 
 def store_verification(run: PipelineRun, claim: Claim, found: Verification) -> None:
-    """Store the evidence for a claim, shared by all, and what the strategy holds of the claim."""
+    """Store the shared evidence for a claim and the strategy's verdict on it."""
     store_evidence(run, claim, found.evidence)
     if found.verdict is not None:
         store_verdict(run, claim, found.verdict, found.evidence)
@@ -44,13 +44,13 @@ def store_verification(run: PipelineRun, claim: Claim, found: Verification) -> N
 def store_evidence(
     run: PipelineRun, claim: Claim, passages: Iterable[RetrievedEvidence], *, annotation: Annotation | None = None
 ) -> list[Evidence]:
-    """Add passages to a claim behind those it has; a passage that it has already is not added again, what this run
-    says of it is. Returns the new ones, shared by all, or those of ``annotation`` alone."""
+    """Append passages to a claim's evidence. A passage that is already there is not added again, but this run's stance
+    on it is. Returns the new ones: shared by all, or private to ``annotation``."""
     there = Q(annotation__isnull=True) | (Q(annotation=annotation) if annotation else Q())
     passages = list(passages)
     known = {(row.url, row.passage): row for row in claim.evidence.filter(there, removed="").order_by("-pk")}
     last = claim.evidence.aggregate(last=Max("order"))["last"] or 0
-    # One strategy may find a passage by several queries.
+    # Several queries of one strategy may find the same passage.
     new = list({(each.url, each.passage): each for each in passages if (each.url, each.passage) not in known}.values())
     rows = Evidence.objects.bulk_create(
         Evidence(
@@ -85,7 +85,7 @@ def store_evidence(
 def store_verdict(
     run: PipelineRun, claim: Claim, verdict: SuggestedVerdict, passages: Iterable[RetrievedEvidence]
 ) -> None:
-    """Store a verdict; its chain names evidence by public id, also where the passage was there before."""
+    """Store a verdict. Its chain refers to evidence by public id, including passages that were there before."""
     rows = claim.evidence.filter(annotation__isnull=True, removed="").order_by("-pk")
     ids = {(url, passage): public_id for url, passage, public_id in rows.values_list("url", "passage", "public_id")}
     by_position = [ids.get((each.url, each.passage)) for each in passages]
@@ -119,7 +119,7 @@ def store_searched(run: PipelineRun, claim: Claim, passages: Iterable[RetrievedE
     new = store_evidence(run, claim, passages, annotation=annotation)
     suggestions = {each.evidence_id: each for each in StanceSuggestion.objects.filter(run=run, evidence__in=new)}
     if annotation.document.blind_first:
-        suggestions = {}  # attached when the person has given a stance of their own
+        suggestions = {}  # attached once the person has chosen a stance
     Stance.objects.bulk_create(
         Stance(annotation=annotation, evidence=row, suggestion=suggestions.get(row.pk)) for row in new
     )

@@ -213,7 +213,7 @@ def _give_types(
 
 
 def named(version: TrainedSuggester) -> str:
-    """What a person reads of where a suggestion comes from."""
+    """The source of a suggestion, as people read it."""
     return f"Learned from this benchmark's gold, version {version.number}"
 
 

@@ -1,4 +1,4 @@
-"""Asking the pipeline for what is missing: after an import, or because someone asks."""
+"""Requests missing suggestions from the pipeline: after an import, or on demand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RUN_SIZE = 5_000
 
 
 def prefill_after_import(*, benchmark: Benchmark, ids: Sequence[int], by: User | None) -> list[PipelineRun]:
-    """Ask for suggestions for documents that have just come in (primary keys); none where there is no strategy."""
+    """Request suggestions for newly imported documents (primary keys). Does nothing without a strategy."""
     runs = (start_run(benchmark=benchmark, stage=Stage.DECOMPOSE, documents=part, by=by) for part in _parts(ids))
     return [run for run in runs if run is not None]
 
@@ -38,8 +38,8 @@ def get_suggestions(
     wish: RunRequest | None = None,
     among: Collection[int] | None = None,
 ) -> list[PipelineRun]:
-    """Ask for whatever is missing: at decompose suggestions for documents that nobody has begun, at verify evidence for
-    claims that have none, at revise mended answers where a claim is false. ``by=None`` is the command line; ``wish``
+    """Request whatever is missing: at decompose, suggestions for unstarted documents; at verify, evidence for claims
+    without any; at revise, revised responses where a claim is false. ``by=None`` is the command line; ``wish``
     names another strategy, parameters or budget than the benchmark's own; ``among`` narrows the
     documents (primary keys).
 

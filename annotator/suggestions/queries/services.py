@@ -154,8 +154,10 @@ def use_by_service(benchmark: Benchmark | None, *, since: dt.date | None = None)
         rows = rows.filter(day__gte=since)
     found = rows.order_by().values_list("kind", "name")
     sums = found.annotate(
-        all_calls=Sum("calls"), prompts=Sum("prompt_tokens"), answers=Sum("answer_tokens"), spent=Sum("money")
+        in_calls=Sum("calls"), read=Sum("prompt_tokens"), wrote=Sum("answer_tokens"), in_money=Sum("money")
     )
+    return [Used(*row) for row in sums.order_by("-in_money", "-in_calls", "name")]
+        all_calls=Sum("calls"), prompts=Sum("prompt_tokens"), answers=Sum("answer_tokens"), spent=Sum("money")
     return [Used(*row) for row in sums.order_by("-spent", "-all_calls", "name")]
 
 

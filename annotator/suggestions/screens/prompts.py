@@ -1,4 +1,4 @@
-"""The pipeline's prompts as a benchmark uses them: read, worded anew, compared with the shipped wording, taken back."""
+"""The pipeline's prompts as a benchmark uses them: view, edit, compare with the shipped version, restore it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from annotator.suggestions.queries.prompts import PromptRow, history_of, prompt_
 @require_GET
 @render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every prompt with its purpose, the wording that counts and where it is used."""
+    """All prompts with their purpose, current version and where they are used."""
     benchmark = managed_benchmark(request, slug)
     context = page_of_benchmark(request, benchmark, "Prompts") | {"rows": prompt_rows(benchmark)}
     return render(request, "suggestions/prompts/index.html", context)
@@ -30,8 +30,8 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def show(request: HttpRequest, slug: str, strategy: str, step: str) -> HttpResponse:
-    """One prompt: its wording to edit, what differs from the shipped one, and the wordings before. POST writes a
-    wording; with ``back`` it goes back to the shipped one."""
+    """One prompt: the current version to edit, its difference from the shipped one, and earlier versions. POST saves a
+    version; with ``back``, it restores the shipped one."""
     benchmark = managed_benchmark(request, slug)
     row = next((each for each in prompt_rows(benchmark) if each.name == f"{strategy}/{step}"), None)
     if row is None:

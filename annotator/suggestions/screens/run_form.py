@@ -1,5 +1,5 @@
-"""The form of a new run: strategy, parameters, budget and documents, with a forecast that follows the choices; and the
-same choices kept as the benchmark's own."""
+"""The form for a new run: strategy, parameters, budget and documents, with a forecast that follows the choices. The
+choices can be saved as the benchmark's default."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FORM = "suggestions/runs/new.html"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What the form says, as it was typed; ``stage`` and ``strategy`` exist."""
+    """The form's values as typed; ``stage`` and ``strategy`` are known to exist."""
 
     stage: Stage
     strategy: str
@@ -94,7 +94,7 @@ def _chosen(benchmark: Benchmark, given: QueryDict) -> Chosen:
 
 
 def _name_of(choice: StrategyChoice, field: ParameterField) -> str:
-    """The name of a parameter in the form: strategies whose parameters are called alike do not share what is typed."""
+    """The name of a parameter's field. Strategies with parameters of the same name do not share what is typed."""
     return f"p-{choice.name}-{field.name}"
 
 
@@ -105,7 +105,7 @@ def parameters_of(choice: StrategyChoice, typed: Mapping[str, str]) -> dict[str,
     for field in choice.fields:
         name = _name_of(choice, field)
         if field.type == "bool":
-            # An unticked box is not sent: a hidden field beside it tells that the form was.
+            # Browsers don't send unticked boxes; the hidden field shows that the box was in the form.
             if f"{name}-shown" in typed:
                 values[field.name] = name in typed
             continue
@@ -160,7 +160,7 @@ def _context(
 
     offered = choices()
     choice = next(each for each in offered if each.name == chosen.strategy)
-    # The benchmark's own parameters stand in the fields until someone types others.
+    # The fields show the benchmark's own parameters until others are typed.
     is_typed = any(name.startswith(f"p-{choice.name}-") for name in given)
     is_own = choice.name == benchmark.strategy and not is_typed
     own: Mapping[str, object] = benchmark.parameters if is_own else {}
@@ -212,7 +212,7 @@ def _batch(batches: list[Any], public_id: str) -> set[int] | None:
 
 
 def _shown(field: ParameterField, name: str, typed: Mapping[str, str], own: Mapping[str, object]) -> dict[str, Any]:
-    """A parameter as the form shows it, with what was typed, else the benchmark's own value, else the default."""
+    """A parameter as shown in the form: with the typed value, else the benchmark's own, else the default."""
     default = own.get(field.name, field.default)
     if field.type == "bool":
         value: object = name in typed if f"{name}-shown" in typed else bool(default)
@@ -232,7 +232,7 @@ def _shown(field: ParameterField, name: str, typed: Mapping[str, str], own: Mapp
 
 
 def begin(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
-    """Start what the form says. A refusal shows the form again, as it was filled in."""
+    """Start the run. If it is refused, the form is shown again as filled in."""
     chosen = _chosen(benchmark, request.POST)
     context = _context(request, benchmark, chosen, request.POST)
     choice: StrategyChoice = context["choice"]
@@ -262,7 +262,7 @@ def begin(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def keep(request: HttpRequest, slug: str) -> HttpResponse:
-    """Make strategy, parameters and budget of the form the benchmark's own, for runs that begin by themselves."""
+    """Save the form's strategy, parameters and budget as the benchmark's default for automatic runs."""
     benchmark = managed_benchmark(request, slug)
     if request.POST.get("strategy") == "":
         choose_strategy(

@@ -1,4 +1,4 @@
-"""Runs of the pipeline: what is on its way, with live progress; asking for suggestions; cancel and retry."""
+"""Pipeline runs: live progress, requesting suggestions, cancel and retry."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NOTES_SHOWN = 20
 @require_GET
 @render_domain_errors
 def index(request: HttpRequest, slug: str) -> HttpResponse:
-    """All runs, newest first, and what could be asked for."""
+    """All runs, newest first, and what could be requested."""
     benchmark = managed_benchmark(request, slug)
     page = Paginator(runs_of(benchmark).defer("plan"), RUNS_SHOWN).get_page(request.GET.get("page"))
     rows = [progress_of(run) for run in page.object_list]
@@ -66,7 +66,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         "without_evidence": len(claims_without_evidence(benchmark)),
     }
     if getattr(request, "htmx", False):
-        # Nothing moves any more: the counts above the list have changed too.
+        # All runs are over, so the counts above the list have changed, too.
         response = render(request, f"{INDEX}#everything", context)
         response["HX-Retarget"] = "#everything"
         return response
@@ -117,7 +117,7 @@ def show(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     if getattr(request, "htmx", False):
         response = render(request, f"{RUN}#numbers" if context["is_moving"] else f"{RUN}#run", context)
         if not context["is_moving"]:
-            # Over: the whole panel is shown anew, with what can be done now, and the asking stops.
+            # Over: replace the whole panel with the actions now available, which also stops the polling.
             response["HX-Retarget"] = "#run"
         return response
     return render(request, RUN, page_of_benchmark(request, benchmark, "Runs") | context)

@@ -1,4 +1,4 @@
-"""Suggesters that learn from the benchmark's gold: what they know, how good they are, on and off, train now."""
+"""Suggesters that learn from the benchmark's gold: training data, scores, enable and disable, train now."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Panel:
 
     @property
     def state(self) -> str:
-        """On, off or waiting, in a few words."""
+        """The state in a few words: enabled, disabled or waiting."""
         if self.current is None:
             return "Ready to train" if self.readiness.is_ready else "Not enough gold yet"
         if not self.learns:
@@ -86,7 +86,7 @@ class Panel:
 
     @property
     def tables(self) -> list[tuple[str, list[ScoreRow]]]:
-        """Scores by label space, the paper's beside them."""
+        """Scores by label set, next to the paper's."""
         found = []
         for name, scores in self.scores.items():
             ours = ScoreRow("This benchmark’s gold", scores["accuracy"], scores["f1"])
@@ -136,7 +136,7 @@ class Panel:
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, slug: str) -> HttpResponse:
-    """All kinds, each with its scores, and what can be done."""
+    """All kinds with their scores and actions."""
     benchmark = benchmark_for(request, slug)
     rules.check_manage(person(request), benchmark)
     versions = list(versions_of(benchmark))
@@ -159,7 +159,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def change(request: HttpRequest, slug: str, what: str) -> HttpResponse:
-    """Switch learning on or off, or train now."""
+    """Enable or disable suggesters, or train now."""
     benchmark = benchmark_for(request, slug)
     user = person(request)
     if what in ("on", "off"):

@@ -1,5 +1,5 @@
-"""What the clients of language models have in common, whatever protocol they speak: what a server takes, what is given
-up when it refuses, whose fault a refusal is, and what a call can cost.
+"""The common part of the clients for language models: what a server supports, what to give up when it refuses, whose
+fault a refusal is, and what a call can cost.
 
 The request starts with everything that was asked for. What a server answers 400 to is given up step by step (a JSON
 schema for the answer, then plain JSON mode, then words alone; log-probabilities; seed; temperature), and what worked is
@@ -28,11 +28,11 @@ from pipeline.clients.limiter import Limiter
 
 logger = logging.getLogger(__name__)
 
-SECONDS = 240.0  # for one answer: a small machine writes ten tokens a second
-PROBE_AFTER = 900.0  # seconds; then the server is asked again for all that it once refused
+SECONDS = 240.0  # for one answer: a small machine generates ten tokens a second
+PROBE_AFTER = 900.0  # seconds; then everything the server refused is tried again
 FORMATS = ("json_schema", "json_object", "")
 _ABOUT_FORMAT = ("format", "json", "schema", "structured", "grammar", "guided")
-# What services say when a prompt offends their filter, when it is too long, and when the fault is not the prompt's.
+# Words in refusals: by a content filter, of prompts that are too long, and for faults other than the prompt.
 _FILTERED: tuple[str, ...] = ("content_filter", "content filter", "content management", "content policy", "safety")
 _FILTERED += ("usage polic", "moderation", "flagged", "responsibleai", "data_inspection", "sensitive")
 _TOO_LONG = ("context length", "context window", "context size", "context_length", "too long", "too many tokens")
@@ -43,7 +43,7 @@ _SETTINGS += ("permission", "account")
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """What a server takes."""
+    """What a server supports."""
 
     format: str = FORMATS[0]
     limit: str = "max_tokens"
@@ -178,7 +178,7 @@ class ModelClient(ABC):
 
 
 def _remembered(known: tuple[str, str]) -> tuple[Manner, float]:
-    """What that server takes as far as is known, and since when: everything, where that was long ago."""
+    """What that server is known to support, and since when. After a while, everything is tried again."""
     now = time.monotonic()
     with _manners_lock:
         manner, since = _manners.get(known, (Manner(), now))
@@ -186,7 +186,7 @@ def _remembered(known: tuple[str, str]) -> tuple[Manner, float]:
 
 
 def with_schema(messages: list[Message], schema: Mapping[str, Any]) -> list[Message]:
-    """The messages with the schema in words, for a server that cannot hold the model to it."""
+    """The messages with the schema in words, for a server that cannot enforce it."""
     said = f"Answer with one JSON object and nothing else. It follows this JSON schema: {json.dumps(schema)}"
     if messages and messages[0].role == "system":
         return [Message("system", f"{messages[0].content}\n\n{said}"), *messages[1:]]
@@ -233,7 +233,7 @@ def concession(error: RefusedError, request: ChatRequest, manner: Manner) -> Con
         if fits:
             return Concession(changes)
     if request.schema is not None and manner.format:
-        # Last, since many servers do not name what they stumble over.
+        # Last, because many servers do not name the cause of a refusal.
         less = FORMATS[FORMATS.index(manner.format) + 1]
         return Concession({"format": less}, named=_speaks_of(said, _ABOUT_FORMAT))
     return None
