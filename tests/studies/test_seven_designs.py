@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import BytesIO, StringIO
 from typing import Any
 
@@ -45,13 +45,13 @@ pytestmark = pytest.mark.django_db
 HTMX = {"hx-request": "true"}
 
 
-def fleiss_of(triples: list[tuple[str, ...]]) -> float:
+def fleiss_of(triples: Sequence[tuple[str, ...]]) -> float:
     """Fleiss' kappa of items by statsmodels, from each item's labels."""
     names = sorted({label for triple in triples for label in triple})
     return float(fleiss_kappa(np.array([[triple.count(name) for name in names] for triple in triples])))
 
 
-def cohen_of(pairs: list[tuple[str, ...]]) -> float:
+def cohen_of(pairs: Sequence[tuple[str, ...]]) -> float:
     """Cohen's kappa of two people by statsmodels."""
     names = sorted({label for pair in pairs for label in pair})
     table = np.zeros((len(names), len(names)))
@@ -112,7 +112,9 @@ def _verdict(label: str, sheet: Sheet) -> dict[str, str]:
     return {"item.verdict": label} | kind | {f"{row.address}.stance": "inconclusive" for row in sheet.rows}
 
 
-Design = tuple[str, list[tuple[str, ...]], Callable[[int], dict[str, Any]], Callable[[str, Sheet], dict[str, str]], str]
+Design = tuple[
+    str, Sequence[tuple[str, ...]], Callable[[int], dict[str, Any]], Callable[[str, Sheet], dict[str, str]], str
+]
 DESIGNS: list[Design] = [
     ("factcheck-bench-revisions", REVISIONS, _compared("with", "without"), _choice, "fleiss"),
     ("veriscore-pairs", LISTS, _compared("veriscore", "safe"), _choice, "fleiss"),
@@ -132,7 +134,7 @@ def test_a_study_from_its_file_to_its_figures(
     benchmark: Benchmark,
     owner: User,
     protocol: str,
-    labels: list[tuple[str, ...]],
+    labels: Sequence[tuple[str, ...]],
     content: Callable[[int], dict[str, Any]],
     said: Callable[[str, Sheet], dict[str, str]],
     coefficient: str,
@@ -337,7 +339,7 @@ def test_factcheck_benchs_stages_from_a_file_to_gold_and_agreement(
     _settled_on_screen(client, document, Stage.DECOMPOSE, people)
     retrieve(document)
 
-    verdicts: list[tuple[str, ...]] = []
+    verdicts: list[tuple[str, str]] = []
     for number, person in enumerate(people):
         annotation = on(Stage.VERIFY, person)
         works = claims_to_verify(annotation)

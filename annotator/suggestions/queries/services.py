@@ -157,8 +157,6 @@ def use_by_service(benchmark: Benchmark | None, *, since: dt.date | None = None)
         in_calls=Sum("calls"), read=Sum("prompt_tokens"), wrote=Sum("answer_tokens"), in_money=Sum("money")
     )
     return [Used(*row) for row in sums.order_by("-in_money", "-in_calls", "name")]
-        all_calls=Sum("calls"), prompts=Sum("prompt_tokens"), answers=Sum("answer_tokens"), spent=Sum("money")
-    return [Used(*row) for row in sums.order_by("-spent", "-all_calls", "name")]
 
 
 def first_of_month(today: dt.date | None = None) -> dt.date:
