@@ -97,7 +97,7 @@ def undone(benchmark: Benchmark) -> list[str]:
 def test_each_step_is_done_when_it_is_done(benchmark: Benchmark) -> None:
     Benchmark.objects.update(strategy="", overlap=2)
     benchmark.refresh_from_db()  # with_corpus saves it
-    assert undone(benchmark) == ["import", "guidelines", "settings", "settings", "team", "batches"]
+    assert undone(benchmark) == ["import", "guidelines", "corpora", "settings", "team", "batches"]
     documents(1, benchmark=benchmark)
     Guidelines.objects.create(benchmark=benchmark, number=2, text="Ours")
     with_corpus(benchmark)

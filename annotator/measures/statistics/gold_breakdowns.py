@@ -73,7 +73,9 @@ class GoldBreakdowns:
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """The groups of each breakdown with their figures. ``items`` are checked claims with a verdict. What all
         documents share is left out."""
-        sums = np.array(list(self.sums.values())).reshape(len(self.sums), -1)
+        if not self.sums:
+            return {}
+        sums = np.array(list(self.sums.values()))
         number = {key: place for place, key in enumerate(self.sums)}
         rows = {
             name: Rows(
