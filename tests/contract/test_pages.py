@@ -321,7 +321,7 @@ def test_a_name_that_nobody_knows() -> None:
 def test_packing_that_was_not_asked_for(headers: dict[str, str]) -> None:
     page = Reply(body=b"no gzip at all", headers={"Content-Type": "text/html", **headers})
     with FakeSite({"/": page}) as site:
-        assert "packed" in reason(read(f"{site.url}/"))
+        assert "compress" in reason(read(f"{site.url}/"))
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_the_page_says_how_much_is_gold(client: Client, benchmark: Benchmark, ow
 def test_the_page_says_which_tables_a_spreadsheet_would_run(client: Client, benchmark: Benchmark, owner: User) -> None:
     page = BeautifulSoup(client.get(reverse("export", args=["pilot"])).content, "html.parser")
     plain = page.select_one("input[value=csv]").find_parent("label")  # type: ignore[union-attr]
-    assert "A spreadsheet runs cells that begin like a formula" in plain.text  # type: ignore[union-attr]
+    assert "Spreadsheets run cells that look like formulas" in plain.text  # type: ignore[union-attr]
 
 
 def test_without_documents_the_page_says_what_to_do(client: Client, owner: User) -> None:

@@ -464,7 +464,7 @@ def test_strict_writes_nothing_where_a_line_is_bad(rich_file: bytes, field: str)
         (lambda row: row.update(format="other"), "format: “touchstone” expected"),
         (lambda row: row["protocol"].update(overlap=0), "protocol.overlap"),
         (lambda row: row["protocol"].pop("overlap"), "protocol: required fields: description"),
-        (lambda row: row["protocol"].update(overlap=99), "99 people a document"),
+        (lambda row: row["protocol"].update(overlap=99), "99 people per document"),
         (lambda row: row["members"].append({"person": "x"}), "members: each needs"),
         (lambda row: row["seats"][0].update(group="none"), "seats[1].group"),
     ],

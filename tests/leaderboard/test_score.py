@@ -185,7 +185,7 @@ def test_faults_are_named_and_nothing_is_scored_unless_asked(tmp_path: Path) -> 
         ("factscore", [], {}, "Give either files of responses or --benchmark"),
         ("factscore", ["a"], {"benchmark": "pilot"}, "Give either files of responses or --benchmark"),
         ("factscore", ["nowhere.jsonl"], {}, "cannot be read"),
-        ("averitec", ["a"], {}, "name that by --gold FILE"),
+        ("averitec", ["a"], {}, "name the gold with --gold FILE"),
         ("factscore", [], {"benchmark": "plot"}, "There is no benchmark “plot”. There are: pilot."),
     ],
 )

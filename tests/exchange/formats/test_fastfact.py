@@ -186,7 +186,7 @@ def test_a_question_and_a_model_together_name_a_document() -> None:
         (row({"claim": "A."}), "claims_lst, claim 1: no label"),
         (row(item(claim=" ")), "claims_lst, claim 1: no text"),
         (row(item(verification_result="refuted")), "expected an object as verification_result, found a text"),
-        (row("A."), "claims_lst: a list of objects is needed"),
+        (row("A."), "claims_lst: expected a list of objects"),
         ({"question": "Who?", "response": "Ada."}, "claims_lst: expected a list of objects: is this FastFact"),
         (row(item(), response=None), "response: blank"),
     ],

@@ -126,7 +126,7 @@ def test_the_published_files_have_no_keys_and_are_read() -> None:
         (2, '{"claim": "A."}', "checkworthy: required"),
         (3, '{"claim": "A.", "evidence": 3, "stance": "refute"}', "evidence: expected a text, found a number"),
         (4, '{"claim": "A.", "label": true, "revised_claim": "A."}', "label: expected a text, found true"),
-        (5, '{"factual state": "true", "claim list": "A."}', "claim list: a list of texts is needed"),
+        (5, '{"factual state": "true", "claim list": "A."}', "claim list: expected a list of texts"),
         (1, '{"sentence": "A.", "checkworthy": "yes", "position": 2}', "position: expected a text"),
         (1, '{"sentence": "A.", "checkworthy', "not JSON"),
     ],

@@ -166,8 +166,8 @@ def test_a_label_holds_until_it_changes() -> None:
     [
         ({"claim_list": None}, "claim_list: expected a list with one list of texts per sentence"),
         ({"claim_list": ["A."]}, "claim_list: expected a list with one list"),
-        ({"sentences": ["An engine."]}, "sentences: a list of 2 texts is needed"),
-        ({"claim_search_results": {"A.": "B."}}, "claim_search_results: an object is needed"),
+        ({"sentences": ["An engine."]}, "sentences: expected a list of 2 texts"),
+        ({"claim_search_results": {"A.": "B."}}, "claim_search_results: expected an object"),
         ({"claim_verification_result": {}}, "claim_verification_result: expected a list, found an object"),
         (
             {"claim_verification_result": [{"claim": "A.", "verification_result": "maybe"}]},
