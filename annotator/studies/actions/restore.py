@@ -209,7 +209,8 @@ class _Work:
         self.people[person] = None
         given = in_reading_order([part for part in item.parts.all() if part.assignment_id is None])
         places = [(part.pk, part.public_id, part.kind) for part in given]
-        for pk, added in zip(reserve(StudyPart, len(work["added"])), work["added"], strict=True):
+        keys = reserve(StudyPart, len(work["added"])) if work["added"] else []
+        for pk, added in zip(keys, work["added"], strict=True):
             row = {"public_id": added.get("id") or new_public_id(), "kind": str(added["kind"])}
             self.parts.append(
                 row | {"id": pk, "item_id": item.pk, "assignment_id": key, "order": float(added["order"])}
