@@ -81,6 +81,8 @@ def test_a_new_corpus_has_its_pages_and_is_searched_by_the_benchmark(
     assert page.select_one(f'a[href="{reverse("corpus", args=[benchmark.slug, corpus.slug])}"]')
     listed = soup_of(client.get(reverse("corpora", args=[benchmark.slug]))).select("tbody tr")
     assert [row.get_text(" ", strip=True) for row in listed] == ["Harbor pages 2 this benchmark in use"]
+    shown = soup_of(client.get(reverse("corpus", args=[benchmark.slug, corpus.slug])))
+    assert [row.select_one("th").contents[0] for row in shown.select("tbody tr")] == ["Tower", PAGES[1]["url"]]  # type: ignore[union-attr]
     actions = set(Activity.objects.filter(by=admin).values_list("action", flat=True))
     assert {"create-corpus", "use-corpus", "import-corpus"} <= actions
 

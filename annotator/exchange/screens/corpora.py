@@ -81,7 +81,7 @@ def search(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
     context = {"benchmark": benchmark, "corpus": corpus, "asked": query, "found": found, "is_searching": found is None}
     if getattr(request, "htmx", False):
         return render(request, f"{CORPUS}#found", context)
-    return render(request, CORPUS, context | _page(request, benchmark, corpus))
+    return render(request, CORPUS, _page(request, benchmark, corpus) | context)
 
 
 @require_POST
@@ -115,8 +115,9 @@ def _corpus(request: HttpRequest, slug: str) -> Corpus:
 
 def _page(request: HttpRequest, benchmark: Benchmark, corpus: Corpus) -> dict[str, Any]:
     pages = Paginator(corpus.pages.defer("text").order_by("pk"), PAGES_SHOWN).get_page(request.GET.get("page"))
-    context = {"corpus": corpus, "page_obj": pages, "query": "", "is_used": benchmark.corpus_id == corpus.pk}
-    return page_of_benchmark(request, benchmark, "Corpora") | context
+    context = page_of_benchmark(request, benchmark, "Corpora")
+    context |= {"corpus": corpus, "page_obj": pages, "query": "", "is_used": benchmark.corpus_id == corpus.pk}
+    return context | {"asked": "", "found": [], "is_searching": False}
 
 
 def _import(benchmark: Benchmark, corpus: Corpus, upload: UploadedFile, by: User) -> ImportJob:
