@@ -174,7 +174,6 @@ OWN = {
     "audit-all",
     "audit-all-download",
     "services-all",
-    "services-all-change",
 }
 
 SECRET_PROMPT = "Which quetzal flew over Tikal?"
