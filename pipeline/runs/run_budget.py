@@ -258,10 +258,12 @@ class RunMeter:
         return [_Outcome(_Held.YES)] * len(holds)
 
     def _try_to_hold(self, hold: Hold, request: Mapping[str, Any] | None = None) -> _Outcome:
-        service = self._limited(hold)
+        limited = self._limited(hold)
         try:
             with transaction.atomic():
                 # The service first, then the run, as everywhere: so nobody waits for each other.
+                rows = Service.objects.select_for_update(no_key=True)
+                service = rows.filter(pk=limited.pk).first() if limited else None  # None, too, if it was removed
                 wait = self._turn(service, hold, is_paced=request is None) if service else 0.0
                 if wait is None:
                     return _Outcome(_Held.NO)
@@ -282,13 +284,10 @@ class RunMeter:
         service = self._services.get(hold.kind.value)
         return service if service is not None and service.is_limited else None
 
-    def _turn(self, service: Service, hold: Hold, *, is_paced: bool) -> float | None:
-        """Seconds until the service's limits allow a call, whose turn is taken (no turn where it is not ``is_paced``,
-        since it goes out in a batch); None while calls under way could still
-        reach its limit of cost. Raises LimitReachedError where it is reached. Locks the service's row."""
-        row = Service.objects.select_for_update(no_key=True).filter(pk=service.pk).first()
-        if row is None:
-            return 0.0  # removed meanwhile
+    def _turn(self, row: Service, hold: Hold, *, is_paced: bool) -> float | None:
+        """Seconds until the limits of a service, whose row is locked, allow a call; its turn is taken. Calls that go
+        out in a batch are not ``is_paced`` and take none. None while pending calls could still reach the limit of cost;
+        raises LimitReachedError if it is reached."""
         if row.money_per_month is not None and hold.money:
             spent = money_this_month(row)
             if spent + hold.money > row.money_per_month:

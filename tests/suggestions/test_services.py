@@ -28,7 +28,10 @@ from annotator.suggestions.queries.services import (
     service_settings,
     use_by_service,
 )
+from pipeline.clients.cost_meter import CallKind, Hold
 from pipeline.runs import coordinator
+from pipeline.runs.bridge import Bridge
+from pipeline.runs.run_budget import RunMeter
 from pipeline.runs.service_probe import probe_service
 from tests.counting_strategy import Counting
 from tests.factories import BenchmarkFactory, DocumentFactory, UserFactory, member
@@ -360,3 +363,20 @@ def test_costs_by_service_are_shown_to_owners_alone(client: Client, benchmark: B
     assert "Used this month" in client.get(reverse("services", args=["pilot"])).content.decode()
     remove_service(benchmark, "chat", by=owner)
     assert use_by_service(benchmark) == [use], "what it cost is known after it has gone"
+
+
+@pytest.mark.usefixtures("no_queue")
+def test_a_limited_service_that_was_removed_limits_no_call(benchmark: Benchmark, owner: User) -> None:
+    form = ServiceForm("openai", "http://127.0.0.1:9/v1", "tiny", calls_per_minute=1)
+    save_service(benchmark, "chat", form, by=owner)
+    run = start_run(
+        benchmark=fresh(benchmark), stage=Stage.DECOMPOSE, documents=[DocumentFactory(benchmark=benchmark).pk], by=owner
+    )
+    assert run is not None
+    [item_id] = coordinator.begin(run)
+    item = coordinator.claim_item(item_id)
+    assert item is not None
+    meter = RunMeter(item, Bridge())
+    remove_service(benchmark, "chat", by=owner)
+    assert meter.bridge.run(lambda: meter.reserve(Hold("count", CallKind.CHAT, key="k" * 64)))
+    assert PendingCall.objects.get().service is None
