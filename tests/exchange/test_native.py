@@ -73,7 +73,7 @@ SCHEMA = Path(settings.BASE_DIR) / "docs" / "formats" / "touchstone.schema.json"
 LEFT_OUT: dict[str, set[str]] = {
     "documents": {"order", "discard_reason", "discard_code", "batch", "twin_of", "practice_for"},  # order: of the lines
     "runs": set(),
-    "run_items": {"seen_at"},
+    "run_items": {"seen_at", "waits"},
     "annotations": {"guidelines", "note", "too_fast"},  # by its number; private; follows from the time it took
     **{
         name: {"created_at", *({"in_view_at"} if name == "stances" else ())}  # what was on whose screen when

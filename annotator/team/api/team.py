@@ -248,7 +248,7 @@ class InvitationsInput(Input):
     """Many addresses, each with a link of its own that works once."""
 
     emails = serializers.ListField(
-        child=serializers.EmailField(), allow_empty=False, max_length=actions.MAX_ADDRESSES,
+        child=serializers.EmailField(), min_length=1, max_length=actions.MAX_ADDRESSES,
         help_text="With a null role: the annotators of a group, then its adjudicator.",
     )  # fmt: skip
     role = word(Role, allow_null=True, default=Role.ANNOTATOR.value, help_text="Null: a whole group.")

@@ -157,7 +157,7 @@ def _with(name: str, value: Any) -> Any:
         (_with("boolEdit", ["no", "perhaps"]), "boolEdit: “perhaps” isn’t valid; choose one of"),
         (_with("stances", [["refute"], []]), "stances"),
         (_with("factCheck", 3), "sentence1.factCheck"),
-        (lambda content: content.update(sentences=[]), "screen3_output.sentences: an object"),
+        (lambda content: content.update(sentences=[]), "screen3_output.sentences: expected an object"),
         (lambda content: content["sentences"].update(sentence1=1), "sentences.sentence1: an object is needed"),
         (lambda content: content.pop("response"), "response: required"),
     ],
