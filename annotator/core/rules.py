@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allauth.mfa.models import Authenticator
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import QuerySet, Subquery
 
 from annotator.core.models import (
     Annotation,
@@ -25,10 +25,6 @@ ADMIN_ROLES = (Role.OWNER, Role.ADMIN)
 LABEL_ROLES = (Role.OWNER, Role.ADMIN, Role.ANNOTATOR)
 READ_GOLD_ROLES = (Role.OWNER, Role.ADMIN, Role.RESEARCHER)
 
-# Of memberships: the benchmark asks this role for a second step at sign-in.
-_ASKED_FOR_TWO_STEPS = Q(benchmark__two_step=TwoStep.EVERYONE) | Q(
-    benchmark__two_step=TwoStep.MANAGERS, role__in=ADMIN_ROLES
-)
 _SECOND_STEPS = Authenticator.objects.filter(type__in=(Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN))
 
 
@@ -46,23 +42,27 @@ def allowed(check: Callable[..., object], *args: Any, **kwargs: Any) -> bool:
 
 
 def role_of(user: User, benchmark: Benchmark) -> Role | None:
-    """The person's role in the benchmark; None without an active membership. Superusers count as owners."""
+    """The person's role in the benchmark; None without an active membership, or while the benchmark asks them for a
+    second step that they do not have. Superusers count as owners."""
     if user.is_superuser:
         return Role.OWNER
-    membership = _memberships(user, benchmark.pk).first()
-    return Role(membership.role) if membership else None
+    return role_read(user, benchmark, _roles(user, benchmark.pk).first())
 
 
-def _memberships(user: User, benchmark_pk: int) -> QuerySet[Membership]:
-    """The person's active membership; none while the benchmark asks them for a second step that they do not have."""
-    found = Membership.objects.filter(benchmark=benchmark_pk, user=user, active=True)
-    return found.exclude(_ASKED_FOR_TWO_STEPS & ~Exists(_SECOND_STEPS.filter(user=OuterRef("user"))))
+def _roles(user: User, benchmark_pk: int) -> QuerySet[Membership, str]:
+    """The role of the person's active membership."""
+    return Membership.objects.filter(benchmark=benchmark_pk, user=user, active=True).values_list("role", flat=True)
 
 
 def lacks_second_step(user: User, benchmark: Benchmark) -> bool:
     """Is the person a member who would see the benchmark if they had a second step at sign-in?"""
-    member = Membership.objects.filter(_ASKED_FOR_TWO_STEPS, benchmark=benchmark, user=user, active=True)
-    return member.exists() and not has_second_step(user)
+    role = _roles(user, benchmark.pk).first()
+    return role is not None and _asks_second_step(benchmark, role) and not has_second_step(user)
+
+
+def _asks_second_step(benchmark: Benchmark, role: str) -> bool:
+    is_asked = {TwoStep.EVERYONE: True, TwoStep.MANAGERS: role in ADMIN_ROLES}
+    return is_asked.get(TwoStep(benchmark.two_step), False)
 
 
 def has_second_step(user: User) -> bool:
@@ -81,16 +81,17 @@ def can_create_benchmark(user: User) -> bool:
 
 
 def role_column(user: User, benchmark_pk: int) -> Subquery:
-    """Like ``role_of``, but as part of another query, which saves one. It doesn't cover superusers: see
-    ``role_read``."""
-    return Subquery(_memberships(user, benchmark_pk).values("role")[:1])
+    """The role of the person's active membership as part of another query, which saves one; for ``role_read``."""
+    return Subquery(_roles(user, benchmark_pk)[:1])
 
 
-def role_read(user: User, found: str | None) -> Role | None:
-    """The role found by ``role_column``."""
+def role_read(user: User, benchmark: Benchmark, found: str | None) -> Role | None:
+    """Like ``role_of``, from what ``role_column`` found. A query only where the benchmark asks for a second step."""
     if user.is_superuser:
         return Role.OWNER
-    return Role(found) if found else None
+    if not found or (_asks_second_step(benchmark, found) and not has_second_step(user)):
+        return None
+    return Role(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ def lock_document(document_pk: int) -> Document:
 # The columns a save needs. Loading the response every time would cost more than the rest of the save.
 _STATUS = (
     "public_id", "stage", "phase", "blind_first",
-    "benchmark__slug", "benchmark__protocol_sha256", "benchmark__asks_reliable", "benchmark__asks_sufficient",
+    "benchmark__slug", "benchmark__two_step", "benchmark__protocol_sha256",
+    "benchmark__asks_reliable", "benchmark__asks_sufficient",
 )  # fmt: skip
 
 

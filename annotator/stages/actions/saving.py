@@ -121,7 +121,7 @@ def _lock_own(key: str, by: User) -> _Own:
     if isinstance(found, Sentence):
         read_claims([found])
     record = next(each for each in found.claims.all() if each.public_id == public_id) if of_claim else found
-    return _Own(record, rules.role_read(by, found.role_of_person))
+    return _Own(record, rules.role_read(by, document.benchmark, found.role_of_person))
 
 
 def _own_stance(rows: Any, public_id: str, document: Document, by: User) -> _Own:
@@ -133,7 +133,7 @@ def _own_stance(rows: Any, public_id: str, document: Document, by: User) -> _Own
     for each in stances:
         each.annotation = record.annotation
     record.annotation.document = document
-    return _Own(record, rules.role_read(by, record.role_of_person), stances)
+    return _Own(record, rules.role_read(by, document.benchmark, record.role_of_person), stances)
 
 
 def check_edit_record(user: User, role: Role | None, annotation: Annotation, record: Record) -> None:
