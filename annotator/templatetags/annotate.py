@@ -16,7 +16,7 @@ from annotator.core.fields import Field, Kind, field_of, fields_of, reason_for
 from annotator.core.queries.protocols import added_questions
 from annotator.core.screens.questions import Control as AskedControl
 from annotator.core.screens.questions import added_controls
-from annotator.core.texts.markdown import Leaf, Stretch, Tag, reading
+from annotator.core.texts.markdown import Leaf, Stretch, Tag, reading, words_of
 from annotator.core.vocabulary import Factuality, Labelled, StanceLabel
 
 register = template.Library()
@@ -73,6 +73,12 @@ def _leaf(leaf: Leaf) -> str:
 def formatted(text: str) -> list[Tag | Stretch]:
     """A response as its Markdown reads, for components/reading.html."""
     return reading(text)
+
+
+@register.filter
+def unformatted(text: str) -> str:
+    """The first words of a response on one line, for a preview."""
+    return words_of(text[:2000])
 
 
 @register.filter

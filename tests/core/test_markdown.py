@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.core.texts.markdown import Leaf, Stretch, Tag, blocks_with, is_formatted, parts_of, reading
+from annotator.core.texts.markdown import Leaf, Stretch, Tag, blocks_with, is_formatted, parts_of, reading, words_of
 from pipeline.sentences.boundaries import split_sentences
 
 RESPONSE = """# Life of *Ada*
@@ -195,3 +195,8 @@ def test_blocks_of_a_text_as_it_stands_keep_what_is_between_sentences() -> None:
     assert said(blocks_with(parts, (0, 1))).strip() == "One. Two."
     loose = reading(text, [(None, None, "One."), (None, None, "Two.")])
     assert said(blocks_with(loose, (1,))).strip() == "Two."
+
+
+def test_words_of_a_text_have_no_marks() -> None:
+    text = "# Life\n\n- Ada **Love**lace\n- wrote `x`\n\n| Year | What |\n|---|---|\n| 1843 | notes |"
+    assert words_of(text) == "Life Ada Lovelace wrote x Year What 1843 notes"

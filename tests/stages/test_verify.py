@@ -972,7 +972,11 @@ def test_the_claim_stands_in_the_response_as_its_markdown_reads(as_person: Clien
     document.refresh_from_db()
     annotation = open_annotation(document, Stage.VERIFY, by=person)
     claim = works(annotation)[0].claim
-    shown = page(as_person, document, claim.public_id).select_one("#in-the-answer .reading")
+    screen = page(as_person, document, claim.public_id)
+    context = screen.select_one("p.context")
+    assert context is not None
+    assert context.get_text().split() == "Ada Lovelace was born in 1815. She met Charles Babbage in 1833.".split()
+    shown = screen.select_one("#in-the-answer .reading")
     assert shown is not None
     assert [each.get_text() for each in shown.select("li mark")] == ["Ada Lovelace was born in 1815."]
     assert [each.get_text() for each in shown.select("strong, em")] == ["Lovelace", "Babbage"]

@@ -77,6 +77,11 @@ def parts_of(text: str) -> tuple[Part, ...]:
     return tuple(_parts(text))
 
 
+def words_of(text: str) -> str:
+    """The words of a text on one line, without its marks."""
+    return " ".join("".join(part.text if isinstance(part, Leaf) else " " for part in parts_of(text)).split())
+
+
 def is_formatted(text: str) -> bool:
     """Does the text read otherwise as Markdown than as it stands?"""
     return any(

@@ -29,27 +29,42 @@ class ClaimRow:
     work: ClaimWork
     missing: list[Missing]
     sentence: Sentence
-    before: str = ""  # the sentence before its own in the response
-    after: str = ""
     response: str = ""
     sentences: Sequence[Sentence] = ()  # all of the response
     at: int = 0  # position of its own among them
 
     @property
+    def parts(self) -> list[Tag | Stretch]:
+        """The response as its Markdown reads, cut at its sentences."""
+        return reading(self.response, [(each.start, each.end, each.text) for each in self.sentences])
+
+    @property
     def in_response(self) -> list[Tag | Stretch]:
-        """The blocks of the response with its sentence and the two around, as their Markdown reads."""
-        parts = reading(self.response, [(each.start, each.end, each.text) for each in self.sentences])
-        return blocks_with(parts, (self.at - 1, self.at, self.at + 1))
+        """The blocks of the response with its sentence and the two around."""
+        return blocks_with(self.parts, (self.at - 1, self.at, self.at + 1))
 
     @property
-    def lead_in(self) -> str:
-        """The end of the previous sentence, for the line that shows the claim's sentence in context."""
-        return f"…{self.before[-LEAD:]}" if len(self.before) > LEAD else self.before
+    def before(self) -> str:
+        """The sentence before its own, as written."""
+        return self.sentences[self.at - 1].text if self.at else ""
 
     @property
-    def lead_out(self) -> str:
-        """The beginning of the next sentence."""
-        return f"{self.after[:LEAD]}…" if len(self.after) > LEAD else self.after
+    def after(self) -> str:
+        return self.sentences[self.at + 1].text if self.at + 1 < len(self.sentences) else ""
+
+    @property
+    def context(self) -> tuple[str, str, str]:
+        """Its sentence as it reads, between the end of the sentence before and the beginning of the one after."""
+        words = {self.at - 1: "", self.at: "", self.at + 1: ""}
+        for part in self.parts:
+            if isinstance(part, Stretch) and part.sentence in words:
+                words[part.sentence] += f" {part.text.strip()}"
+        before, own, after = (each.strip() for each in words.values())
+        return (
+            f"…{before[-LEAD:]}" if len(before) > LEAD else before,
+            own,
+            f"{after[:LEAD]}…" if len(after) > LEAD else after,
+        )
 
     @property
     def id(self) -> str:
@@ -131,10 +146,7 @@ def groups_of(sentences: list[Sentence], works: list[ClaimWork], response: str) 
     for number, sentence in enumerate(sentences, start=1):
         own = by_sentence.get(sentence.pk, [])
         words = "" if own else UNCHECKED.get(SentenceType(sentence.type or "other"), "has no claim to check")
-        before = sentences[number - 2].text if number > 1 else ""
-        after = sentences[number].text if number < len(sentences) else ""
-        place = (sentence, before, after, response, sentences, number - 1)
-        rows = [ClaimRow(work, missing_in_claim(work), *place) for work in own]
+        rows = [ClaimRow(work, missing_in_claim(work), sentence, response, sentences, number - 1) for work in own]
         groups.append(SentenceGroup(number, words, rows))
     return groups
 
