@@ -23,7 +23,7 @@ from annotator.stages.screens import adjudicate, decompose, revise, saved_pages,
 from annotator.studies.screens import protocols, studies
 from annotator.studies.screens import work as study_work
 from annotator.suggestions.screens import costs, prompts, run_form, runs, services, suggesters
-from annotator.team.screens import accounts, batches, guidelines, invitation, notices, privacy, team
+from annotator.team.screens import accounts, batches, crowd, guidelines, invitation, notices, privacy, team
 
 urlpatterns = [
     # First, since every label that people give is sent there: 130 other patterns need not be tried.
@@ -46,6 +46,7 @@ urlpatterns = [
     path("accessibility/", accessibility.show, name="accessibility"),
     # open to whoever has the link
     path("invitation/<str:token>/", invitation.show, name="invitation"),
+    path("crowd/<str:token>/", crowd.enter, name="crowd"),
     # benchmarks
     path("benchmarks/", benchmarks.index, name="benchmarks"),
     path("benchmarks/new/", benchmarks.create, name="benchmark-new"),
@@ -59,6 +60,9 @@ urlpatterns = [
     path("b/<slug:slug>/guidelines/read/", guidelines.read, name="guidelines-read"),
     path("b/<slug:slug>/guidelines/<str:stage>/", guidelines.definitions, name="definitions"),
     path("b/<slug:slug>/team/", team.show, name="team"),
+    path("b/<slug:slug>/crowd/", crowd.index, name="crowd-links"),
+    path("b/<slug:slug>/crowd/<str:link_id>/payments.csv", crowd.report, name="crowd-report"),
+    path("b/<slug:slug>/crowd/<str:link_id>/<str:what>/", crowd.change, name="crowd-change"),
     path("b/<slug:slug>/people/", people_report.show, name="people"),
     path("b/<slug:slug>/team/invite/", team.invite, name="team-invite"),
     path("b/<slug:slug>/team/invitation/<str:invitation_id>/withdraw/", team.withdraw, name="team-withdraw"),

@@ -267,6 +267,14 @@ class RunState(Labelled):
     CANCELLED = "cancelled", "Canceled"
 
 
+class CrowdPlatform(Labelled):
+    """Where crowd workers come from."""
+
+    PROLIFIC = "prolific", "Prolific"
+    MTURK = "mturk", "Mechanical Turk"
+    OTHER = "other", "Another platform"
+
+
 class BatchStep(Labelled):
     """What a worker does to a large batch, document by document."""
 

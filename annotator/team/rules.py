@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from annotator.core.models import (
     Benchmark,
+    CrowdLink,
     Group,
     Invitation,
     Membership,
@@ -113,3 +114,28 @@ def check_invitation(invitation: Invitation) -> None:
         raise InvitationOverError("This invitation has been used as often as it may be. Ask the sender for a new one.")
     if invitation.expires_at <= timezone.now():
         raise InvitationOverError("This invitation has expired. Ask the sender for a new one.")
+
+
+# --- crowd platforms ------------------------------------------------------------------------------
+
+
+class CrowdEntryError(NotAllowedError):
+    """A worker can't come in by this link. The message says why."""
+
+
+def check_enter(link: CrowdLink, workers: int) -> None:
+    """May one more worker come by the link, which has let in so many?"""
+    if link.closed_at is not None or link.benchmark.archived_at is not None:
+        raise CrowdEntryError("This study is closed.")
+    if link.max_workers is not None and workers >= link.max_workers:
+        raise CrowdEntryError("This study has all the people it needs.")
+
+
+def check_enter_again(link: CrowdLink, person: User) -> None:
+    """May the worker sign in again with nothing but their id? Only while that opens nothing but this study's work."""
+    if link.closed_at is not None or link.benchmark.archived_at is not None:
+        raise CrowdEntryError("This study is closed.")
+    memberships = list(Membership.objects.filter(user=person, active=True).values_list("benchmark", "role"))
+    is_plain = memberships == [(link.benchmark_id, Role.ANNOTATOR)]
+    if not person.is_active or person.is_staff or person.is_superuser or person.has_usable_password() or not is_plain:
+        raise CrowdEntryError("This account can’t be used by this link any more. Contact the people who run the study.")

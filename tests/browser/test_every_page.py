@@ -46,6 +46,9 @@ NO_PAGES = {
     "team-two-step",
     "pool-change",
     "corpus-change",
+    "crowd",  # looked at before signing in
+    "crowd-report",
+    "crowd-change",
     "corpus-search",  # the page of its corpus
     "protocol-use",
     "stage-answers",

@@ -25,6 +25,7 @@ MANAGED = {"User", "Membership", "Benchmark", "Guidelines", "Corpus", "CorpusPag
 NOT_SHOWN = {"EditOperation", "RestsOn", "Service", "BatchChange", "BatchChangeRows", "SearchEntry", "DocumentView"}
 NOT_SHOWN |= {"ServiceUse", "ModelBatch"}
 NOT_SHOWN |= {"DocumentChange", "DocumentChangeRows", "SecurityEvent", "Pool", "PoolStep", "PoolCandidate"}
+NOT_SHOWN |= {"CrowdLink", "CrowdWorker"}
 OURS: list[type[Model]] = sorted(apps.get_app_config("annotator").get_models(), key=lambda model: model.__name__)
 READ_ONLY = [model for model in OURS if model.__name__ not in MANAGED | NOT_SHOWN]
 

@@ -34,13 +34,14 @@ from annotator.core.models import (
     SecurityEvent,
     User,
 )
-from annotator.core.vocabulary import NoticeKind, ReleaseState, Role, Stage, Task
+from annotator.core.vocabulary import CrowdPlatform, NoticeKind, ReleaseState, Role, Stage, Task
 from annotator.exchange.actions.pools import create_pool
 from annotator.exchange.models import ImportJob, Release
 from annotator.integrations.actions.tokens import create_token
 from annotator.integrations.actions.webhooks import add_webhook, send_test
 from annotator.leaderboard.models import Evaluation
 from annotator.stages.actions.annotate import open_annotation
+from annotator.team.actions.crowd import open_link
 from annotator.team.actions.groups import create_group
 from annotator.team.actions.team import invite
 from tests.factories import (
@@ -60,7 +61,7 @@ from tests.studies_robots import study_of_one
 pytestmark = pytest.mark.django_db
 
 # Open to everybody: nothing else answers without signing in.
-OPEN = {"healthz", "readyz", "metrics", "login", "account_login", "invitation", "accessibility"}
+OPEN = {"healthz", "readyz", "metrics", "login", "account_login", "invitation", "crowd", "accessibility"}
 # The admin leads there, too.
 SIGN_IN = ("/sign-in/?next=", "/account/login/?next=", "/admin/login/?next=")
 # django-allauth's own pages: tests/team/test_accounts.py and test_single_sign_on.py.
@@ -146,6 +147,7 @@ POST_ONLY = {
     "protocol-use",
     "pool-change",
     "corpus-change",
+    "crowd-change",
 }
 # The team is an admin's too; tests/team/test_team.py says who may do what there.
 TEAM = {name for name in POST_ONLY if name.startswith("team-")}
@@ -153,8 +155,8 @@ TEAM = {name for name in POST_ONLY if name.startswith("team-")}
 BATCHES = {name for name in POST_ONLY if name.startswith("batch")}
 # And studies: tests/studies.
 STUDIES = {"study-change", "protocol-import", "protocol-copy", "protocol-use", "pool-change"}
-# And corpora: tests/exchange/test_corpora_page.py.
-CORPORA = {"corpus-change"}
+# And corpora and crowd links: tests/exchange/test_corpora_page.py, tests/team/test_crowd.py.
+CORPORA = {"corpus-change", "crowd-change"}
 # And webhooks: tests/integrations/test_webhooks_page.py.
 WEBHOOKS = {name for name in POST_ONLY if name.startswith("webhook-")}
 # Addresses of the app without a benchmark in them: each signed-in person has their own.
@@ -365,6 +367,10 @@ def scene() -> Scene:
     assert pool is not None
     values["corpus"] = values["corpus-search"] = {"corpus_slug": f"corpus-{benchmark.slug}"}
     values["corpus-change"] = values["corpus"] | {"what": "use"}
+    crowd = open_link(benchmark, by=ada, name="Crowd", platform=CrowdPlatform.OTHER, consent="Read this.", documents=1)
+    values["crowd"] = {"token": crowd.token}
+    values["crowd-report"] = {"link_id": crowd.public_id}
+    values["crowd-change"] = values["crowd-report"] | {"what": "close"}
     values["pool"] = values["pool-change"] = {"pool_id": pool.public_id, "what": "undo"}
     values["agree"] = {"public_id": shared.public_id, "stage": "decompose"}
     values["agree-change"] = values["agree"] | {"what": "sign"}

@@ -201,7 +201,7 @@ def test_the_pages_of_a_group_stand_below_the_bar(client: Client, benchmark: Ben
     def pages(role: Role, url: str) -> list[str]:
         return [words(tab) for tab in get(client, member(benchmark, role), url).select(".subbar a")]
 
-    assert pages(Role.ADMIN, "/b/pilot/batches/") == ["Team", "Batches", "Practice", "People", "Guidelines"]
+    assert pages(Role.ADMIN, "/b/pilot/batches/") == ["Team", "Batches", "Practice", "People", "Crowd", "Guidelines"]
     assert pages(Role.ANNOTATOR, "/b/pilot/team/") == ["Team", "Guidelines"]
     assert pages(Role.ANNOTATOR, "/b/pilot/documents/") == ["Documents", "Studies"]
     assert pages(Role.RESEARCHER, "/b/pilot/automation/") == ["Their quality", "Impact"]

@@ -12,6 +12,7 @@ from annotator.core.models.consolidation import (
     Tally,
 )
 from annotator.core.models.corpus import Corpus, CorpusPage
+from annotator.core.models.crowd import CrowdLink, CrowdWorker
 from annotator.core.models.decomposition import Claim, Sentence
 from annotator.core.models.document import Annotation, Document, Flag, SentBack
 from annotator.core.models.document_list import DocumentChange, DocumentChangeRows, DocumentView
@@ -61,6 +62,8 @@ __all__ = [
     "Comment",
     "Corpus",
     "CorpusPage",
+    "CrowdLink",
+    "CrowdWorker",
     "Decision",
     "Document",
     "DocumentChange",

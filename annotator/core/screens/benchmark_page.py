@@ -43,6 +43,7 @@ GROUPS: dict[str, tuple[Page, ...]] = {
         Page("Batches", "batches", MANAGES, key="g b"),
         Page("Practice", "practice-list", MANAGES),
         Page("People", "people", MANAGES),
+        Page("Crowd", "crowd-links", MANAGES),
         Page("Guidelines", "guidelines"),
     ),
     "Suggestions": (

@@ -16,7 +16,17 @@ from django.db.models import Q
 
 from annotator.core.actions.append_only import history_unlocked
 from annotator.core.actions.recorder import Action
-from annotator.core.models import Activity, Annotation, Flag, Invitation, Membership, Notice, SecurityEvent, User
+from annotator.core.models import (
+    Activity,
+    Annotation,
+    CrowdWorker,
+    Flag,
+    Invitation,
+    Membership,
+    Notice,
+    SecurityEvent,
+    User,
+)
 from annotator.core.models.base import new_public_id
 from annotator.core.queries.pseudonyms import IMPORTED_AS, PSEUDONYM
 from annotator.core.rules import NotAllowedError
@@ -46,6 +56,10 @@ def erase(person: User, *, by: User) -> str:
         for model in (EmailAddress, Authenticator, SocialAccount, ApiToken, SecurityEvent):
             model.objects.filter(user=person).delete()
         Notice.objects.filter(to=person).delete()
+        for worker in CrowdWorker.objects.filter(user=person):  # ids are unique in a link
+            CrowdWorker.objects.filter(pk=worker.pk).update(
+                worker_id=ERASED + new_public_id(), study_id="", session_id=""
+            )
         SecurityEvent.objects.filter(name__in=names).delete()
         Annotation.objects.filter(person=person).exclude(note="").update(note="")
         Flag.objects.filter(by=person).exclude(note="").update(note="")

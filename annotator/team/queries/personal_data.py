@@ -15,6 +15,7 @@ from annotator.core.models import (
     Activity,
     Annotation,
     Comment,
+    CrowdWorker,
     GroupMember,
     Invitation,
     Membership,
@@ -46,6 +47,11 @@ def _tables(user: User) -> Iterator[tuple[str, QuerySet[Any], tuple[str, ...]]]:
     yield "memberships", Membership.objects.filter(user=user), ("benchmark__slug", "role", "active", "created_at")
     yield "groups", GroupMember.objects.filter(user=user), ("group__name", "seat", "active", "created_at")
     yield "invitations", Invitation.objects.filter(created_by=user), ("benchmark__slug", "email", "created_at")
+    yield (
+        "crowd_work",
+        CrowdWorker.objects.filter(user=user),
+        ("link__benchmark__slug", "worker_id", "study_id", "session_id", "consented_at"),
+    )
     yield "notices", Notice.objects.filter(to=user), ("kind", "text", "created_at", "read_at")
     yield (
         "annotations",
