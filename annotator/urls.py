@@ -16,7 +16,7 @@ from annotator.home.screens import (
     overview,
     work,
 )
-from annotator.integrations.screens import tokens, webhooks
+from annotator.integrations.screens import api_reference, tokens, webhooks
 from annotator.leaderboard.screens import answers, crossed, score, scores
 from annotator.measures.screens import agreement, automation, people_report, practice, statistics, suggestion_quality
 from annotator.stages.screens import adjudicate, decompose, revise, saved_pages, saving, verify
@@ -40,6 +40,7 @@ urlpatterns = [
     path("account/privacy/", privacy.show, name="privacy"),
     path("account/privacy/download/", privacy.download, name="privacy-download"),
     path("account/tokens/", tokens.show, name="tokens"),
+    path("account/api/", api_reference.show, name="api-reference"),
     path("account/tokens/new/", tokens.create, name="tokens-new"),
     path("account/tokens/<str:token_id>/revoke/", tokens.revoke, name="token-revoke"),
     # open to everyone

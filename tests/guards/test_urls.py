@@ -171,6 +171,7 @@ OWN = {
     "notices-mail",
     "tokens",
     "tokens-new",
+    "api-reference",
     "privacy",
     "privacy-download",
     "audit-all",
