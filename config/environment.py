@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -168,3 +169,12 @@ def postgres_timeouts() -> dict[str, str | int]:
         options |= {"keepalives": 1, "keepalives_idle": probe, "keepalives_interval": probe, "keepalives_count": 2}
         options["tcp_user_timeout"] = network * 1000
     return options
+
+
+def tracing_is_on() -> bool:
+    """Whether OpenTelemetry's own variables name a collector. Raises ValueError without the packages for it."""
+    names = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+    given = [name for name in names if text(name)]
+    if given and find_spec("opentelemetry") is None:
+        raise ValueError(f"{given[0]} is set, but OpenTelemetry isn't installed: pip install -r requirements-otel.txt.")
+    return bool(given)

@@ -37,7 +37,8 @@ ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[
 CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS")
 
 LOG_REQUESTS = environment.flag("LOG_REQUESTS")  # one line in the log for each request
-METRICS_TOKEN = environment.secret("METRICS_TOKEN")  # required to read /metrics; without one, nobody can
+TRACING = environment.tracing_is_on()  # spans for OpenTelemetry
+METRICS_TOKEN = environment.secret("METRICS_TOKEN")  # whoever sends it reads /metrics; without one nobody does
 
 # --- apps -----------------------------------------------------------------------------------------
 
@@ -71,6 +72,7 @@ AUTH_USER_MODEL = "annotator.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
+    *(["config.tracing.TracingMiddleware"] if TRACING else []),
     "django_guid.middleware.guid_middleware",  # first: every line of the log names the request
     "config.metrics.MetricsMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -437,7 +439,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     # shorter than the default hour, for which a killed worker would keep people waiting.
     else {"visibility_timeout": 15 * 60}
 )
-CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True  # Redis may start after the worker
+CELERY_IMPORTS = ["config.tracing"] if TRACING else []  # the receivers that make spans of tasks
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True  # Redis may come up after the worker
 CELERY_RESULT_BACKEND = "django-db"
 CELERY_RESULT_EXTENDED = True  # a failed task's row names the task and its arguments
 # Run rows record progress, and nobody reads task results, so there is no write per task. Failures are kept with their

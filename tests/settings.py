@@ -21,6 +21,8 @@ for _name in (
     "SECRET_KEY",
     "EMAIL_HOST",
     "SITE_URL",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
 ):
     os.environ.pop(_name, None)
 if os.environ.get("TEST_DATABASE_URL"):
