@@ -12,7 +12,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotator', '0029_corpus_created_by'),
+        ("annotator", "0031_batches_of_requests"),
     ]
 
     operations = [
