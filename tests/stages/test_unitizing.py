@@ -97,7 +97,6 @@ def sentences(said: Sequence[Said], first: int) -> list[Sentence]:
             for place in range(each.claims + each.removed)
         ]
         vars(row)["_prefetched_objects_cache"] = {"claims": as_read(claims)}
-        row._prefetched_objects_cache = {"claims": as_read(claims)}  # type: ignore[attr-defined]
         found.append(row)
     return found
 

@@ -49,8 +49,6 @@ class Answered:
         cells = row_of[self.item_of] * self.width + self.places
         found = np.bincount(cells, weights=self.values, minlength=rows * self.width)
         return found.astype(np.float64).reshape(rows, self.width)
-        found = np.bincount(cells, weights=self.values, minlength=rows * self.width).astype(np.float64)
-        return found.reshape(rows, self.width)
 
 
 def numbered(names: Iterable[str]) -> tuple[list[str], Ints]:
