@@ -38,7 +38,7 @@ CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS")
 
 LOG_REQUESTS = environment.flag("LOG_REQUESTS")  # one line in the log for each request
 TRACING = environment.tracing_is_on()  # spans for OpenTelemetry
-METRICS_TOKEN = environment.secret("METRICS_TOKEN")  # whoever sends it reads /metrics; without one nobody does
+METRICS_TOKEN = environment.secret("METRICS_TOKEN")  # required to read /metrics; without one, nobody can
 
 # --- apps -----------------------------------------------------------------------------------------
 
@@ -440,7 +440,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     else {"visibility_timeout": 15 * 60}
 )
 CELERY_IMPORTS = ["config.tracing"] if TRACING else []  # the receivers that make spans of tasks
-CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True  # Redis may come up after the worker
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True  # Redis may start after the worker
 CELERY_RESULT_BACKEND = "django-db"
 CELERY_RESULT_EXTENDED = True  # a failed task's row names the task and its arguments
 # Run rows record progress, and nobody reads task results, so there is no write per task. Failures are kept with their

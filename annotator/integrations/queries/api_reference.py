@@ -43,7 +43,7 @@ class Operation:
 @lru_cache(maxsize=1)
 def api_reference() -> dict[str, list[Operation]]:
     """The operations by tag. It depends on the code alone, so it is read once in a process."""
-    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     return arranged(json.loads(json.dumps(schema, default=str)))
 
 

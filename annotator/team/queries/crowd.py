@@ -39,7 +39,7 @@ class WorkerRow:
 
 def links_of(benchmark: Benchmark) -> QuerySet[CrowdLink]:
     """The links of a benchmark, newest first, each with its number of workers (``people``)."""
-    return benchmark.crowd_links.annotate(people=Count("workers")).order_by("-id")
+    return CrowdLink.objects.filter(benchmark=benchmark).annotate(people=Count("workers")).order_by("-id")
 
 
 def worker_rows(link: CrowdLink) -> list[WorkerRow]:
@@ -72,7 +72,7 @@ def _submitted(link: CrowdLink, people: Iterable[int]) -> QuerySet[Annotation, t
         person__in=list(people),
     ).order_by()
     first = own.values("person", "document").annotate(first=Min("submitted_at")).order_by("first")
-    return first.values_list("person", "first")  # type: ignore[return-value]
+    return first.values_list("person", "first")
 
 
 def payment_report(link: CrowdLink) -> list[tuple[Any, ...]]:

@@ -167,7 +167,7 @@ def _return_url(link: CrowdLink) -> str:
 
 
 def _page(request: HttpRequest, context: dict[str, object], *, status: int = 200) -> HttpResponse:
-    nothing = {
+    nothing: dict[str, object] = {
         "link": None,
         "row": None,
         "refusal": "",
