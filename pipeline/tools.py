@@ -32,13 +32,13 @@ class Tools:
     def need_chat(self) -> Chat:
         """The chat endpoint. Raises MissingServiceError."""
         if self.chat is None:
-            raise MissingServiceError("This strategy asks a language model, and there is none. Add one under Services.")
+            raise MissingServiceError("This strategy needs a language model. Add one under Services.")
         return self.chat
 
     def need_search(self) -> SearchClient:
         """The search service. Raises MissingServiceError."""
         if self.search is None:
             raise MissingServiceError(
-                "This strategy searches, and there is no search. Add one under Services, or choose a corpus."
+                "This strategy needs a search service. Add one under Services, or choose a corpus."
             )
         return self.search

@@ -84,7 +84,7 @@ async def _batches(chat: ModelClient) -> Finding:
     batches = batches_of(chat)
     try:
         if batches is not None and await batches.works():
-            return Finding(True, "It takes batches: a run can ask for its answers within a day, at half the price.")
+            return Finding(True, "It supports batches: a run can get its answers within a day, at half the price.")
     except ServiceError as error:
         return Finding(False, str(error))
-    return Finding(False, "It takes no batches: every run asks call by call.")
+    return Finding(False, "It doesn't support batches: runs make one call at a time.")

@@ -226,7 +226,7 @@ def test_the_form_offers_batches_where_the_provider_takes_them(
     assert "asked in batches" in client.get(answer["Location"]).content.decode()
     settings.LLM_PROVIDER = "gemini"
     assert 'name="in_batches"' not in client.get(form).content.decode()
-    with pytest.raises(BadValueError, match="takes no batches"):
+    with pytest.raises(BadValueError, match="support batches"):
         in_batches(benchmark, strategy=Counting.name)
 
 

@@ -408,7 +408,7 @@ def test_a_run_without_its_service_leaves_documents_open_and_says_why(
     settings.LLM_URL, url = "", settings.LLM_URL
     run = counting(benchmark, 1)
     assert (run.state, states(run)) == (RunState.FAILED, ["failed"])
-    assert "an owner adds under Services" in run.items.get().error
+    assert "an owner can add under Services" in run.items.get().error
     assert run.items.get().document.phase == Phase.INDEPENDENT
     with pytest.raises(BadValueError, match="Services"):
         retry_failed(run, by=owner)

@@ -105,7 +105,7 @@ def test_the_form_offers_every_strategy_with_what_it_lacks(client: Client, bench
     page = soup(client, reverse("run-new", args=[benchmark.slug]))
     cards = {card.input["value"]: card.text for card in page.select("label.option")}  # type: ignore[index]
     assert "No key, no network, no cost" in cards["offline"]
-    assert "an owner adds under Services" in cards["counting"]
+    assert "an owner can add under Services" in cards["counting"]
     assert page.select_one("input[name=strategy][checked]")["value"] == "counting"  # type: ignore[index]
     start = page.find("button", string="Start the run")
     assert start is not None and start.has_attr("disabled")

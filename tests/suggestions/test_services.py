@@ -194,7 +194,7 @@ def test_a_strategy_that_lacks_a_service_leads_its_owner_there(
     client.force_login(owner)
     form = BeautifulSoup(client.get(reverse("run-new", args=["pilot"])).content, "html.parser")
     assert form.select(f'a[href="{reverse("services", args=["pilot"])}"]')
-    assert "an owner adds under Services" in form.text
+    assert "an owner can add under Services" in form.text
 
 
 def probed(benchmark: Benchmark, kind: str, owner: User) -> list[tuple[bool, str]]:

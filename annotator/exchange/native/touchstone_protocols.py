@@ -86,5 +86,5 @@ def _time(value: Any, place: str) -> dt.datetime | None:
     except ValueError:
         found = None
     if found is None or found.tzinfo is None:
-        raise RowError((place, "a time in ISO 8601 with its zone is needed."))
+        raise RowError((place, "expected a time in ISO 8601 with a time zone."))
     return found

@@ -35,7 +35,7 @@ class NewCorpusForm(forms.Form):
     name = forms.CharField(max_length=actions.MAX_NAME, label="Name")
     file = forms.FileField(
         label="Pages",
-        help_text="JSON Lines with “url” and “text”, and where known “title”, “site” and “published” (2024-05-31).",
+        help_text="JSON Lines with “url” and “text” and, if known, “title”, “site” and “published” (2024-05-31).",
         error_messages={"required": "Choose a file first.", "empty": "The file is empty."},
     )
     use = forms.BooleanField(required=False, initial=True, label="Retrieve this benchmark’s evidence from it")

@@ -72,7 +72,7 @@ def frozen_plan(benchmark: Benchmark, choice: StrategyChoice, wish: RunRequest) 
         plan |= {"model": model, "seed": wish.seed, "temperature": wish.temperature}
         if wish.in_batches and "chat" in choice.needs:
             if installed.llm_provider not in BATCHED:
-                raise BadValueError(f"“{installed.llm_provider}” takes no batches. Run without them.")
+                raise BadValueError(f"“{installed.llm_provider}” doesn't support batches. Run without them.")
             plan[IN_BATCHES] = True
         plan["prompts"] = {
             name: {"label": each.label, "digest": each.digest, "text": each.text} for name, each in prompts.items()

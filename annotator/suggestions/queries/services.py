@@ -117,9 +117,9 @@ def missing(choice: StrategyChoice, stage: Stage, benchmark: Benchmark) -> str:
     provider = search_provider(benchmark, has_corpus=benchmark.corpus_id is not None)
     lacking = []
     if "chat" in needs and not settings.LLM_URL and CHAT not in services_of(benchmark):
-        lacking.append("a language model, which an owner adds under Services")
+        lacking.append("a language model, which an owner can add under Services")
     if "search" in needs and not provider:
-        lacking.append("a search, which an owner adds under Services, or a corpus")
+        lacking.append("a search service, which an owner can add under Services, or a corpus")
     # A corpus holds the whole pages that its search finds.
     if "pages" in needs and provider != CORPUS and not settings.PAGES:
         lacking.append("full pages, but this installation fetches none (PAGES)")

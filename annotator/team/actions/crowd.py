@@ -45,7 +45,7 @@ def open_link(
     if not 1 <= documents <= MAX_DOCUMENTS:
         raise BadValueError(f"Ask for between 1 and {MAX_DOCUMENTS:,} documents per worker.")
     if max_workers is not None and max_workers < 1:
-        raise BadValueError("At least one worker has to be let in.")
+        raise BadValueError("Enter a limit of one worker or more.")
     with transaction.atomic():
         rules.check_manage(by, benchmark)
         link = CrowdLink.objects.create(

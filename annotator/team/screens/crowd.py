@@ -55,7 +55,7 @@ class LinkForm(forms.Form):
     max_workers = forms.IntegerField(required=False, min_value=1, label="Workers at most")
     completion_code = forms.CharField(
         required=False, max_length=actions.MAX_CODE, label="Completion code",
-        help_text="As the platform gave it. Left blank, one is made.",
+        help_text="As given by the platform. If blank, one is generated.",
     )  # fmt: skip
     reward = forms.CharField(
         required=False, max_length=actions.MAX_REWARD, label="Reward", help_text="For the payment report: 2.50 GBP."
