@@ -168,6 +168,7 @@ def addresses() -> dict[str, str]:
         "notices": [],
         "tokens": [],
         "accessibility": [],
+        "api-reference": [],
         "document": [some.public_id],
         "run": ["demo", run.public_id],
         "release": ["demo", Release.objects.get().public_id],

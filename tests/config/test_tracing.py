@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from celery.signals import before_task_publish, task_postrun, task_prerun
 from django.conf import settings
 from django.test import Client
 
@@ -19,11 +20,20 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from config import tracing
+
+@pytest.fixture
+def tracing() -> ModuleType:
+    """The module without its receivers, which would make spans of the tasks of all later tests."""
+    from config import tracing as module
+
+    before_task_publish.disconnect(module.carry_trace)
+    task_prerun.disconnect(module.begin_span)
+    task_postrun.disconnect(module.end_span)
+    return module
 
 
 @pytest.fixture
-def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
+def spans(tracing: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -63,7 +73,7 @@ def test_a_request_and_its_statements_are_one_trace_without_texts(
     assert "SELECT" in sent and "secret-name" not in sent and "Quetzals" not in sent
 
 
-def test_a_task_goes_on_with_the_trace_that_enqueued_it(spans: InMemorySpanExporter) -> None:
+def test_a_task_goes_on_with_the_trace_that_enqueued_it(tracing: ModuleType, spans: InMemorySpanExporter) -> None:
     headers: dict[str, Any] = {}
     with tracing.tracer().start_as_current_span("request") as request:
         tracing.carry_trace(headers=headers)

@@ -88,7 +88,7 @@ def test_what_was_not_written_to_its_end_is_not_opened(tmp_path: Path) -> None:
     PassageIndex.write(pages_of(3), tmp_path)
     texts = tmp_path / TEXTS
     texts.write_bytes(texts.read_bytes()[:-1])
-    with pytest.raises(ValueError, match=r"texts\.bin was not written to its end"):
+    with pytest.raises(ValueError, match=r"texts\.bin was not written completely"):
         PassageIndex.open(tmp_path)
 
 

@@ -116,7 +116,7 @@ def test_a_newer_version_is_a_recorded_migration(document: Document, ada: User, 
         (VITAL | {"kind": "span", "labels": []}, r"questions\[\d+\]\.kind: the stages’ screens ask"),
         (VITAL | {"labels": [{"value": "a", "label": "A", "key": "t"}]}, r"labels\[0\]\.key: the key “t” is used"),
         (VITAL | {"suggestion": "before"}, r"questions\[\d+\]\.suggestion: no machine answers"),
-        (VITAL | {"when": {"record": "added"}}, r"questions\[\d+\]\.when: at the stages"),
+        (VITAL | {"when": {"record": "added"}}, r"questions\[\d+\]\.when: a condition of the stages"),
     ],
 )
 def test_what_the_stages_cannot_ask_is_refused_with_its_place(

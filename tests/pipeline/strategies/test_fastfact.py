@@ -347,8 +347,8 @@ def test_chunks_of_released_answers_lose_nothing_and_keep_their_size(data_dir: P
 @pytest.mark.parametrize(
     ("label", "factuality", "words"),
     [
-        ("supported", Factuality.TRUE, "for true"),
-        ("non-supported", Factuality.FALSE, "for false"),
+        ("supported", Factuality.TRUE, "considered it true"),
+        ("non-supported", Factuality.FALSE, "considered it false"),
         ("irrelevant", None, "irrelevant"),
     ],
 )
