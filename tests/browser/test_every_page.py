@@ -100,6 +100,7 @@ NO_PAGES = {
     "metrics",
     "note",
     "services-change",
+    "services-all-change",
     "saved-pages-change",
     # tests/browser/test_studies.py looks at the pages of a study: the demo has none.
     "study",
@@ -184,6 +185,7 @@ def addresses() -> dict[str, str]:
         "protocol": ["demo", "aggrefact"],
         "protocol-edit": ["demo", "aggrefact"],
         "saved-page": [_with_saved_page()],
+        "corpus": ["demo", some.benchmark.corpus.slug],
         **{stage: [document.public_id] for stage, document in stages.items()},
     }
     names = [str(pattern.name) for pattern in urlpatterns]
