@@ -138,4 +138,6 @@ def check_enter_again(link: CrowdLink, person: User) -> None:
     memberships = list(Membership.objects.filter(user=person, active=True).values_list("benchmark", "role"))
     is_plain = memberships == [(link.benchmark_id, Role.ANNOTATOR)]
     if not person.is_active or person.is_staff or person.is_superuser or person.has_usable_password() or not is_plain:
-        raise CrowdEntryError("This account can’t be used with this link anymore. Contact the people who run the study.")
+        raise CrowdEntryError(
+            "This account can’t be used with this link anymore. Contact the people who run the study."
+        )

@@ -156,7 +156,7 @@ def addresses() -> dict[str, str]:
     }
     some = Document.objects.get(benchmark__slug="demo", external_id="demo-mount-erebus")
     run = PipelineRun.objects.filter(benchmark__slug="demo", strategy="offline").first()
-    assert run is not None
+    assert run is not None and some.benchmark.corpus is not None
     candidates = io.BytesIO(b'{"id": "1", "prompt": "When?", "response": "The bridge was opened in 1932."}\n')
     pool, _ = create_pool(some.benchmark, candidates, name="Pool", by=User.objects.get(username="admin"))
     assert pool is not None
