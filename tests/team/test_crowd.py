@@ -108,17 +108,17 @@ def test_a_closed_or_full_link_lets_nobody_in(benchmark: Benchmark, owner: User)
 def test_an_id_opens_no_account_that_may_do_more(link: CrowdLink) -> None:
     person = enter(link, worker_id="one")
     other = Membership.objects.create(benchmark=BenchmarkFactory(), user=person, role=Role.ANNOTATOR)
-    with pytest.raises(CrowdEntryError, match="any more"):
+    with pytest.raises(CrowdEntryError, match="anymore"):
         enter(link, worker_id="one")
     other.delete()
     person.set_password("a password of their own")
     person.save()
-    with pytest.raises(CrowdEntryError, match="any more"):
+    with pytest.raises(CrowdEntryError, match="anymore"):
         enter(link, worker_id="one")
     person.set_unusable_password()
     person.save()
     Membership.objects.filter(user=person).update(role=Role.ADMIN)
-    with pytest.raises(CrowdEntryError, match="any more"):
+    with pytest.raises(CrowdEntryError, match="anymore"):
         enter(link, worker_id="one")
 
 
