@@ -1,8 +1,8 @@
-"""Traces by OpenTelemetry, for those who name a collector in OTEL_EXPORTER_OTLP_ENDPOINT; off without one.
+"""OpenTelemetry traces, enabled by naming a collector in OTEL_EXPORTER_OTLP_ENDPOINT.
 
-A span for each request, one for each task, which continues the trace of the request that enqueued it, and below them
-one for each statement of the database. Needs requirements-otel.txt. Names and numbers alone are sent: the name of an
-address, the status, the SQL with placeholders, never a text, a path or a person.
+There is a span for each request and for each task, which continues the trace of the request that enqueued it, and below
+them one for each database statement. Needs requirements-otel.txt. Spans contain only names and numbers: the name of the
+route, the status, SQL with placeholders; never texts, paths or people.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_STATEMENT = 500  # characters
 
 @cache
 def provider() -> TracerProvider:
-    """One in a process, made at its first request or task: its thread would not survive a fork."""
+    """One per process, created at its first request or task, because its thread would not survive a fork."""
     name = os.environ.get("OTEL_SERVICE_NAME") or "touchstone"
     made = TracerProvider(resource=Resource.create({"service.name": name}))
     made.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -40,7 +40,7 @@ def tracer() -> trace.Tracer:
 
 
 def _traced_statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, state: Any) -> Any:
-    """Wraps the statements of Django's connection; their parameters stay here."""
+    """Wraps the statements of Django's connection; their parameters aren't recorded."""
     with tracer().start_as_current_span(sql.split(maxsplit=1)[0].upper() or "SQL", kind=SpanKind.CLIENT) as span:
         span.set_attribute("db.system.name", connection.vendor)
         span.set_attribute("db.query.text", sql[:MAX_STATEMENT])
@@ -48,7 +48,7 @@ def _traced_statement(execute: Callable[..., Any], sql: str, params: Any, many: 
 
 
 class TracingMiddleware:
-    """A span around every request; outermost, so that all middleware is in it."""
+    """A span around every request; the outermost middleware, so that it includes all others."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -74,7 +74,7 @@ class TracingMiddleware:
 
 @before_task_publish.connect
 def carry_trace(headers: dict[str, Any] | None = None, **_: object) -> None:
-    """A task knows the trace in which it was enqueued."""
+    """Gives a task the trace in which it was enqueued."""
     if headers is not None:
         propagate.inject(headers)
 
@@ -84,7 +84,7 @@ _running: dict[str, ExitStack] = {}  # by the task's id
 
 @task_prerun.connect
 def begin_span(task_id: str = "", task: Any = None, **_: object) -> None:
-    """The span of a task, in whatever process or thread it runs."""
+    """Starts the span of a task, in whatever process or thread it runs."""
     sent = {name: getattr(task.request, name, None) for name in ("traceparent", "tracestate")}
     parent = propagate.extract({name: value for name, value in sent.items() if value})
     stack = ExitStack()
@@ -97,7 +97,7 @@ def begin_span(task_id: str = "", task: Any = None, **_: object) -> None:
 
 @task_postrun.connect
 def end_span(task_id: str = "", state: str = "", **_: object) -> None:
-    """Ends it, with an error where the task failed."""
+    """Ends the span of a task, as an error if the task failed."""
     stack = _running.pop(task_id, None)
     if stack is None:
         return

@@ -1,10 +1,10 @@
-"""Figures of groups of documents, with intervals that hold for few documents, too.
+"""Figures of groups of documents, with intervals that are valid for few documents, too.
 
-All groups share one draw of documents. What a group gets of a resample is then as random as the sample itself, and many
-breakdowns of a large file cost one draw.
+All groups share the same resamples. A group's size in a resample then varies as in the sample itself, and many
+breakdowns of a large file cost one resampling.
 
 An interval is the expanded percentile interval (Hesterberg, What Teachers Should Know About the Bootstrap, 2015,
-section 5.3): plain percentiles of five documents hold the truth in 82% of the cases, these in 93%
+section 5.3): plain percentile intervals of five documents contain the true value in 82% of cases, these in 93%
 (``benchmarks/intervals.py``).
 """
 
@@ -25,9 +25,9 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What a group is of. ``documents`` has the number of each of its documents, counted from 0 over all documents,
-    ``sums`` (documents x width) what their items add up to. ``figures`` takes sums, one row per resample, and returns
-    one value per row for each figure, NaN if undefined."""
+    """A group. ``documents`` has the index of each of its documents, counted from 0 over all documents, ``sums``
+    (documents x width) the sums over their items. ``figures`` takes sums, one row per resample, and returns one value
+    per row for each figure, NaN if undefined."""
 
     documents: NDArray[np.int64]
     sums: _Floats
@@ -40,7 +40,7 @@ def group_estimates(
     """The figures of each group. A figure that is undefined over the whole group is None."""
     drawn: list[list[_Floats]] = [[] for _ in groups]
     for times in draws(documents, resamples, seed):
-        # One row per document, because whole rows are picked several times quicker than columns.
+        # One row per document, because picking whole rows is several times faster than picking columns.
         of_document = np.ascontiguousarray(times.T)
         for group, found in zip(groups, drawn, strict=True):
             found.append((group.sums.T @ of_document[group.documents]).T)
@@ -59,12 +59,13 @@ def _estimates(group: Group, drawn: _Floats) -> list[Estimate | None]:
 
 
 def expanded_tail(documents: int) -> float:
-    """The percentile at which the 95% interval of two or more documents begins, in place of 2.5."""
+    """The percentile at which the 95% interval of two or more documents starts, instead of 2.5."""
     return 100 * NormalDist().cdf(-sqrt(documents / (documents - 1)) * student_t(documents - 1))
 
 
 def student_t(degrees: int) -> float:
-    """The 97.5% quantile of Student's t (Abramowitz and Stegun 1964, 26.7.5), within 0.3% from 4 degrees of freedom."""
+    """The 97.5% quantile of Student's t (Abramowitz and Stegun 1964, 26.7.5), within 0.3% from 4 degrees of freedom.
+    Our own, because SciPy isn't part of the core."""
     z = NormalDist().inv_cdf(0.975)
     return (
         z

@@ -1,4 +1,4 @@
-"""People from crowd platforms: the link by which they come, and who came."""
+"""People from crowd platforms: the link that brings them here, and the workers themselves."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from annotator.core.vocabulary import CrowdPlatform
 
 
 class CrowdLink(models.Model):
-    """A link that a crowd platform opens with the worker's id. A worker who agrees to ``consent`` becomes annotator and
-    gets ``completion_code`` after ``documents`` documents. Never changed, so that it is known what people agreed to:
-    it is closed, and another one made. ``max_workers``: null for any number; ``reward`` is for the payment report."""
+    """A link that a crowd platform opens with the worker's id. A worker who agrees to ``consent`` becomes an annotator
+    and gets ``completion_code`` after ``documents`` documents. A link never changes, so that it is clear what people
+    agreed to; it can only be closed. ``max_workers``: null for any number; ``reward`` is for the payment report."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
@@ -44,8 +44,8 @@ class CrowdLink(models.Model):
 
 
 class CrowdWorker(models.Model):
-    """A person who came by a link, as the platform names them. ``session_id`` is Prolific's session or MTurk's
-    assignment, ``study_id`` Prolific's study or MTurk's HIT, of the first visit."""
+    """A person who opened a link, as the platform identifies them. ``session_id`` is Prolific's session or MTurk's
+    assignment, ``study_id`` Prolific's study or MTurk's HIT, both from the first visit."""
 
     link = models.ForeignKey(CrowdLink, models.CASCADE, related_name="workers")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="crowd_work")

@@ -1,4 +1,4 @@
-"""Corpora: made, filled with pages, attached to benchmarks, and searched for a trial."""
+"""Create corpora, add pages to them, attach them to benchmarks, and try a search."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def create_corpus(*, slug: str, name: str, by: User | None = None) -> Corpus:
 
 
 def make_corpus(benchmark: Benchmark, *, name: str, by: User) -> Corpus:
-    """An empty corpus under a free address, made on a benchmark's page.
+    """An empty corpus created on a benchmark's page, with a slug that isn't taken.
 
     Raises NotAllowedError by the rules, BadValueError for a name without a Latin letter or digit.
     """
@@ -119,7 +119,8 @@ def _add(corpus: Corpus, pages: Sequence[IncomingPage], *, replaces: bool) -> in
 
 
 def use_corpus(*, benchmark: Benchmark, corpus: Corpus | None, by: User | None = None) -> None:
-    """Let the benchmark retrieve evidence from this corpus; None: from none. Raises NotAllowedError by the rules."""
+    """Let the benchmark retrieve evidence from this corpus, or with None from no corpus. Raises NotAllowedError by the
+    rules."""
     with transaction.atomic():
         if by is not None:
             rules.check_manage(by, benchmark)
@@ -132,7 +133,7 @@ def use_corpus(*, benchmark: Benchmark, corpus: Corpus | None, by: User | None =
 
 
 def answer_key(corpus: Corpus, query: str) -> str:
-    """Where the cache keeps the passages that a query finds in this revision of the corpus."""
+    """The cache key of the passages that a query finds in this revision of the corpus."""
     words = hashlib.sha256(query.encode()).hexdigest()[:32]
     return f"corpus-search:{corpus.pk}:{corpus.revision}:{words}"
 
@@ -140,8 +141,8 @@ def answer_key(corpus: Corpus, query: str) -> str:
 def ask_corpus(corpus: Corpus, query: str) -> list[dict[str, Any]] | None:
     """The passages that a worker has found for a query, best first; None while it is searching.
 
-    A worker searches, because the first search of a revision builds its index. Asked again after half a minute if no
-    answer has come.
+    A worker does the search, because the first search of a revision builds its index. If no answer has arrived after
+    half a minute, the search is requested again.
     """
     key = answer_key(corpus, query)
     found: list[dict[str, Any]] | None = cache.get(key)

@@ -1,4 +1,4 @@
-"""Corpora as their pages show them."""
+"""What the pages about corpora show."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CorpusRow:
 
 
 def corpus_rows(user: User) -> list[CorpusRow]:
-    """The corpora that a person may let a benchmark search, by name. At most four queries."""
+    """The corpora that a person may attach to a benchmark, by name. At most four queries."""
     corpora = list(corpora_for(user))
     pages = dict(
         Corpus.objects.filter(pk__in=[each.pk for each in corpora])

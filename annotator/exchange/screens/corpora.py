@@ -63,7 +63,7 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @render_domain_errors
 def show(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
-    """The pages of a corpus, a trial search, and what can be done with it."""
+    """The pages of a corpus, a trial search, and the available actions."""
     benchmark = managed_benchmark(request, slug)
     corpus = _corpus(request, corpus_slug)
     return render(request, CORPUS, _page(request, benchmark, corpus))
@@ -72,8 +72,8 @@ def show(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
 @require_GET
 @render_domain_errors
 def search(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
-    """The best passages for a query, as evidence for a claim would be found. While a worker searches, the page asks
-    once a second (htmx)."""
+    """The best passages for a query, found in the same way as evidence for a claim. While a worker searches, the page
+    polls once a second (htmx)."""
     benchmark = managed_benchmark(request, slug)
     corpus = _corpus(request, corpus_slug)
     query = " ".join(request.GET.get("q", "").replace("\x00", "").split())[:MAX_QUERY]
@@ -87,7 +87,7 @@ def search(request: HttpRequest, slug: str, corpus_slug: str) -> HttpResponse:
 @require_POST
 @render_domain_errors
 def change(request: HttpRequest, slug: str, corpus_slug: str, what: str) -> HttpResponse:
-    """Add pages, or let the benchmark search the corpus or stop searching it."""
+    """Add pages, or attach the corpus to the benchmark or detach it."""
     benchmark = managed_benchmark(request, slug)
     user = person(request)
     corpus = _corpus(request, corpus_slug)

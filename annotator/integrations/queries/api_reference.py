@@ -15,7 +15,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A parameter of an address or a member of a body."""
+    """A parameter of a URL or a field of a body."""
 
     name: str
     type: str
@@ -25,7 +25,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one address."""
+    """One method of one URL."""
 
     id: str
     method: str
@@ -42,13 +42,13 @@ class Operation:
 
 @lru_cache(maxsize=1)
 def api_reference() -> dict[str, list[Operation]]:
-    """The operations by tag. It depends on the code alone, so it is read once in a process."""
+    """The operations by tag. They depend only on the code, so each process reads them once."""
     schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     return arranged(json.loads(json.dumps(schema, default=str)))
 
 
 def arranged(schema: Mapping[str, Any]) -> dict[str, list[Operation]]:
-    """The operations of an OpenAPI description by their first tag, both in the order of the description."""
+    """The operations of an OpenAPI description by their first tag, in the order of the description."""
     found: dict[str, list[Operation]] = {}
     for path, methods in schema["paths"].items():
         for method in METHODS:
@@ -85,7 +85,7 @@ def _operation(schema: Mapping[str, Any], path: str, method: str) -> Operation:
 
 
 def _content(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What stands under the first media type."""
+    """The content of the first media type."""
     return next(iter(part.get("content", {}).values()), {})
 
 
@@ -96,7 +96,7 @@ def _example(content: Mapping[str, Any]) -> str:
 
 
 def _resolved(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part itself, or what it refers to."""
+    """The part itself, or the target of its reference."""
     while "$ref" in part:
         target: Mapping[str, Any] = schema
         for step in part["$ref"].removeprefix("#/").split("/"):
@@ -106,7 +106,7 @@ def _resolved(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str
 
 
 def _members(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Iterator[Field]:
-    """The members of an object, or of the objects in a list."""
+    """The fields of an object, or of the objects in a list."""
     whole = _resolved(schema, part)
     if whole.get("type") == "array":
         whole = _resolved(schema, whole.get("items", {}))

@@ -1,4 +1,4 @@
-"""The reference of the API in the browser, from its own description and without any other host."""
+"""The API reference in the browser, made from the API's own description without requests to other hosts."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from annotator.integrations.queries.api_reference import api_reference
 
 @require_GET
 def show(request: HttpRequest) -> HttpResponse:
-    """Every operation, by subject."""
+    """Every operation, by tag."""
     return render(request, "integrations/api_reference.html", {"tags": api_reference()})

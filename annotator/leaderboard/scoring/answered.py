@@ -1,4 +1,4 @@
-"""What was scored, as arrays: so that adding it up by document or by group takes one pass over the answers."""
+"""Scored items as arrays, so that summing them by document or by group takes one pass over the answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The items with an answer, in the order of the gold, whatever the order of the file: the same answers give the
+    """The answered items in the order of the gold, independent of the order of the file, so the same answers give the
     same intervals. The number ``values[i]`` belongs to the item ``item_of[i]`` and is added up at ``places[i]``."""
 
     items: list[TaskItem]
@@ -41,18 +41,18 @@ class Answered:
         return cls(items, np.array(item_of), np.array(places), np.array(values), width)
 
     def documents(self) -> tuple[list[str], Ints]:
-        """The documents, and for each item the number of its own."""
+        """The documents, and each item's index into them."""
         return numbered(item.document for item in self.items)
 
     def sums(self, row_of: Ints, rows: int) -> Floats:
-        """The numbers added up (rows x width); ``row_of`` has the row of each item."""
+        """The sums (rows x width); ``row_of`` has the row of each item."""
         cells = row_of[self.item_of] * self.width + self.places
         found = np.bincount(cells, weights=self.values, minlength=rows * self.width)
         return found.astype(np.float64).reshape(rows, self.width)
 
 
 def numbered(names: Iterable[str]) -> tuple[list[str], Ints]:
-    """The different names in the order of their first occurrence, and for each name its place among these."""
+    """The distinct names in the order of their first occurrence, and each name's index into them."""
     places: dict[str, int] = {}
     found = np.array([places.setdefault(name, len(places)) for name in names], dtype=np.int64)
     return list(places), found

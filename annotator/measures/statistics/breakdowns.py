@@ -1,4 +1,4 @@
-"""What documents are told apart by when figures are broken down, the groups that result, and their figures. Pure."""
+"""The document traits by which figures are broken down, the resulting groups, and their figures. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from pipeline.metrics.agreement import RESAMPLES
 from pipeline.metrics.groups import Group, group_estimates
 
-# A group with fewer items or documents has no figures: they would say nothing of others like it.
+# A group with fewer items or documents has no figures, because they would say nothing about similar documents.
 FEWEST_ITEMS, FEWEST_DOCUMENTS = 10, 5
-# Intervals of groups are from a quarter of the resamples, so that all of them take no longer than the whole twice.
+# Groups use a quarter of the resamples, so that all of them together take no longer than twice the plain figures.
 PARTS = 4
-# More groups than this become one, "other".
+# Beyond this number, the smallest groups become one, "other".
 MAX_GROUPS = 12
 UNKNOWN, OTHER = "not specified", "other"
 
@@ -37,7 +37,7 @@ _CLAIMS = (5, 10, 20)
 
 @dataclass(frozen=True, slots=True)
 class DocumentTraits:
-    """What is known of a document; ``words`` None: its response is not at hand."""
+    """The known traits of a document; ``words`` is None if its response isn't available."""
 
     source: str
     model: str
@@ -47,8 +47,8 @@ class DocumentTraits:
 
 
 def groups_of(documents: Mapping[str, DocumentTraits]) -> dict[str, dict[str, str]]:
-    """The group of each document, by breakdown ("label" is one of items, and not here). Breakdowns by which all
-    documents are alike are left out."""
+    """The group of each document, by breakdown ("label" is a trait of items, so it isn't here). Breakdowns in which all
+    documents are in one group are left out."""
     found = {
         "source": {key: each.source for key, each in documents.items()},
         "domain": {key: _told(each.metadata, *_METADATA["domain"]) for key, each in documents.items()},
@@ -61,7 +61,7 @@ def groups_of(documents: Mapping[str, DocumentTraits]) -> dict[str, dict[str, st
 
 
 def described(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """Domain and language as a document's metadata say them, and nothing else of it."""
+    """Domain and language from a document's metadata, and nothing else from it."""
     found = {name: _told(metadata, *keys) for name, keys in _METADATA.items()}
     return {name: value for name, value in found.items() if value}
 
@@ -85,11 +85,11 @@ SumFigures = Callable[[NDArray[np.float64]], Sequence[NDArray[np.float64]]]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What documents have in the groups of one breakdown; a row is one document in one group.
+    """The documents' contributions to the groups of one breakdown; a row is one document in one group.
 
-    ``documents`` has each row's document, counted from 0, ``items`` how many items the row is of, ``sums`` (rows x
-    width) the numbers that add up. ``figures`` returns the figures of a group from its summed numbers (1 x width):
-    a function of sums, one row a resample, that gives a value a row for each of ``names``, NaN if undefined.
+    ``documents`` has each row's document, counted from 0, ``items`` how many items the row stands for, ``sums`` (rows x
+    width) the numbers that add up. ``figures`` takes a group's summed numbers (1 x width) and returns a function of
+    sums, one row per resample, which gives one value per row for each of ``names``, NaN if undefined.
     """
 
     groups: Sequence[str]
@@ -103,8 +103,9 @@ class Rows:
 def broken_down(
     breakdowns: Mapping[str, Rows], documents: int, *, resamples: int = RESAMPLES, seed: int = 0
 ) -> dict[str, list[dict[str, Any]]]:
-    """The figures of each group with intervals, by breakdown, both in their order. ``documents`` is how many there are.
-    A group with too few items or documents has counts, and null figures. ``resamples`` are those of the whole."""
+    """The figures of each group with intervals, by breakdown, in the order given. ``documents`` is the number of
+    documents. A group with too few items or documents has counts, and null figures. ``resamples`` is the number for the
+    plain figures."""
     told: dict[str, list[dict[str, Any]]] = {}
     large: list[tuple[dict[str, Any], Sequence[str], Group]] = []
     for name in (each for each in BREAKDOWNS if each in breakdowns):
@@ -131,7 +132,7 @@ def broken_down(
 
 
 def mean_scores(groups: Mapping[str, Sequence[str]], scores: Sequence[float]) -> dict[str, list[dict[str, Any]]]:
-    """The mean score in each group, by breakdown, where every score is of a document of its own. ``groups`` has the
+    """The mean score of each group, by breakdown, if every score belongs to a different document. ``groups`` has the
     group of each score."""
     number = np.arange(len(scores))
     sums = np.array([(score, 1.0) for score in scores])
@@ -155,7 +156,7 @@ def too_few(items: int, documents: int) -> bool:
 
 
 def order_of(group: str, items: int) -> tuple[int, int]:
-    """Where a group stands: steps by their numbers, other groups by their size, the largest first."""
+    """The sort key of a group: steps by their numbers, other groups by size, largest first."""
     if group.startswith("up to "):
         return 0, 0
     first = group.removeprefix("over ").split(" to ")[0]
@@ -163,7 +164,7 @@ def order_of(group: str, items: int) -> tuple[int, int]:
 
 
 def _few(groups: Mapping[str, str]) -> dict[str, str]:
-    """The same with no more than ``MAX_GROUPS`` groups: the rarest are one."""
+    """The same with at most ``MAX_GROUPS`` groups: the smallest are merged."""
     counted = Counter(groups.values())
     kept = {name for name, _ in counted.most_common(MAX_GROUPS)} if len(counted) > MAX_GROUPS else set(counted)
     return {key: (name[:80] or UNKNOWN) if name in kept else OTHER for key, name in groups.items()}

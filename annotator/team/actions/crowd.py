@@ -1,4 +1,4 @@
-"""Crowd workers: links that a platform opens, and the accounts of those who come by them."""
+"""Crowd workers: links that a platform opens, and the accounts of people who use them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from annotator.team.rules import CrowdEntryError, check_enter, check_enter_again
 
 MAX_NAME, MAX_CONSENT, MAX_CODE, MAX_REWARD = 120, 20_000, 64, 60
 MAX_DOCUMENTS = 10_000
-# No sign that a spreadsheet would take for the start of a formula: the id comes from outside and goes into a CSV.
+# No character that makes a spreadsheet read a cell as a formula: the id comes from outside and goes into a CSV.
 WORKER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 
 
@@ -35,9 +35,9 @@ def open_link(
     reward: str = "",
     max_workers: int | None = None,
 ) -> CrowdLink:
-    """A link for a platform's study. Without a completion code, one is made.
+    """Create a link for a platform's study. If the completion code is blank, one is generated.
 
-    Raises NotAllowedError by the rules, BadValueError for a blank name or consent or a number out of range.
+    Raises NotAllowedError by the rules, BadValueError if the name or consent text is blank or a number is out of range.
     """
     name, consent = " ".join(_clean(name).split())[:MAX_NAME], _clean(consent)[:MAX_CONSENT]
     if not name or not consent:
@@ -68,7 +68,7 @@ def _clean(text: str) -> str:
 
 
 def close_link(link: CrowdLink, *, by: User) -> None:
-    """Nobody comes by it any more, neither anew nor again. Raises NotAllowedError by the rules."""
+    """Close a link: neither new nor returning workers can use it. Raises NotAllowedError by the rules."""
     with transaction.atomic():
         rules.check_manage(by, link.benchmark)
         if CrowdLink.objects.filter(pk=link.pk, closed_at__isnull=True).update(closed_at=timezone.now()):
@@ -76,10 +76,10 @@ def close_link(link: CrowdLink, *, by: User) -> None:
 
 
 def enter(link: CrowdLink, *, worker_id: str, study_id: str = "", session_id: str = "") -> User:
-    """The account of a worker who has agreed to the link's consent text: the one they have, or a new one, which has no
-    password and is annotator of this benchmark alone.
+    """The account of a worker who has agreed to the link's consent text: their existing one, or a new one without a
+    password that is an annotator of this benchmark only.
 
-    Raises CrowdEntryError for a closed or full link, a malformed id, or an account that may do more by now.
+    Raises CrowdEntryError for a closed or full link, a malformed id, or an account that has gained more rights.
     """
     if not WORKER_ID.fullmatch(worker_id):
         raise CrowdEntryError("This isn’t a worker ID. Open the link again from the platform.")

@@ -1,4 +1,4 @@
-"""What crowd workers have done, for themselves and for whoever pays them."""
+"""The progress of crowd workers, for themselves and for those who pay them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class WorkerRow:
 
     @property
     def completed_at(self) -> dt.datetime | None:
-        """When the last document that the link asks for was submitted; None before."""
+        """When the worker submitted the last document that the link requires; None before that."""
         needed = self.worker.link.documents
         return self.submitted[needed - 1] if len(self.submitted) >= needed else None
 
@@ -43,7 +43,7 @@ def links_of(benchmark: Benchmark) -> QuerySet[CrowdLink]:
 
 
 def worker_rows(link: CrowdLink) -> list[WorkerRow]:
-    """Everyone who came by the link, in order. Three queries."""
+    """Everyone who used the link, in order. Three queries."""
     rows = {each.user_id: WorkerRow(each) for each in link.workers.select_related("user", "link")}
     for person, first in _submitted(link, rows):
         rows[person].submitted.append(first)
@@ -54,7 +54,7 @@ def worker_rows(link: CrowdLink) -> list[WorkerRow]:
 
 
 def own_row(link: CrowdLink, user: User) -> WorkerRow | None:
-    """The person's own progress; None if they didn't come by this link."""
+    """The person's own progress; None if they didn't use this link."""
     worker = link.workers.select_related("user", "link").filter(user=user).first()
     if worker is None:
         return None
@@ -62,7 +62,7 @@ def own_row(link: CrowdLink, user: User) -> WorkerRow | None:
 
 
 def _submitted(link: CrowdLink, people: Iterable[int]) -> QuerySet[Annotation, tuple[int, dt.datetime]]:
-    """Pairs of a person and when they first submitted a document, earliest first. Documents of hidden gold count, since
+    """Pairs of a person and when they first submitted a document, earliest first. Hidden gold items count, because
     nobody can tell them apart; practice doesn't."""
     own = Annotation.objects.filter(
         kind=AnnotationKind.INDIVIDUAL,
@@ -76,7 +76,7 @@ def _submitted(link: CrowdLink, people: Iterable[int]) -> QuerySet[Annotation, t
 
 
 def payment_report(link: CrowdLink) -> list[tuple[Any, ...]]:
-    """The rows of the payment report, the head first."""
+    """The rows of the payment report, header first."""
     rows: list[tuple[Any, ...]] = [COLUMNS]
     for row in worker_rows(link):
         done, worker = row.completed_at, row.worker

@@ -1,4 +1,4 @@
-"""Crowd platforms: links for studies and their payment reports, and what a worker meets who comes by one."""
+"""Crowd platforms: links for studies, their payment reports, and the page that a worker sees."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from annotator.team.rules import CrowdEntryError
 
 INDEX = "team/crowd.html"
 ENTRY = "team/crowd_entry.html"
-# How the platforms name the worker, the study and the session in the address; ours come last.
+# The platforms' parameter names for worker, study and session; ours are last.
 NAMES = {
     "worker_id": ("PROLIFIC_PID", "workerId", "worker"),
     "study_id": ("STUDY_ID", "hitId", "study"),
     "session_id": ("SESSION_ID", "assignmentId", "session"),
 }
-# What to add to the address on the platform's page, so that it fills in the ids.
+# The query string for the platform's study URL, so that the platform fills in the ids.
 PLACEHOLDERS = {
     CrowdPlatform.PROLIFIC: "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
     CrowdPlatform.MTURK: "?workerId=${workerId}&hitId=${hitId}&assignmentId=${assignmentId}",
@@ -44,7 +44,7 @@ MTURK_PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 
 
 class LinkForm(forms.Form):
-    """What a study asks and promises. It can't be changed later, so that it is known what people agreed to."""
+    """What a study asks and promises. It can't be changed later, so that it is clear what people agreed to."""
 
     name = forms.CharField(max_length=actions.MAX_NAME, label="Name", help_text="For you, and in the workers’ names.")
     platform = forms.ChoiceField(choices=choices(CrowdPlatform), label="Platform")
@@ -125,7 +125,7 @@ def _link(benchmark: Benchmark, link_id: str) -> CrowdLink:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def enter(request: HttpRequest, token: str) -> HttpResponse:
-    """Consent and entry; for who is in already, how far they are, and the completion code when they are done."""
+    """Consent and entry. People who have joined see their progress, and the completion code when they are done."""
     link = CrowdLink.objects.select_related("benchmark").filter(token=token).first()
     if link is None:
         return _page(request, {"refusal": "This link doesn’t exist. Open it again from the platform."}, status=404)
@@ -152,7 +152,7 @@ def enter(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _ids(asked: Mapping[str, str]) -> dict[str, str]:
-    """The ids in an address or form, by our names; "" for what isn't there."""
+    """The ids from a URL or form, by our names; "" if missing."""
     return {
         name: next((asked[each].strip() for each in (name, *theirs) if asked.get(each)), "")
         for name, theirs in NAMES.items()
@@ -160,7 +160,7 @@ def _ids(asked: Mapping[str, str]) -> dict[str, str]:
 
 
 def _return_url(link: CrowdLink) -> str:
-    """Where Prolific takes the completion code; "" for platforms on whose page it is typed."""
+    """The URL to which Prolific workers return with the completion code; "" for platforms where people type it."""
     if link.platform != CrowdPlatform.PROLIFIC:
         return ""
     return f"https://app.prolific.com/submissions/complete?{urlencode({'cc': link.completion_code})}"
