@@ -20,7 +20,7 @@ def keep_what_is_reserved(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotator", "0011_note_and_too_fast"),
+        ("annotator", "0001_version_0_1"),
     ]
 
     operations = [

@@ -41,7 +41,7 @@ def drop_full_text(apps: Any, schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotator", "0017_page_archives"),
+        ("annotator", "0011_version_0_2"),
     ]
 
     operations = [
