@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
+
+from markdown_it import MarkdownIt
 
 from pipeline.claims.clauses import Clause, clause
 from pipeline.claims.lexicon import DETERMINERS
@@ -33,6 +36,7 @@ _EMPTY_IT = re.compile(
     r"\s+(?!(?:used|able|due|similar|equal|close|next|subject|prone|likely|\w+ed)\b)\w+\s+(?:for\s.{1,40}?\s)?to)\b",
     re.IGNORECASE,
 )
+_TABLE_ROW = re.compile(r"\|(.+)\|", re.DOTALL)
 _PRONOUN = re.compile(r"\b(it|they|its|their|them|he|she)\b", re.IGNORECASE)
 
 
@@ -70,12 +74,29 @@ def _complement(found: Clause) -> str:
 def decontextualise(sentence: str, context: Context) -> str:
     """The sentence, decontextualized as far as the rules can. Does not change ``context``."""
     marker = LIST_MARKER.match(sentence)
-    text = " ".join(sentence[marker.end() if marker else 0 :].replace("**", "").split())
-    text = _resolved(without_markers(text.lstrip("#").lstrip()), context)
+    text = as_read(sentence[marker.end() if marker else 0 :].lstrip("#"))
+    text = _resolved(without_markers(text), context)
     # Capitalizes the first letter, unless the word is spelled with inner capitals (iPhone, andThen).
     first = text.split(" ", 1)[0]
     text = text if first[1:] != first[1:].lower() else text[:1].upper() + text[1:]
     return text or " ".join(sentence.split())
+
+
+def as_read(text: str) -> str:
+    """A sentence as it reads once its Markdown is rendered, on one line: without the signs of emphasis and code, the
+    addresses of links, and the bars of a table's row. What the rules cut in two may leave half a pair of ``**``."""
+    row = _TABLE_ROW.fullmatch(text.strip())
+    if row:
+        text = ", ".join(cell.strip() for cell in row[1].split("|") if cell.strip())
+    tokens = _inline().parseInline(text)[0].children or []
+    read = "".join(" " if token.type in ("softbreak", "hardbreak") else token.content for token in tokens)
+    return " ".join(read.replace("**", "").split())
+
+
+@cache
+def _inline() -> MarkdownIt:
+    # Backslashes stay: models write formulas with them.
+    return MarkdownIt("commonmark", {"html": False}).disable("escape")
 
 
 def without_markers(text: str) -> str:

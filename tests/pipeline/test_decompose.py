@@ -170,3 +170,22 @@ def test_long_answers_take_little_time(unit: str) -> None:
     began = time.process_time()
     decompose("Tell me.", unit * (50_000 // len(unit)))
     assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("written", "claim"),
+    [
+        ("The ship sank in *1912* after it hit an `iceberg`.", "The ship sank in 1912 after it hit an iceberg."),
+        (
+            "The *Titanic* sank ([Wikipedia](https://example.org/titanic)) in 1912.",
+            "The Titanic sank (Wikipedia) in 1912.",
+        ),
+        ("| *Britannic* | sunk by a mine in 1916 |", "Britannic, sunk by a mine in 1916."),
+        (r"The speed is \( v = 3 \) in 1912.", r"The speed is \( v = 3 \) in 1912."),
+    ],
+)
+def test_a_claim_is_written_without_the_signs_of_markdown(written: str, claim: str) -> None:
+    table = "| Ship | Fate |\n|---|---|\n" if written.startswith("|") else ""
+    sentences = decompose("What happened?", table + written).sentences
+    assert [each.text for sentence in sentences for each in sentence.claims] == [claim]
+    assert sentences[0].text == written

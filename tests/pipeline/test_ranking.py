@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.metrics.ranking import holm, rank_intervals
@@ -16,6 +16,7 @@ def test_holm_by_hand() -> None:
     assert holm([]) == [] and holm([0.3]) == [0.3] and holm([0.9, 0.8]) == [1.0, 1.0]
 
 
+@settings(max_examples=20)  # statsmodels collects garbage at each call: a quarter of a second in a long run
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_is_that_of_statsmodels(values: list[float]) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
