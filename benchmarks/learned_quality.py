@@ -31,7 +31,6 @@ from pipeline.learned.examples import (  # noqa: E402
     ExamplePassage,
     ExampleSentence,
 )
-from pipeline.metrics.classification import classify  # noqa: E402
 
 SEEDS = (0, 1, 2)
 STANCES = {
@@ -144,7 +143,7 @@ def as_json(quality: Quality) -> dict[str, Any]:
     return {
         "documents": quality.documents,
         "examples": quality.examples,
-        "f1_interval": list(quality.interval),
+        "f1_interval": first.interval if (first := quality.first_seed.f1) else None,
         "labels": {name: score.f1 for name, score in quality.reports[0].labels.items()},
         "confusion": quality.reports[0].confusion,
     } | {name: {"mean": each.mean, "deviation": each.deviation} for name, each in figures.items()}
@@ -161,13 +160,11 @@ def table(results: dict[str, Quality]) -> str:
         lines.append(
             f"  {'learned from gold':24}" + "".join(f"{f'{s.mean:.3f} ±{s.deviation:.3f}':>15}" for s in spreads)
         )
-        counted = {name: sum(row.values()) for name, row in quality.reports[0].confusion.items()}
-        most = max(counted, key=lambda name: counted[name])
-        gold = [name for name, number in counted.items() for _ in range(number)]
-        always = classify(gold, [most] * len(gold))
-        four = (always.accuracy, always.precision, always.recall, always.f1)
-        lines.append(f"  {'trivial: always ' + most:26}" + "".join(f"{each:13.3f}  " for each in four))
-        low, high = quality.interval
+        always = quality.first_seed.constant
+        assert always is not None and quality.first_seed.f1 is not None
+        four = [each.value for each in (always.accuracy, always.precision, always.recall, always.f1) if each]
+        lines.append(f"  {'trivial: always ' + always.label:26}" + "".join(f"{each:13.3f}  " for each in four))
+        low, high = quality.first_seed.f1.interval or (0.0, 1.0)
         by_label = ", ".join(f"{name} {score.f1:.3f}" for name, score in quality.reports[0].labels.items())
         lines.append(f"  macro-F1 over documents {low:.3f} to {high:.3f}; ECE {quality.calibration_error.mean:.3f}")
         lines.append(f"  F1 by label: {by_label}\n")

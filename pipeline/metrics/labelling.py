@@ -23,25 +23,37 @@ class LabelledSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class ConstantAnswer:
+    """The scores of always answering ``label``, the most frequent label of the gold, on the same items."""
+
+    label: str
+    accuracy: Estimate | None
+    precision: Estimate | None
+    recall: Estimate | None
+    f1: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
 class Labelling:
-    """Accuracy, and macro averages over every label in the gold or the predictions, as defined in
-    ``pipeline.metrics.classification``. None without items."""
+    """Accuracy, and macro averages over the labels of the gold: a prediction with another label is an error, but adds
+    no label on which every system would score 0. None without items."""
 
     accuracy: Estimate | None
     precision: Estimate | None
     recall: Estimate | None
     f1: Estimate | None
     confusion: dict[str, dict[str, int]]
+    constant: ConstantAnswer | None
 
 
 def labelling(items: Sequence[LabelledSpan], *, resamples: int = RESAMPLES, seed: int = 0) -> Labelling:
     """The scores of all items with 95% intervals by bootstrap over clusters.
 
     ``confusion[gold][predicted]`` is a count. Every label that occurs is present in both directions. The averages of a
-    resample are over the labels of the whole sample; a resample without one of these labels has no averages.
+    resample are over the gold labels of the whole sample; a resample without one of these labels has no averages.
     """
     if not items:
-        return Labelling(None, None, None, None, {})
+        return Labelling(None, None, None, None, {}, None)
     names = sorted({label for item in items for label in (item.gold, item.predicted)})
     place = {name: number for number, name in enumerate(names)}
     size = len(names)
@@ -50,24 +62,31 @@ def labelling(items: Sequence[LabelledSpan], *, resamples: int = RESAMPLES, seed
     for item in items:
         table = tables.setdefault(item.cluster, [0.0] * (size * size))
         table[place[item.gold] * size + place[item.predicted]] += 1
+    whole = np.array(list(tables.values())).reshape(-1, size, size).sum(axis=0)
+    gold = whole.sum(axis=1)
+    # Among equally frequent labels, the first by name.
+    most = int(gold.argmax())
 
     def figures(sums: _Floats) -> list[_Floats]:
-        return scores_of_tables(sums.reshape(len(sums), size, size))
+        drawn = sums.reshape(len(sums), size, size)
+        return [*scores_of_tables(drawn, gold > 0), *scores_of_tables(constant_tables(drawn, most), gold > 0)]
 
-    accuracy, precision, recall, f1 = sums_estimates(
-        list(tables.items()), size * size, figures, resamples=resamples, seed=seed
-    )
-    whole = np.array(list(tables.values())).reshape(-1, size, size).sum(axis=0)
+    found = sums_estimates(list(tables.items()), size * size, figures, resamples=resamples, seed=seed)
     return Labelling(
-        accuracy,
-        precision,
-        recall,
-        f1,
+        *found[:4],
         {one: {other: int(whole[place[one], place[other]]) for other in names} for one in names},
+        ConstantAnswer(names[most], *found[4:]),
     )
 
 
-def scores_of_tables(tables: _Floats, averaged: Sequence[bool] = ()) -> list[_Floats]:
+def constant_tables(tables: _Floats, label: int) -> _Floats:
+    """The confusion tables (resample, gold, predicted) of a system that always predicts the label at this index."""
+    found: _Floats = np.zeros_like(tables)
+    found[:, :, label] = tables.sum(axis=2)
+    return found
+
+
+def scores_of_tables(tables: _Floats, averaged: Sequence[bool] | NDArray[np.bool_] = ()) -> list[_Floats]:
     """Accuracy, macro precision, recall and F1 of confusion tables (resample, gold, predicted); NaN for empty ones.
 
     ``averaged`` says for each label whether it counts in the averages of every table; by default all do. A label that

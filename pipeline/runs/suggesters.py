@@ -123,19 +123,22 @@ def _train(
 
 def _as_json(quality: Quality) -> dict[str, object]:
     [report] = quality.reports
-    most = max(score.gold for score in report.labels.values())
-    total = sum(score.gold for score in report.labels.values())
-    asked = sum(score.gold > 0 for score in report.labels.values())
+    scores, constant = quality.first_seed, quality.first_seed.constant
+    assert constant is not None and scores.accuracy is not None and scores.f1 is not None
+    assert constant.accuracy is not None and constant.f1 is not None
     return {
         "accuracy": report.accuracy,
         "precision": report.precision,
         "recall": report.recall,
         "f1": report.f1,
-        "interval": list(quality.interval),
+        "interval": scores.f1.interval,
+        "accuracy_interval": scores.accuracy.interval,
         "calibration_error": quality.calibration_error.mean,
         # Always the most frequent label: what a suggester must beat to be asked.
-        "constant_accuracy": most / total,
-        "constant_f1": 2 * most / (most + total) / asked,
+        "constant_accuracy": constant.accuracy.value,
+        "constant_accuracy_interval": constant.accuracy.interval,
+        "constant_f1": constant.f1.value,
+        "constant_f1_interval": constant.f1.interval,
         "labels": {name: score.f1 for name, score in report.labels.items()},
         "confusion": report.confusion,
     }

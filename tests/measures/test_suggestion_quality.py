@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,15 @@ def test_the_figures_are_those_of_the_benchmark_script(benchmark: Benchmark, dat
         "sentence_importance_accuracy": "sentence importance accuracy",
     }.items():
         assert column.figures[ours].estimate.value == pytest.approx(theirs[name], abs=5e-4), name
+    for ours, name in {
+        "claim_f1": "claim F1 at 0.8",
+        "sentence_checkworthy_accuracy": "sentence type accuracy",
+        "sentence_checkworthy_f1": "sentence type macro-F1",
+        "claim_type_accuracy": "claim type accuracy",
+        "claim_type_f1": "claim type macro-F1",
+    }.items():
+        baseline = column.figures[ours].baseline
+        assert baseline is not None and baseline.value == pytest.approx(script["trivial"](tally)[name], abs=5e-4), name
 
 
 def test_only_gold_counts(benchmark: Benchmark, ada: User) -> None:
@@ -302,7 +312,7 @@ def test_the_command_prints_tables(benchmark: Benchmark, ada: User) -> None:
     assert "No" in lines() and "gold when all three stages" in lines()
     gold(benchmark, ada)
     text = lines()
-    for each in ("Offline", "gpt", "Matching claims: F1", "How they were handled", "FastFact, Table 1"):
+    for each in ("Offline", "gpt", "Matching claims: F1", "trivial baseline", "How they were handled", "FastFact"):
         assert each in text, each
     PipelineRun.objects.all().delete()
     assert "none of them has suggestions" in lines()
@@ -355,6 +365,10 @@ def test_the_page_sets_strategies_side_by_side(client: Client, benchmark: Benchm
     assert heads[1].startswith("Offline") and heads[2].endswith("gpt")
     drawn = page.select(".side-by-side svg")
     assert drawn and all(each["aria-label"] for each in drawn)
+    rows = {words(each.select_one("th")): words(each) for each in page.select("table.quality tbody tr:not(.step)")}
+    for name, row in rows.items():
+        assert ("trivial" in row) or not re.search(r"accuracy|macro|Matching claims: F1", name), row
+    assert any("accuracy" in name for name in rows)
     assert "14.83" in words(page.select_one("main")), "FastFact's own figures stand beside"
     index = get(client, ada, reverse("runs", args=["pilot"]))
     assert index.select_one(f"a[href='{PAGE}']") is not None

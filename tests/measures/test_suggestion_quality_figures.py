@@ -148,6 +148,56 @@ def test_evidence_stance_verdict_correction_and_answer_against_the_gold() -> Non
     assert value(rules, "untouched_edit_distance") == pytest.approx(3 / 15)
 
 
+def test_every_accuracy_has_what_a_constant_answer_scores() -> None:
+    """Three documents with one passage each: two irrelevant, one refuted; always "irrelevant" is right in two of three,
+    with an F1 of 0.8 for irrelevant and 0 for refute."""
+    documents = [
+        document(
+            number,
+            PersonsWork(stances={number: StanceRow(gold, None)}, submitted=STAGES),
+            makers={RULES: SuggestedLabels(stances={number: SuggestedStance(number, said, "")})},
+        )
+        for number, (gold, said) in enumerate(
+            [("irrelevant", "irrelevant"), ("irrelevant", "partially_support"), ("refute", "refute")]
+        )
+    ]
+    found = observe(documents, threshold=THRESHOLD)[RULES].figures()
+    accuracy, f1 = found["stance_4_accuracy"], found["stance_4_f1"]
+    assert accuracy.baseline is not None and f1.baseline is not None
+    assert (accuracy.estimate.value, accuracy.baseline.value) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert f1.baseline.value == pytest.approx(0.8 / 2)
+    assert f1.estimate.value == pytest.approx((2 / 3 + 1) / 2), "a stray label is an error, not a third label"
+    assert accuracy.baseline.low is not None and accuracy.baseline.low < accuracy.baseline.value
+    told = as_json(report_of(documents, gold=3), {})["strategies"][0]["against_gold"]["stance"]["stance_4_accuracy"]
+    assert told["baseline"] == {"value": pytest.approx(2 / 3), "low": pytest.approx(0.0), "high": 1.0}
+
+
+def test_texts_are_compared_with_leaving_them_unchanged() -> None:
+    gold = PersonsWork(
+        sentences=(
+            sentence(5, "She wrote.", claim(51, "Ada wrote."), claim(52, "Ada sang."), decontext="Ada wrote."),
+            sentence(6, "Nice.", claim(53, "Nice."), start=20, decontext="Nice."),
+        )
+    )
+    shown = [
+        sentence(1, "She wrote.", claim(11, "Ada wrote."), decontext="Ada wrote."),
+        sentence(2, "Nice.", claim(12, "Nice."), start=20),
+    ]
+    found = observe([document(1, gold, makers={RULES: SuggestedLabels({7: shown})})], threshold=0.9)[RULES].figures()
+    baselines = {name: each.baseline.value for name, each in found.items() if each.baseline}
+    assert value(found, "claim_f1") == pytest.approx(4 / 5)
+    assert baselines["claim_f1"] == pytest.approx(2 / 5), "of the two sentences as claims, only the second is one"
+    assert (baselines["claim_precision"], baselines["claim_recall"]) == (0.5, pytest.approx(1 / 3))
+    assert baselines["same_number"] == 0.5, "one claim a sentence"
+    assert (value(found, "decontext_word_overlap"), baselines["decontext_word_overlap"]) == (1, 0.75)
+    rules = observe([at_verify()], threshold=THRESHOLD)[RULES].figures()
+    for name in ("revision_edit_distance", "blind_revision_edit_distance"):
+        trivial = rules[name].baseline
+        assert trivial is not None and trivial.value == value(rules, "untouched_edit_distance")
+    correction = rules["correction_word_overlap"].baseline
+    assert correction is not None and correction.value == pytest.approx(2 / 3), "“It is red.” for “It is blue.”"
+
+
 def test_a_learned_suggester_is_not_scored_on_what_it_learned_from() -> None:
     barred = frozenset({("stance", LEARNED.by)})
     assert LEARNED not in observe([at_verify(barred=barred)], threshold=THRESHOLD)

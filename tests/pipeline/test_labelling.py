@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from annotator.measures.suggestion_quality.rows import ComparedSentence
 from pipeline.metrics.classification import classify
@@ -12,25 +13,33 @@ from pipeline.metrics.decomposition import apart_in_order, pair_sentences, same_
 from pipeline.metrics.labelling import LabelledSpan, labelling
 
 
-def test_scores_are_those_of_classify() -> None:
+def test_scores_are_those_of_scikit_learn() -> None:
     draw = random.Random(1)
-    items = [LabelledSpan(number % 13, draw.choice("abc"), draw.choice("abcd")) for number in range(200)]
+    items = [LabelledSpan(number % 13, draw.choice("aabc"), draw.choice("abcd")) for number in range(200)]
     ours = labelling(items)
-    theirs = classify([each.gold for each in items], [each.predicted for each in items])
-    for name in ("accuracy", "precision", "recall", "f1"):
-        estimate = getattr(ours, name)
-        assert estimate.value == pytest.approx(getattr(theirs, name)), name
-        assert estimate.low < estimate.value < estimate.high
-    assert ours.confusion == theirs.confusion
+    gold, said = [each.gold for each in items], [each.predicted for each in items]
+    assert ours.constant is not None and ours.constant.label == "a"
+    for found, predicted in ((ours, said), (ours.constant, ["a"] * len(gold))):
+        # Averages are over the labels of the gold: "d" is an error, but no label of its own.
+        theirs = precision_recall_fscore_support(
+            gold, predicted, labels=["a", "b", "c"], average="macro", zero_division=0
+        )
+        for name, expected in zip(("precision", "recall", "f1"), theirs, strict=False):
+            estimate = getattr(found, name)
+            assert estimate.value == pytest.approx(expected), name
+            # Always the same answer has a macro recall of 1/3 in every resample.
+            assert estimate.low < estimate.value < estimate.high or (found is ours.constant and name == "recall")
+        assert found.accuracy is not None and found.accuracy.value == pytest.approx(accuracy_score(gold, predicted))
+    assert ours.confusion == classify(gold, said).confusion
 
 
 def test_one_document_has_no_interval_and_none_no_scores() -> None:
     alone = labelling([LabelledSpan(1, "a", "a"), LabelledSpan(1, "a", "b")])
     assert alone.accuracy is not None and alone.f1 is not None
     assert (alone.accuracy.value, alone.accuracy.low, alone.accuracy.high) == (0.5, None, None)
-    assert alone.f1.value == pytest.approx(1 / 3)  # "a": 2/3, "b": 0
+    assert alone.f1.value == pytest.approx(2 / 3), "only a is in the gold"
     empty = labelling([])
-    assert (empty.accuracy, empty.f1, empty.confusion) == (None, None, {})
+    assert (empty.accuracy, empty.f1, empty.confusion, empty.constant) == (None, None, {}, None)
 
 
 def test_a_resample_without_a_label_does_not_average_over_it() -> None:

@@ -16,6 +16,7 @@ from annotator.measures.suggestion_quality.handling import THINGS, Handled, Hand
 from annotator.measures.suggestion_quality.measures import FASTFACT, STEPS, THRESHOLD
 from annotator.measures.suggestion_quality.report import QualityReport, StrategyColumn, as_json, people_in
 from annotator.suggestions.queries.runs import strategy_label
+from pipeline.metrics.agreement import Estimate
 
 
 class Command(BaseCommand):
@@ -77,7 +78,8 @@ def _lines(report: QualityReport) -> list[str]:
     blind = f", {report.blind_first:,} of them blind first" if report.blind_first else ""
     lines = [
         f"{report.documents:,} gold documents{blind}. Intervals: 95%, from resampling documents. Claims match "
-        f"at a word overlap of {report.threshold:g} or more."
+        f"at a word overlap of {report.threshold:g} or more. Macro averages are over the labels of the gold. Trivial "
+        "baselines: always the most frequent gold label; every sentence as one claim; the text left unchanged."
     ]
     for column in (*report.columns, *report.learned):
         lines += ["", _name(column), *_accuracy(column), *_handling(column.handled.agreed)]
@@ -106,14 +108,19 @@ def _accuracy(column: StrategyColumn) -> list[str]:
             lines.append(f"  {step.label}")
         for measure in shown:
             figure = column.figures[measure.name]
-            estimate = figure.estimate
-            interval = ""
-            if estimate.low is not None and estimate.high is not None:
-                interval = f"({estimate.low:.3f} to {estimate.high:.3f})"
             paper = "" if measure.paper is None else f"paper {measure.paper:.3f}"
             of = f"{figure.items:,} {measure.thing}"
-            lines.append(f"    {measure.label:<46}{estimate.value:>7.3f} {interval:<18} {of:<26}{paper}".rstrip())
+            lines.append(f"    {measure.label:<46}{_estimate(figure.estimate)} {of:<26}{paper}".rstrip())
+            if figure.baseline is not None:
+                lines.append(f"    {'  trivial baseline':<46}{_estimate(figure.baseline)}".rstrip())
     return lines
+
+
+def _estimate(estimate: Estimate) -> str:
+    interval = ""
+    if estimate.low is not None and estimate.high is not None:
+        interval = f"({estimate.low:.3f} to {estimate.high:.3f})"
+    return f"{estimate.value:>7.3f} {interval:<18}"
 
 
 def _handling(handled: Handled) -> list[str]:

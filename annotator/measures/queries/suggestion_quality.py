@@ -89,7 +89,7 @@ def kept(benchmark: Benchmark, what: str, made: Callable[[], Kept]) -> Kept:
     stamp = gold.aggregate(number=Count("pk"), which=Sum("pk"), newest=Max("annotations__submitted_at"))
     done = RunItem.objects.filter(run__benchmark=benchmark).aggregate(number=Count("pk"), newest=Max("finished_at"))
     named = f"{benchmark.public_id} {what} {stamp} {done} {MAX_DOCUMENTS}"
-    key = f"prefill-quality:{hashlib.blake2s(named.encode()).hexdigest()}"
+    key = f"suggestion-quality:{hashlib.blake2s(named.encode()).hexdigest()}"
     before: Kept | None = cache.get(key)
     if before is not None:
         return before

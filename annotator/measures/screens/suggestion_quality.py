@@ -30,18 +30,20 @@ OF_PEOPLE = ("sentences", "claims", "claim_type", "stance", "correction")
 
 @dataclass(frozen=True, slots=True)
 class QualityCell:
-    """A figure of one column: its value, the interval in words, and what it is over."""
+    """A figure of one column: its value, the interval in words, how many items it covers, and what a trivial suggester
+    scores on them ("" if the measure has no such baseline)."""
 
     value: str
     bounds: str
     items: int
+    baseline: str
 
     @classmethod
     def of(cls, figure: AccuracyFigure | None) -> QualityCell | None:
         if figure is None:
             return None
         value, _, bounds = interval(figure.estimate).partition(" ")
-        return cls(value, bounds.strip("()"), figure.items)
+        return cls(value, bounds.strip("()"), figure.items, (figure.baseline and interval(figure.baseline)) or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,30 @@ class QualityRow:
 
 
 @dataclass(frozen=True, slots=True)
+class QualityBar:
+    """A column's figure, with its trivial baseline if the measure has one."""
+
+    label: str
+    figure: ChartSpan
+    baseline: ChartSpan | None
+
+    @classmethod
+    def of(cls, label: str, figure: AccuracyFigure) -> QualityBar:
+        trivial = figure.baseline
+        return cls(
+            label,
+            span(figure.estimate, interval(figure.estimate)),
+            trivial and span(trivial, f", trivial baseline {interval(trivial)}"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class QualityChart:
     """The main measure of a step, a bar for each column. ``paper``: the place of the published figure."""
 
     title: str
     measure: str
-    bars: list[tuple[str, ChartSpan]]
+    bars: list[QualityBar]
     paper: float | None
     paper_words: str
 
@@ -153,7 +173,7 @@ def _charts(columns: Sequence[StrategyColumn], names: Mapping[int, str]) -> list
     for step in STEPS:
         for measure in step.measures:
             bars = [
-                (names[id(column)], span(figure.estimate, interval(figure.estimate)))
+                QualityBar.of(names[id(column)], figure)
                 for column in columns
                 if measure.is_main and (figure := column.figures.get(measure.name))
             ]

@@ -28,20 +28,23 @@ THREE = {StanceLabel.PARTIALLY_SUPPORT.value: StanceLabel.COMPLETELY_SUPPORT.val
 
 @dataclass(frozen=True, slots=True)
 class AccuracyFigure:
-    """A measure with its numbers of items and documents."""
+    """A measure with its numbers of items and documents. ``baseline``: what a trivial suggester scores on the same
+    items; None for measures that have none."""
 
     estimate: Estimate
     items: int
     documents: int
+    baseline: Estimate | None = None
 
 
 @dataclass(slots=True)
 class Observed:
-    """The counts of one maker. ``shares``: by measure (document, numerator, denominator, items); ``labels``: by
-    field."""
+    """The counts of one maker. ``shares``: by measure (document, numerator, denominator, items); ``trivial``: those of
+    its trivial baseline, without items; ``labels``: by field."""
 
     documents: set[int] = field(default_factory=set)
     shares: dict[str, list[tuple[int, float, float, int]]] = field(default_factory=lambda: defaultdict(list))
+    trivial: dict[str, list[tuple[int, float, float]]] = field(default_factory=lambda: defaultdict(list))
     labels: dict[str, list[LabelledSpan]] = field(default_factory=lambda: defaultdict(list))
 
     def share(self, name: str, document: int, above: float, below: float, items: int | None = None) -> None:
@@ -56,10 +59,14 @@ class Observed:
             self.labels[name].append(LabelledSpan(document, gold, predicted))
             self.documents.add(document)
 
-    def texts(self, name: str, document: int, found: str, gold: str) -> None:
-        """The distance of a text from the gold's."""
+    def texts(self, name: str, document: int, found: str, gold: str, unchanged: str | None = None) -> None:
+        """The distance of a text from the gold's, and as the baseline that of the text it was made from."""
         self.share(f"{name}_edit_distance", document, edit_distance(found.strip(), gold.strip()), 1)
         self.share(f"{name}_word_overlap", document, word_overlap(found, gold), 1)
+        if unchanged is not None:
+            distance, overlap = edit_distance(unchanged.strip(), gold.strip()), word_overlap(unchanged, gold)
+            self.trivial[f"{name}_edit_distance"].append((document, distance, 1))
+            self.trivial[f"{name}_word_overlap"].append((document, overlap, 1))
 
     def figures(self) -> dict[str, AccuracyFigure]:
         """Every measure with any data, in the order of the steps."""
@@ -67,14 +74,15 @@ class Observed:
         for name, rows in self.shares.items():
             estimate = ratio_estimate([(document, above, below) for document, above, below, _ in rows])
             if estimate is not None:
-                found[name] = AccuracyFigure(estimate, sum(row[3] for row in rows), len({row[0] for row in rows}))
-        for name, items in self.labels.items():
-            scores = labelling(items)
-            documents = len({item.cluster for item in items})
+                items, documents = sum(row[3] for row in rows), len({row[0] for row in rows})
+                found[name] = AccuracyFigure(estimate, items, documents, ratio_estimate(self.trivial[name]))
+        for name, items_with_labels in self.labels.items():
+            scores = labelling(items_with_labels)
+            documents = len({item.cluster for item in items_with_labels})
             for part in ("accuracy", "precision", "recall", "f1"):
-                estimate = getattr(scores, part)
+                estimate, baseline = getattr(scores, part), getattr(scores.constant, part)
                 if estimate is not None:
-                    found[f"{name}_{part}"] = AccuracyFigure(estimate, len(items), documents)
+                    found[f"{name}_{part}"] = AccuracyFigure(estimate, len(items_with_labels), documents, baseline)
         return {name: found[name] for name in MEASURES if name in found}
 
     def confusions(self) -> dict[str, dict[str, dict[str, int]]]:
@@ -125,12 +133,15 @@ class _Seen:
         self.own.share("cut_f1", key, 2 * cuts.matched, cuts.found + cuts.gold, cuts.gold)
         found_claims = [claim for sentence in found for claim in sentence.claims]
         gold_claims = [claim for sentence in gold for claim in sentence.claims]
-        score = match_score(
-            [each.text for each in found_claims], [each.text for each in gold_claims], threshold=threshold
-        )
+        gold_texts = [each.text for each in gold_claims]
+        score = match_score([each.text for each in found_claims], gold_texts, threshold=threshold)
         self.own.share("claim_precision", key, score.matched, score.found)
         self.own.share("claim_recall", key, score.matched, score.gold)
         self.own.share("claim_f1", key, 2 * score.matched, score.found + score.gold, score.gold)
+        whole = match_score([each.text for each in found if each.claims], gold_texts, threshold=threshold)
+        self.own.trivial["claim_precision"].append((key, whole.matched, whole.found))
+        self.own.trivial["claim_recall"].append((key, whole.matched, whole.gold))
+        self.own.trivial["claim_f1"].append((key, 2 * whole.matched, whole.found + whole.gold))
         for sentence, at in zip(gold, pair_sentences(gold, found), strict=True):
             if at is not None:
                 self.sentence(sentence, found[at])
@@ -138,7 +149,7 @@ class _Seen:
     def sentence(self, gold: ComparedSentence, found: ComparedSentence) -> None:
         key = self.document.key
         if gold.decontext.strip() and found.decontext.strip():
-            self.own.texts("decontext", key, found.decontext, gold.decontext)
+            self.own.texts("decontext", key, found.decontext, gold.decontext, unchanged=gold.text)
         self.label("sentence_checkworthy", _yes(gold.type), _yes(found.type), found.by, "sentence_type")
         self.label("sentence_type", gold.type, found.type, found.by, "sentence_type")
         self.own.label("sentence_importance", key, gold.importance, found.importance)
@@ -148,6 +159,7 @@ class _Seen:
             return
         apart = apart_in_order([each.text for each in found.claims], [each.text for each in gold.claims])
         self.own.share("same_number", key, apart is not None, 1)
+        self.own.trivial["same_number"].append((key, len(gold.claims) == 1, 1))
         self.own.share("more_claims", key, len(found.claims) > len(gold.claims), 1)
         for distance, overlap in apart or ():
             self.own.share("claim_edit_distance", key, distance, 1)
@@ -191,7 +203,7 @@ class _Seen:
             if gold.factuality == Factuality.FALSE and gold.revised is not None:
                 self.own.share("correction_offered", key, found.correction is not None, 1)
                 if found.correction is not None:
-                    self.own.texts("correction", key, found.correction, gold.revised)
+                    self.own.texts("correction", key, found.correction, gold.revised, unchanged=gold.text)
 
     def revision(self, suggested: SuggestedLabels) -> None:
         gold, key = self.document.gold.response, self.document.key
@@ -202,7 +214,7 @@ class _Seen:
             ("blind_revision", suggested.answer.without_prompt),
         ):
             if text:
-                self.own.texts(name, key, text, gold)
+                self.own.texts(name, key, text, gold, unchanged=self.document.response)
         self.own.texts("untouched", key, self.document.response, gold)
 
 

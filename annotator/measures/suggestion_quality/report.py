@@ -125,13 +125,14 @@ def _by_step(figures: Mapping[str, AccuracyFigure]) -> dict[str, dict[str, Any]]
 
 
 def _figure(figure: AccuracyFigure) -> dict[str, Any]:
-    estimate = figure.estimate
+    estimate, baseline = figure.estimate, figure.baseline
     return {
         "value": estimate.value,
         "low": estimate.low,
         "high": estimate.high,
         "items": figure.items,
         "documents": figure.documents,
+        "baseline": baseline and {"value": baseline.value, "low": baseline.low, "high": baseline.high},
     }
 
 

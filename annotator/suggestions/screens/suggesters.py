@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,11 +44,14 @@ SPACES = {"all": "All labels", "three": "Complete and partial support combined"}
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """One line of the table of scores."""
+    """One line of the table of scores, each with its 95% interval: None for papers and for versions trained before
+    intervals were kept."""
 
     name: str
     accuracy: float
     f1: float
+    accuracy_interval: Sequence[float] | None = None
+    f1_interval: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +92,23 @@ class Panel:
         """Scores by label set, next to the paper's."""
         found = []
         for name, scores in self.scores.items():
-            ours = ScoreRow("This benchmark’s gold", scores["accuracy"], scores["f1"])
-            constant = ScoreRow("Most frequent label", scores["constant_accuracy"], scores["constant_f1"])
+            ours = ScoreRow(
+                "This benchmark’s gold",
+                scores["accuracy"],
+                scores["f1"],
+                scores.get("accuracy_interval"),
+                scores["interval"],
+            )
+            constant = ScoreRow(
+                "Trivial baseline: always the most frequent label",
+                scores["constant_accuracy"],
+                scores["constant_f1"],
+                scores.get("constant_accuracy_interval"),
+                scores.get("constant_f1_interval"),
+            )
             paper = [ScoreRow(f"Paper: {who}", accuracy, f1) for who, accuracy, f1 in PAPER.get((self.kind, name), ())]
-            rows = [ours, constant] if name == "all" else [ours]
-            found.append((SPACES[name] if len(self.scores) > 1 else "", [*rows, *paper]))
+            found.append((SPACES[name] if len(self.scores) > 1 else "", [ours, constant, *paper]))
         return found
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        if not self.scores:
-            return None
-        low, high = self.scores["all"]["interval"]
-        return low, high
 
     @property
     def columns(self) -> list[str]:
