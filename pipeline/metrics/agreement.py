@@ -9,12 +9,17 @@ literature.
 An interval is the middle 95% of the resamples (percentile bootstrap; Efron and Tibshirani 1993, chapter 13). Whole
 clusters are drawn, because labels of one document aren't independent (Field and Welsh 2007). Resamples with an
 undefined figure are left out.
+
+If all resamples are alike (every answer is right), they can't say how much other documents would differ. A share then
+has Wilson's interval (1927) with each cluster as one observation, and any other figure has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import sqrt
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -25,6 +30,9 @@ _Floats = NDArray[np.float64]
 
 RESAMPLES = 1000
 _INTERVAL = (2.5, 97.5)
+_Z = NormalDist().inv_cdf(0.975)
+# Resamples that differ by less are alike but for rounding.
+_ALIKE = 1e-9
 # Cluster draws held in memory at once; about 30 MB.
 _DRAWS = 1_000_000
 
@@ -44,7 +52,8 @@ class RatedItem:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its 95% interval. The bounds are None with a single cluster, which can't be resampled."""
+    """A figure with its 95% interval. The bounds are None with a single cluster, which can't be resampled, and for a
+    figure other than a share if all resamples are alike."""
 
     value: float
     low: float | None
@@ -109,8 +118,8 @@ def agreement(
     whole = _Sums.of(sums.sum(axis=0, keepdims=True), len(names))
     drawn = _Sums.of(resampled(sums, resamples, seed), len(names))
 
-    def estimate(coefficient: Callable[[_Sums], _Floats]) -> Estimate | None:
-        return estimate_of(coefficient(whole), coefficient(drawn))
+    def estimate(coefficient: Callable[[_Sums], _Floats], shares: _Floats | None = None) -> Estimate | None:
+        return estimate_of(coefficient(whole), coefficient(drawn), shares=shares)
 
     if table.left_out:
         fleiss_gwet, ac1_gwet = _with_singles(given, scale, resamples, seed)
@@ -122,7 +131,7 @@ def agreement(
         clusters=len(sums),
         raters=table.raters,
         labels=dict(zip(names, (table.times @ table.counts).tolist(), strict=True)),
-        percent=estimate(_percent),
+        percent=estimate(_percent, _percent(_Sums.of(sums, len(names)))),
         cohen=estimate(_cohen) if len(table.raters) == 2 else None,
         fleiss=estimate(_fleiss),
         alpha=estimate(_alpha),
@@ -162,23 +171,35 @@ def sums_estimates(
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    others: Collection[int] = (),
 ) -> list[Estimate | None]:
     """Figures computed from sums over ``rows`` of ``width`` numbers, each given with its cluster.
 
     ``figures`` takes sums, one row per resample, and returns one value per row for each figure, NaN if undefined. All
-    figures come from the same resamples. A figure that is undefined over all rows is None.
+    figures come from the same resamples. A figure that is undefined over all rows is None. ``others``: the indexes of
+    figures that aren't shares, such as macro averages.
     """
     clusters = _numbered([cluster for cluster, _ in rows])
     values = np.array([numbers for _, numbers in rows], dtype=np.float64).reshape(-1, width)
-    return estimates(_summed(values, clusters), figures, resamples=resamples, seed=seed)
+    return estimates(_summed(values, clusters), figures, resamples=resamples, seed=seed, others=others)
 
 
 def estimates(
-    sums: _Floats, figures: Callable[[_Floats], Sequence[_Floats]], *, resamples: int = RESAMPLES, seed: int = 0
+    sums: _Floats,
+    figures: Callable[[_Floats], Sequence[_Floats]],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    others: Collection[int] = (),
 ) -> list[Estimate | None]:
     """The same from the ``sums`` of each cluster, one row a cluster."""
-    whole, drawn = figures(sums.sum(axis=0, keepdims=True)), figures(resampled(sums, resamples, seed))
-    return [estimate_of(value, others) for value, others in zip(whole, drawn, strict=True)]
+    whole, drawn, alone = (
+        figures(each) for each in (sums.sum(axis=0, keepdims=True), resampled(sums, resamples, seed), sums)
+    )
+    return [
+        estimate_of(value, each, shares=None if place in others else shares)
+        for place, (value, each, shares) in enumerate(zip(whole, drawn, alone, strict=True))
+    ]
 
 
 # The coefficients. Each takes sums over items, one row per resample, and returns one figure per row, NaN if undefined.
@@ -384,8 +405,11 @@ def _divide(above: _Floats, below: _Floats) -> _Floats:
     return quotient
 
 
-def estimate_of(value: _Floats, drawn: _Floats, *, percentiles: tuple[float, float] = _INTERVAL) -> Estimate | None:
-    """The figure in ``value`` with the interval of ``drawn``. None if it is undefined."""
+def estimate_of(
+    value: _Floats, drawn: _Floats, *, percentiles: tuple[float, float] = _INTERVAL, shares: _Floats | None = None
+) -> Estimate | None:
+    """The figure in ``value`` with the interval of ``drawn``. None if it is undefined. ``shares``: if the figure is a
+    share, 0 to 1, the same of each cluster alone, NaN if undefined; None for other figures."""
     figure = float(value[0])
     if np.isnan(figure):
         return None
@@ -393,4 +417,21 @@ def estimate_of(value: _Floats, drawn: _Floats, *, percentiles: tuple[float, flo
     if not len(defined):
         return Estimate(figure, None, None)
     low, high = np.percentile(defined, percentiles)
-    return Estimate(figure, float(low), float(high))
+    if high - low > _ALIKE:
+        return Estimate(figure, float(low), float(high))
+    if shares is None or not 0 <= figure <= 1:
+        return Estimate(figure, None, None)
+    clusters = int((~np.isnan(shares)).sum())
+    return Estimate(figure, *wilson(figure * clusters, clusters))
+
+
+def wilson(count: float, total: int) -> tuple[float, float]:
+    """The 95% score interval of a share (Wilson 1927). Our own because SciPy and statsmodels aren't part of the core;
+    the tests compare it with statsmodels."""
+    if not total:
+        return 0.0, 1.0
+    share, square = min(1.0, count / total), _Z**2
+    middle = (share + square / (2 * total)) / (1 + square / total)
+    half = _Z * sqrt(share * (1 - share) / total + square / (4 * total**2)) / (1 + square / total)
+    # Rounding must not move a bound past the share itself.
+    return max(0.0, min(middle - half, share)), min(1.0, max(middle + half, share))

@@ -5,12 +5,12 @@ breakdowns of a large file cost one resampling.
 
 An interval is the expanded percentile interval (Hesterberg, What Teachers Should Know About the Bootstrap, 2015,
 section 5.3): plain percentile intervals of five documents contain the true value in 82% of cases, these in 93%
-(``benchmarks/intervals.py``).
+(``benchmarks/intervals.py``). A share whose resamples are all alike has Wilson's (see ``agreement``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
@@ -27,11 +27,12 @@ _Floats = NDArray[np.float64]
 class Group:
     """A group. ``documents`` has the index of each of its documents, counted from 0 over all documents, ``sums``
     (documents x width) the sums over their items. ``figures`` takes sums, one row per resample, and returns one value
-    per row for each figure, NaN if undefined."""
+    per row for each figure, NaN if undefined. ``others``: the indexes of figures that aren't shares."""
 
     documents: NDArray[np.int64]
     sums: _Floats
     figures: Callable[[_Floats], Sequence[_Floats]]
+    others: Collection[int] = ()
 
 
 def group_estimates(
@@ -50,11 +51,16 @@ def group_estimates(
 
 
 def _estimates(group: Group, drawn: _Floats) -> list[Estimate | None]:
-    values = group.figures(group.sums.sum(axis=0, keepdims=True))
+    values, alone = group.figures(group.sums.sum(axis=0, keepdims=True)), group.figures(group.sums)
     tail = expanded_tail(len(group.sums))
     return [
-        estimate_of(value, others, percentiles=(tail, 100 - tail))
-        for value, others in zip(values, group.figures(drawn), strict=True)
+        estimate_of(
+            value,
+            resampled,
+            percentiles=(tail, 100 - tail),
+            shares=None if place in group.others else shares,
+        )
+        for place, (value, resampled, shares) in enumerate(zip(values, group.figures(drawn), alone, strict=True))
     ]
 
 

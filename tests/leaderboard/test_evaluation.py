@@ -26,6 +26,8 @@ from annotator.leaderboard.scoring.measure import MOST, Unanswered
 from annotator.leaderboard.scoring.passages import EvidenceMeasure, address_of
 from annotator.leaderboard.scoring.report import Scorer
 from annotator.leaderboard.scoring.tasks import Options, Task, factuality, measure_of
+from pipeline.metrics.agreement import wilson
+from pipeline.metrics.text import word_overlap
 
 
 def gold_of(*golds: Any, texts: tuple[str, ...] = ()) -> Gold:
@@ -92,10 +94,45 @@ def test_breakdowns_are_the_figures_of_the_group_alone_as_scikit_learn_has_them(
         assert group["figures"]["accuracy"] == pytest.approx(metrics.accuracy_score(golds[part], answers[part]))
         f1 = metrics.f1_score(golds[part], answers[part], labels=sorted(set(golds[part])), average="macro")
         assert group["figures"]["f1_macro"] == pytest.approx(f1)
-    assert few == {"group": "few", "items": 4, "documents": 4, "figures": None, "intervals": None}
+        most = max(("true", "false"), key=golds[part].count)
+        constant = [most] * len(golds[part])
+        assert group["baseline"]["accuracy"] == pytest.approx(metrics.accuracy_score(golds[part], constant))
+        f1 = metrics.f1_score(golds[part], constant, labels=sorted(set(golds[part])), average="macro")
+        assert group["baseline"]["f1_macro"] == pytest.approx(f1), "the most frequent label of the group, not of all"
+    most = [max(("true", "false"), key=golds[part].count) for part in (slice(0, 45), slice(45, 56))]
+    assert most[0] != most[1], "the groups differ in their most frequent label"
+    assert (few["items"], few["documents"]) == (4, 4)
+    assert few["figures"] is few["intervals"] is few["baseline"] is None
     for group in found["label"]:
         recall = metrics.recall_score(golds, answers, labels=[group["group"]], average=None)
         assert group["figures"] == {"accuracy": pytest.approx(float(recall[0]))}
+
+
+def test_a_group_without_errors_claims_no_certainty() -> None:
+    golds = ["true", "false"] * 10
+    gold = gold_of(*golds)
+    scorer = Scorer(Task.CLAIM_FACTUALITY, Options(), gold, resamples=100)
+    joined = join(gold, scorer.measure, rows_of(*({"id": key, "label": item.gold} for key, item in gold.items.items())))
+    groups = {item.document: "web" if number < 12 else "books" for number, item in enumerate(gold.items.values())}
+    whole, [web, _] = scorer.scores(joined.scored), scorer.breakdowns(joined.scored, {"source": groups})["source"]
+    for found, documents in ((whole, 20), (web, 12)):
+        assert found["intervals"]["accuracy"] == pytest.approx(wilson(documents, documents))
+        assert found["intervals"]["f1_macro"] is None, "an average over labels is no share"
+
+
+def test_a_group_of_texts_has_the_first_baseline_on_the_same_items() -> None:
+    gold = Gold.of(
+        TaskItem(f"k{number}", f"d{number}", "", "", f"a new text {number % 3}", text="an old text")
+        for number in range(20)
+    )
+    scorer = Scorer(Task.REVISION, Options(), gold, resamples=100)
+    rows = ({"id": f"k{number}", "revised": f"a new text {number}"} for number in range(15))
+    joined = join(gold, scorer.measure, rows_of(*rows))
+    groups = {f"d{number}": "web" if number < 10 else "books" for number in range(20)}
+    web, books = scorer.breakdowns(joined.scored, {"source": groups})["source"]
+    unchanged = [word_overlap("an old text", f"a new text {number % 3}") for number in range(10)]
+    assert web["baseline"]["word_overlap"] == pytest.approx(sum(unchanged) / 10)
+    assert (books["documents"], books["figures"]) == (5, None)
 
 
 def test_the_interval_of_macro_f1_keeps_the_labels_of_the_whole() -> None:

@@ -17,6 +17,7 @@ from annotator.exchange.formats import averitec as averitec_format
 from annotator.exchange.queries.export import gold_documents
 from annotator.leaderboard.queries.answers import gold_answers
 from annotator.stages.actions.documents import discard
+from pipeline.metrics.agreement import wilson
 from tests.factories import BenchmarkFactory, member
 from tests.released import released_document, write_jsonl
 
@@ -96,7 +97,7 @@ def test_the_averitec_gold_against_itself_and_against_wrong_labels(data_dir: Pat
     ]
     predicted = write_jsonl(tmp_path / "predicted.jsonl", rows)
     assert report("averitec", predicted, gold=whole)["score"] == 0.5
-    assert "AVeriTeC score 0.500" in command("averitec", predicted, gold=whole)
+    assert "AVeriTeC score 0.500 (" in command("averitec", predicted, gold=whole)
     write_jsonl(predicted, [rows[0], rows[0], {**rows[1], "claim_id": 99}, *rows[2:11]])
     with pytest.raises(CommandError) as refused:
         command("averitec", predicted, gold=whole)
@@ -125,6 +126,22 @@ def test_predictions_name_claims_by_id_by_text_or_by_place(tmp_path: Path, witho
     said = [{name: value for name, value in row.items() if name not in without} for row in said]
     found = averitec(tmp_path, REPEATED, said)
     assert (found["claims"], found["label_accuracy"], found["score"]) == (3, 1.0, 1.0)
+
+
+def test_the_accuracy_of_labels_has_an_interval_and_a_constant_beside_it(tmp_path: Path) -> None:
+    gold = [checked(f"Claim {number}", "Refuted" if number < 7 else "Supported") for number in range(10)]
+    said = [row | {"label": "Refuted" if number < 4 else "Supported"} for number, row in enumerate(gold)]
+    found = averitec(tmp_path, gold, said)
+    trivial = found["baseline"]
+    assert (found["label_accuracy"], trivial["label"], trivial["label_accuracy"]) == (0.7, "Refuted", 0.7)
+    assert (found["score"], trivial["score"]) == (0.7, 0.7), "the evidence is the gold's for both"
+    for each in (found, trivial):
+        low, high = each["label_accuracy_interval"]
+        assert low < 0.7 < high
+    words = command("averitec", tmp_path / "said.jsonl", gold=tmp_path / "gold.jsonl")
+    assert "label accuracy 0.700 (" in words and "always “Refuted” with the same evidence: 0.700 (" in words
+    right = averitec(tmp_path, gold, gold)
+    assert right["interval"] == right["label_accuracy_interval"] == pytest.approx(wilson(10, 10))
 
 
 def test_ids_that_several_claims_share_are_told_apart_by_text(tmp_path: Path) -> None:

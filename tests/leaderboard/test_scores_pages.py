@@ -39,6 +39,7 @@ from annotator.leaderboard.queries.gold_items import gold_items
 from annotator.leaderboard.queries.scoring import gold_fingerprint
 from annotator.leaderboard.scoring.tasks import Options, Task
 from annotator.stages.actions.documents import discard
+from pipeline.metrics.agreement import wilson
 from tests.factories import BenchmarkFactory, DocumentFactory, member
 from tests.released import numbered
 from tests.teams import get
@@ -453,7 +454,9 @@ def test_a_systems_page_has_breakdowns(client: Client, owner: User, pilot: Bench
     import_gold(benchmark=pilot, source=io.BytesIO(rows.encode()))
     evaluation = uploaded(pilot, owner)
     by_source = {each["group"]: each for each in evaluation.report["breakdowns"]["source"]}
-    assert by_source["books"]["figures"]["accuracy"] == 1.0 and by_source["books"]["intervals"]["accuracy"] == [1, 1]
+    books = by_source["books"]
+    assert books["figures"]["accuracy"] == 1.0
+    assert books["intervals"]["accuracy"] == pytest.approx(wilson(books["documents"], books["documents"]))
     few = next(each for name, each in by_source.items() if name != "books")
     assert few["figures"] is None and few["documents"] == 3
     page = get(client, owner, url("score", evaluation.public_id))
@@ -461,6 +464,8 @@ def test_a_systems_page_has_breakdowns(client: Client, owner: User, pilot: Bench
     assert (
         section is not None and "books" in section.text and "too few" in section.text and "Gold label" in section.text
     )
+    assert "always the group’s most frequent gold label" in section.text
+    assert section.select("[data-label='Trivial baseline']")
 
 
 def test_half_of_a_surrogate_pair_in_a_prediction_is_left_out(client: Client, pilot: Benchmark, owner: User) -> None:

@@ -14,9 +14,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from nltk.metrics.agreement import AnnotationTask
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
+from statsmodels.stats.proportion import proportion_confint
 
 from pipeline.metrics import agreement as module
-from pipeline.metrics.agreement import Agreement, Estimate, RatedItem, agreement, mean_estimate, ratio_estimate
+from pipeline.metrics.agreement import Agreement, Estimate, RatedItem, agreement, mean_estimate, ratio_estimate, wilson
 
 COEFFICIENTS = ("percent", "cohen", "fleiss", "alpha", "ac1")
 
@@ -213,12 +214,13 @@ def test_perfect_agreement_is_one(said: list[str]) -> None:
     found = agreement(
         [RatedItem(number, {"ann": label, "ben": label}) for number, label in enumerate(said)], resamples=20
     )
-    assert all(getattr(found, name) == Estimate(1.0, 1.0, 1.0) for name in COEFFICIENTS)
+    assert found.percent == Estimate(1.0, *wilson(len(said), len(said)))
+    assert all(getattr(found, name) == Estimate(1.0, None, None) for name in COEFFICIENTS if name != "percent")
 
 
 def test_one_label_alone_leaves_what_corrects_for_chance_undefined() -> None:
     found = agreement([RatedItem(number, {"ann": "true", "ben": "true"}) for number in range(3)])
-    assert found.percent == found.ac1 == Estimate(1.0, 1.0, 1.0)
+    assert (found.percent, found.ac1) == (Estimate(1.0, *wilson(3, 3)), Estimate(1.0, None, None))
     assert found.cohen is found.fleiss is found.alpha is None
 
 
@@ -323,7 +325,10 @@ def test_intervals_are_those_of_drawing_whole_documents_by_hand() -> None:
     for name in COEFFICIENTS:
         defined = [figures[name] for figures in drawn if figures[name] is not None]
         estimate = getattr(found, name)
-        assert [estimate.low, estimate.high] == pytest.approx(np.percentile(np.array(defined), [2.5, 97.5]))
+        if name == "cohen":  # always 0, because Ann has one label
+            assert set(defined) == {0.0} and estimate.interval is None
+        else:
+            assert estimate.interval == pytest.approx(np.percentile(np.array(defined), [2.5, 97.5]))
 
 
 def test_intervals_do_not_depend_on_the_parts_they_are_computed_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,7 +359,7 @@ def test_a_single_document_has_no_interval() -> None:
 
 def test_a_mean_weighs_values_and_its_interval_draws_documents() -> None:
     assert mean_estimate([]) is None
-    assert mean_estimate([("d", 0.5), ("e", 0.5)]) == Estimate(0.5, 0.5, 0.5)
+    assert mean_estimate([("d", 0.5), ("e", 0.5)]) == Estimate(0.5, *wilson(1, 2)), "not certainly one half"
     # Drawn are d twice, e twice, or both: the means 0, 1 and 1/3 (two values of d, one of e).
     assert mean_estimate([("d", 0.0), ("d", 0.0), ("e", 1.0)]) == Estimate(1 / 3, 0.0, 1.0)
 
@@ -364,7 +369,21 @@ def test_a_ratio_pools_before_it_divides() -> None:
     assert ratio_estimate([("d", 6, 6), ("e", 2, 10)]) == Estimate(0.5, 0.2, 1.0)
     assert ratio_estimate([]) is None
     assert ratio_estimate([("d", 0, 0), ("e", 0, 0)]) is None
-    assert ratio_estimate([("d", 0, 0), ("e", 1, 2)]) == Estimate(0.5, 0.5, 0.5), "draws of d alone are left out"
+    assert ratio_estimate([("d", 0, 0), ("e", 1, 2)]) == Estimate(0.5, *wilson(0.5, 1)), "d has nothing to say"
+
+
+def test_resamples_that_are_all_alike_claim_no_certainty() -> None:
+    """All right in five documents: with statsmodels' Wilson interval, the documents as observations."""
+    [low, high] = proportion_confint(5, 5, method="wilson")
+    right = mean_estimate([(document, 1.0) for document in range(5) for _ in range(20)])
+    assert right is not None and right.interval == pytest.approx([low, high]) and high == 1
+    assert low == pytest.approx(0.566, abs=5e-4)
+    items = [RatedItem(document, {1: label, 2: label}) for document in range(5) for label in "ab"]
+    same = agreement(items)
+    assert same.percent is not None and same.percent.interval == pytest.approx([low, high])
+    assert same.alpha == Estimate(1.0, None, None), "a coefficient beyond chance is no share"
+    for count, total in ((0, 7), (3, 7), (7, 7), (1, 1), (250, 1000)):
+        assert wilson(count, total) == pytest.approx(proportion_confint(count, total, method="wilson"), abs=1e-12)
 
 
 def to_12_digits(figure: str) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pipeline.metrics.agreement import Estimate, wilson
 from pipeline.metrics.groups import Group, expanded_tail, group_estimates, student_t
 
 Floats = NDArray[np.float64]
@@ -50,6 +51,15 @@ def test_intervals_of_five_documents_hold_the_truth() -> None:
         assert found is not None and found.low is not None and found.high is not None
         covered += found.low <= 0.7 <= found.high
     assert 0.90 <= covered / 400 <= 0.97
+
+
+def test_a_group_without_errors_is_not_certain() -> None:
+    """Eight documents, of which two have no items: Wilson's interval over six, and none for what is no share."""
+    sums = np.array([[3.0, 3.0]] * 6 + [[0.0, 0.0]] * 2)
+    [[right]] = group_estimates([Group(np.arange(8), sums, share)], 20, resamples=60)
+    assert right == Estimate(1.0, *wilson(6, 6))
+    [[macro]] = group_estimates([Group(np.arange(8), sums, share, others=(0,))], 20, resamples=60)
+    assert macro == Estimate(1.0, None, None)
 
 
 def test_what_is_not_defined_over_a_group_is_none() -> None:

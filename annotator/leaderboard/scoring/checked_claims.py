@@ -85,8 +85,9 @@ def _words(row: CheckedRow) -> str:
 
 
 def score(pairs: Sequence[tuple[CheckedRow, CheckedRow]], *, max_pairs: int = MAX_PAIRS) -> dict[str, Any]:
-    """The AVeriTeC score over pairs of gold and prediction, with a 95% interval; of a prediction's question-answer
-    pairs the first ``max_pairs`` count. Raises ValueError without a pair."""
+    """The AVeriTeC score over pairs of gold and prediction, and the accuracy of labels, with 95% intervals; of a
+    prediction's question-answer pairs the first ``max_pairs`` count. ``baseline`` is always answering the most frequent
+    label of the gold, with this prediction's evidence. Raises ValueError without a pair."""
     gold = [CheckedClaimLabel(one.label, one.pairs) for one, _ in pairs]
     said = [CheckedClaimLabel(two.label, two.pairs) for _, two in pairs]
     value, each = averitec_score(gold, said, max_pairs=max_pairs)
@@ -94,14 +95,32 @@ def score(pairs: Sequence[tuple[CheckedRow, CheckedRow]], *, max_pairs: int = MA
         float(one.label == two.label and evidence > THRESHOLD)
         for one, two, evidence in zip(gold, said, each, strict=True)
     ]
-    estimate = mean_estimate(list(enumerate(right)))
-    assert estimate is not None
+    most = Counter(one.label for one in gold).most_common(1)[0][0]
+    trivial = [float(one.label == most) for one in gold]
+    score_interval, labels, most_score, most_labels = (
+        mean_estimate(list(enumerate(values)))
+        for values in (
+            right,
+            [float(one.label == two.label) for one, two in zip(gold, said, strict=True)],
+            [is_most * (evidence > THRESHOLD) for is_most, evidence in zip(trivial, each, strict=True)],
+            trivial,
+        )
+    )
+    assert score_interval and labels and most_score and most_labels
     return {
         "metric": NAME,
         "score": value,
-        "interval": estimate.interval,
+        "interval": score_interval.interval,
         "claims": len(pairs),
-        "label_accuracy": sum(one.label == two.label for one, two in zip(gold, said, strict=True)) / len(pairs),
+        "label_accuracy": labels.value,
+        "label_accuracy_interval": labels.interval,
+        "baseline": {
+            "label": most,
+            "score": most_score.value,
+            "interval": most_score.interval,
+            "label_accuracy": most_labels.value,
+            "label_accuracy_interval": most_labels.interval,
+        },
         "evidence_mean": sum(each) / len(each),
         "threshold": THRESHOLD,
         "max_pairs": max_pairs,

@@ -18,7 +18,7 @@ from annotator.leaderboard.scoring.items import Gold, TaskItem
 from annotator.leaderboard.scoring.label_sets import FALSE, TRUE, LabelSet, plain
 from annotator.leaderboard.scoring.measure import Baseline, Floats, Numbers, ScoredAnswer, Unanswered
 from pipeline.metrics.classification import classify_counts
-from pipeline.metrics.labelling import scores_of_tables
+from pipeline.metrics.labelling import constant_tables, scores_of_tables
 
 NAMES = ("accuracy", "precision_macro", "recall_macro", "f1_macro")
 FIELD = "label"
@@ -113,6 +113,13 @@ class Labels:
         gold = np.array(sums[: size * size]).reshape(size, size).sum(axis=1)
         there = tuple(label for label, number in zip(self.set.labels, gold, strict=True) if number > 0)
         return replace(self, averaged=there)
+
+    def trivial(self, sums: Floats) -> Floats:
+        """From a group's summed numbers (1 x width), those of always answering its most frequent gold label."""
+        size = len(self.set.labels)
+        tables = np.round(sums, 6).reshape(len(sums), size, size)
+        most = int(tables.sum(axis=(0, 2)).argmax())
+        return constant_tables(tables, most).reshape(len(sums), size * size)
 
     def details(self, sums: Sequence[float]) -> dict[str, Any]:
         size = len(self.set.labels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from random import Random
@@ -18,7 +18,7 @@ from annotator.leaderboard.scoring.labels import NAMES, Labels
 from annotator.leaderboard.scoring.measure import Baseline, Floats, Numbers, TaskMeasure
 from annotator.leaderboard.scoring.responses import EndToEnd
 from annotator.leaderboard.scoring.tasks import Options, Task, headline, measure_of
-from annotator.measures.statistics.breakdowns import UNKNOWN, Rows, SumFigures, broken_down
+from annotator.measures.statistics.breakdowns import UNKNOWN, Rows, SumFigures, averages, broken_down
 from pipeline.metrics.agreement import RESAMPLES, Estimate, estimates
 from pipeline.metrics.paired import mcnemar, randomisation
 from pipeline.metrics.ranking import holm, rank_intervals
@@ -73,7 +73,9 @@ class Scorer:
         measure = self._over_all(sums)
         if not len(sums):
             return dict.fromkeys(measure.names)
-        found = estimates(sums, measure.figures, resamples=self.resamples, seed=self.seed)
+        found = estimates(
+            sums, measure.figures, resamples=self.resamples, seed=self.seed, others=averages(measure.names)
+        )
         return dict(zip(measure.names, found, strict=True))
 
     def baselines(self) -> dict[str, Any]:
@@ -126,6 +128,7 @@ class Scorer:
         answered = Answered.of(self.gold, scored, self.measure.width)
         documents, of_document = answered.documents()
         items, sums = np.bincount(of_document), answered.sums(of_document, len(documents))
+        trivial = self._trivial(scored)
         found = {
             name: Rows(
                 [group_of.get(document, UNKNOWN) for document in documents],
@@ -134,6 +137,7 @@ class Scorer:
                 sums,
                 self.measure.names,
                 lambda total: self._over_all(total).figures,
+                trivial,
             )
             for name, group_of in groups.items()
         }
@@ -153,6 +157,19 @@ class Scorer:
                 self._accuracy,
             )
         return broken_down(found, len(documents), resamples=self.resamples, seed=self.seed)
+
+    def _trivial(self, scored: Mapping[str, Numbers]) -> Callable[[Sequence[int], Floats], Floats]:
+        """The sums of the trivial baseline over some rows of ``breakdowns``, which are documents: always the most
+        frequent label of these; if answers aren't labels, the task's first baseline."""
+        measure = self.measure
+        if isinstance(measure, Labels | EndToEnd):
+            return lambda _, total: measure.trivial(total)
+        first = measure.baselines(self.gold, Random(self.seed))[0]
+        numbers = {key: measure.numbers(self.gold.items[key], each) for key, each in first.answers if key in scored}
+        answered = Answered.of(self.gold, numbers, measure.width)
+        documents, of_document = answered.documents()
+        sums = answered.sums(of_document, len(documents))
+        return lambda rows, _: sums[rows].sum(axis=0, keepdims=True)
 
     def _accuracy(self, sums: Floats) -> SumFigures:
         measure = self._over_all(sums)

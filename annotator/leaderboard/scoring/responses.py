@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from annotator.core.file_problems import RowError
 from annotator.core.lines import kind_of
 from annotator.leaderboard.scoring.items import Gold, TaskItem, Verdicts
@@ -108,6 +110,11 @@ class EndToEnd:
             share(2 * matched, found + gold),
             share(2 * right, found + gold),
         ]
+
+    def trivial(self, sums: Floats) -> Floats:
+        """The same of the responses' labels, and no claims."""
+        width = self.labels.width
+        return np.concatenate([self.labels.trivial(sums[:, :width]), np.zeros((len(sums), 4))], axis=1)
 
     def details(self, sums: Sequence[float]) -> dict[str, Any]:
         matched, right, found, gold = (round(number) for number in sums[self.labels.width :])

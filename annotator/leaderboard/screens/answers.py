@@ -160,6 +160,7 @@ def _ranked(rows: Sequence[AnswerRow], chosen: Mapping[str, Any]) -> dict[str, A
         "taus": _matrix(domains, report["kendall_tau"]),
         "breakdowns": breakdown_tables(report["breakdowns"], "score"),
         "fewest": (FEWEST_ITEMS, FEWEST_DOCUMENTS),
+        "trivial": "",
     }
 
 

@@ -41,6 +41,8 @@ from annotator.leaderboard.screens.scores_words import (
     LABELS_READING,
     OTHER_READING,
     READING,
+    TRIVIAL,
+    TRIVIAL_LABEL,
     Confusion,
     baselines_of,
     breakdown_tables,
@@ -123,6 +125,7 @@ def _figures(evaluation: Evaluation, task: Task) -> dict[str, Any]:
         "respelled": report["rows"]["respelled"],
         "breakdowns": breakdown_tables(report.get("breakdowns", {}), figure),
         "fewest": (FEWEST_ITEMS, FEWEST_DOCUMENTS),
+        "trivial": TRIVIAL.get(task, TRIVIAL_LABEL),
     }
 
 

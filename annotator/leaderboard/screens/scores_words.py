@@ -40,6 +40,13 @@ READING = {
     Task.END_TO_END: "Accuracy, precision, recall and F1 are computed over responses; the other figures over the "
     "claims that the rows list.",
 }
+# The trivial baseline of a group, where it isn't always answering the group's most frequent label.
+TRIVIAL = {
+    Task.REVISION: "Trivial baseline: the unchanged response.",
+    Task.DECOMPOSITION: "Trivial baseline: every sentence as one claim.",
+    Task.EVIDENCE: "Trivial baseline: all retrieved passages.",
+}
+TRIVIAL_LABEL = "Trivial baseline: always the group’s most frequent gold label."
 LABELS_READING = (
     "Precision, recall, and F1 are macro-averages over the labels in the gold; a prediction with another label counts "
     "as an error."
@@ -166,15 +173,17 @@ class GroupRow:
     value: str
     bounds: str
     whisker: ChartSpan | None
+    baseline: str
 
 
 @dataclass(frozen=True, slots=True)
 class BreakdownTable:
-    """The groups of one breakdown with one figure of each."""
+    """The groups of one breakdown with one figure of each. ``baseline``: whether the groups have a trivial one."""
 
     title: str
     figure: str
     rows: Sequence[GroupRow]
+    baseline: bool
 
 
 def breakdown_tables(breakdowns: Mapping[str, Sequence[Mapping[str, Any]]], figure: str) -> list[BreakdownTable]:
@@ -184,14 +193,17 @@ def breakdown_tables(breakdowns: Mapping[str, Sequence[Mapping[str, Any]]], figu
     for name, groups in breakdowns.items():
         figures: Mapping[str, Any] = next((each["figures"] for each in groups if each["figures"]), {})
         shown = figure if figure in figures or not figures else "accuracy"
-        tables.append(BreakdownTable(BREAKDOWNS[name], FIGURES[shown], [_group(name, each, shown) for each in groups]))
+        rows = [_group(name, each, shown) for each in groups]
+        tables.append(BreakdownTable(BREAKDOWNS[name], FIGURES[shown], rows, any(each.baseline for each in rows)))
     return tables
 
 
 def _group(breakdown: str, group: Mapping[str, Any], figure: str) -> GroupRow:
-    value, interval = None, None
+    value, interval, baseline = None, None, None
     if group["figures"]:
         value, interval = group["figures"][figure], group["intervals"][figure]
+        # Gold labels have none, nor have reports that were scored before baselines were kept.
+        baseline = (group.get("baseline") or {}).get(figure)
     return GroupRow(
         label_words(group["group"]) if breakdown == "label" else group["group"],
         group["items"],
@@ -199,6 +211,7 @@ def _group(breakdown: str, group: Mapping[str, Any], figure: str) -> GroupRow:
         figure_words(value) if group["figures"] else "too few",
         _bounds(interval),
         whisker(value, interval),
+        "" if baseline is None else figure_words(baseline),
     )
 
 

@@ -344,6 +344,9 @@ def _group_lines(groups: list[dict[str, Any]], names: list[str]) -> list[str]:
         lines.append(
             f"  {each['group']:<24.24}" + "".join(f"{cell:>24}" for cell in cells) + f"  n = {each['items']:,}"
         )
+        if each.get("baseline"):
+            trivial = [_cell(each["baseline"].get(name), None) for name in names]
+            lines.append(f"  {'  trivial baseline':<24}" + "".join(f"{cell:>24}" for cell in trivial))
     return lines
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -172,11 +172,14 @@ def _averitec(predicted: Path, gold: Path, max_pairs: int, faults: _Faults) -> d
 
 def _lines(report: dict[str, Any]) -> list[str]:
     if report["metric"] == AVERITEC:
-        low, high = report["interval"] or (None, None)
+        trivial = report["baseline"]
         return [
-            f"AVeriTeC score {report['score']:.3f}" + (f" ({low:.3f}–{high:.3f})" if low is not None else "")
-            + f" over {report['claims']:,} claims; label accuracy {report['label_accuracy']:.3f}, "
+            f"AVeriTeC score {_with_interval(report['score'], report['interval'])} over {report['claims']:,} claims; "
+            f"label accuracy {_with_interval(report['label_accuracy'], report['label_accuracy_interval'])}, "
             f"evidence {report['evidence_mean']:.3f}.",
+            f"Trivial baseline, always “{trivial['label']}” with the same evidence: "
+            f"{_with_interval(trivial['score'], trivial['interval'])}; "
+            f"label accuracy {_with_interval(trivial['label_accuracy'], trivial['label_accuracy_interval'])}.",
             f"METEOR: {report['meteor']}. Only the first {report['max_pairs']} predicted pairs of a claim count"
             + (f"; {report['pairs_beyond']:,} came after them." if report["pairs_beyond"] else "."),
             *_breakdown_lines(report["breakdowns"], "claims"),
@@ -197,6 +200,10 @@ def _lines(report: dict[str, Any]) -> list[str]:
     return [*lines, *_breakdown_lines(report["breakdowns"], "responses")]
 
 
+def _with_interval(value: float, interval: Sequence[float] | None) -> str:
+    return f"{value:.3f}" + ("" if interval is None else f" ({interval[0]:.3f}–{interval[1]:.3f})")
+
+
 def _breakdown_lines(breakdowns: dict[str, list[dict[str, Any]]], things: str) -> list[str]:
     lines = []
     for name, groups in breakdowns.items():
@@ -204,8 +211,6 @@ def _breakdown_lines(breakdowns: dict[str, list[dict[str, Any]]], things: str) -
         for each in groups:
             score = "too few"
             if each["figures"]:
-                score = (
-                    f"{each['figures']['score']:.3f} ({'–'.join(f'{end:.3f}' for end in each['intervals']['score'])})"
-                )
+                score = _with_interval(each["figures"]["score"], each["intervals"]["score"])
             lines.append(f"  {each['group']:<36.36}{score:>24}  {each['items']:,} {things}")
     return lines

@@ -89,7 +89,11 @@ class Rows:
 
     ``documents`` has each row's document, counted from 0, ``items`` how many items the row stands for, ``sums`` (rows x
     width) the numbers that add up. ``figures`` takes a group's summed numbers (1 x width) and returns a function of
-    sums, one row per resample, which gives one value per row for each of ``names``, NaN if undefined.
+    sums, one row per resample, which gives one value per row for each of ``names``, NaN if undefined. Names that end in
+    ``_macro`` are averages over labels, all others shares.
+
+    ``trivial`` takes a group's places in ``groups`` and its summed numbers, and returns the sums (1 x width) of the
+    trivial baseline on the same items; None if there is no such baseline.
     """
 
     groups: Sequence[str]
@@ -98,14 +102,15 @@ class Rows:
     sums: NDArray[np.float64]
     names: Sequence[str]
     figures: Callable[[NDArray[np.float64]], SumFigures]
+    trivial: Callable[[Sequence[int], NDArray[np.float64]], NDArray[np.float64]] | None = None
 
 
 def broken_down(
     breakdowns: Mapping[str, Rows], documents: int, *, resamples: int = RESAMPLES, seed: int = 0
 ) -> dict[str, list[dict[str, Any]]]:
-    """The figures of each group with intervals, by breakdown, in the order given. ``documents`` is the number of
-    documents. A group with too few items or documents has counts, and null figures. ``resamples`` is the number for the
-    plain figures."""
+    """The figures of each group with intervals and the trivial baseline's, by breakdown, in the order given.
+    ``documents`` is the number of documents. A group with too few items or documents has counts, and null figures.
+    ``resamples`` is the number for the plain figures."""
     told: dict[str, list[dict[str, Any]]] = {}
     large: list[tuple[dict[str, Any], Sequence[str], Group]] = []
     for name in (each for each in BREAKDOWNS if each in breakdowns):
@@ -116,12 +121,19 @@ def broken_down(
         told[name] = []
         for group, these in places.items():
             items = int(rows.items[these].sum())
-            entry = {"group": group, "items": items, "documents": len(these), "figures": None, "intervals": None}
+            entry: dict[str, Any] = {"group": group, "items": items, "documents": len(these)}
+            entry |= {"figures": None, "intervals": None} | ({} if rows.trivial is None else {"baseline": None})
             told[name].append(entry)
             if not too_few(items, len(these)):
                 sums = rows.sums[these]
-                figures = rows.figures(sums.sum(axis=0, keepdims=True))
-                large.append((entry, rows.names, Group(rows.documents[these], sums, figures)))
+                total = sums.sum(axis=0, keepdims=True)
+                figures = rows.figures(total)
+                large.append((entry, rows.names, Group(rows.documents[these], sums, figures, averages(rows.names))))
+                if rows.trivial is not None:
+                    values = (float(each[0]) for each in figures(rows.trivial(these, total)))
+                    entry["baseline"] = {
+                        each: None if np.isnan(value) else value for each, value in zip(rows.names, values, strict=True)
+                    }
         told[name].sort(key=lambda entry: order_of(entry["group"], entry["items"]))
     found = group_estimates([group for *_, group in large], documents, resamples=resamples // PARTS, seed=seed)
     for (entry, names, _), estimates in zip(large, found, strict=True):
@@ -148,6 +160,11 @@ def share(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.
     """Division that returns NaN for a zero denominator."""
     found: NDArray[np.float64] = np.divide(above, below, out=np.full_like(below, np.nan), where=below > 0)
     return found
+
+
+def averages(names: Sequence[str]) -> tuple[int, ...]:
+    """Which of these figures are averages over labels, so not shares."""
+    return tuple(place for place, name in enumerate(names) if name.endswith("_macro"))
 
 
 def too_few(items: int, documents: int) -> bool:

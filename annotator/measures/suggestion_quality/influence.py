@@ -82,7 +82,7 @@ def influences(
         these = rows[maker, thing]
         if not (sum(row[1] for _, row in these) and sum(row[3] for _, row in these)):
             continue
-        shown, blind, difference = sums_estimates(these, 4, _shares, resamples=resamples)
+        shown, blind, difference = sums_estimates(these, 4, _shares, resamples=resamples, others=(2,))
         found.append(Influence(maker, thing, _share(shown, these, 1), _share(blind, these, 3), difference))
     return found
 

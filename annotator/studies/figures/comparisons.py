@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from annotator.studies.figures.ranking import Strength, strengths
-from pipeline.metrics.agreement import Agreement, RatedItem, agreement
+from pipeline.metrics.agreement import Agreement, RatedItem, agreement, wilson
 
 TIE = "tie"
-_Z = 1.959963984540054  # of a 95% interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +165,6 @@ def _places(choices: Sequence[Chosen]) -> Iterable[Place]:
     for place in range(size):
         low, high = wilson(at[place], total)
         yield Place(place + 1, at[place], total, 1 / size, low, high)
-
-
-def wilson(count: int, total: int) -> tuple[float, float]:
-    """The 95% score interval of a share (Wilson 1927)."""
-    if not total:
-        return 0.0, 1.0
-    share, square = count / total, _Z**2
-    middle = (share + square / (2 * total)) / (1 + square / total)
-    half = _Z * math.sqrt(share * (1 - share) / total + square / (4 * total**2)) / (1 + square / total)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def _grouped(choices: Iterable[Chosen], group: Mapping[str, str]) -> Mapping[str, int]:
