@@ -14,7 +14,8 @@ TIE = "tie"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """One person's choice on an item: the sources chosen (none for a tie), and all sources in the order shown."""
+    """One person's choice on an item: the sources chosen (none for a tie), and all sources in the order shown.
+    ``person`` is the rater's number; the first of two gives the rows of the confusion matrix."""
 
     item: int
     stratum: str

@@ -12,7 +12,7 @@ from pipeline.metrics.agreement import Agreement, RatedItem, agreement
 @dataclass(frozen=True, slots=True)
 class Judged:
     """One answer to a question about a record. ``rank`` is the record's place among those of its kind, from 1; 0 for
-    the item itself."""
+    the item itself. ``person`` is the rater's number; the first of two gives the rows of the confusion matrix."""
 
     question: str
     record: Hashable

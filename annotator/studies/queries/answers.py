@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Min
+
 from annotator.core.models import User
 from annotator.core.protocol import Kind, Protocol, Question, Round, chosen, is_answered
 from annotator.studies.figures.comparisons import Chosen
@@ -37,15 +39,15 @@ def complete_items(study: Study, round_: str = "rate") -> set[int]:
 
 
 def sheets_of(study: Study, round_: str = "rate", items: set[int] | None = None) -> Iterator[Sheet]:
-    """The sheets of complete items, in the order of items. Six queries, each on a single table, because a join would
-    read the text of an item once per person."""
+    """The sheets of complete items, in the order of items and raters. Each query reads a single table, because a join
+    would read the text of an item once per person."""
     complete = complete_items(study, round_)
     if items is not None:
         complete &= items
     if not complete:
         return
     by_item = {each.pk: each for each in study.items.all()}
-    people = names_of(study)
+    people, numbers = names_of(study), numbers_of(study)
     questions = study.version.protocol.by_kind(round_)
     parts: dict[int, list[StudyPart]] = {}
     for part in StudyPart.objects.filter(item__study=study, removed=False).order_by("item", "order", "id"):
@@ -56,11 +58,22 @@ def sheets_of(study: Study, round_: str = "rate", items: set[int] | None = None)
     for assignment_pk, part_pk, question, *stored in rows.values_list(*columns).iterator(ROWS):
         answers.setdefault(assignment_pk, {}).setdefault(part_pk, {})[question] = Stored(*stored)
     found = [each for each in study.assignments.filter(round=round_) if each.item_id in complete]
-    for assignment in sorted(found, key=lambda each: (by_item[each.item_id].order, each.person_id)):
+    for assignment in sorted(found, key=lambda each: (by_item[each.item_id].order, numbers[each.person_id])):
         assignment.study, assignment.item = study, by_item[assignment.item_id]
         assignment.person = people[assignment.person_id]
         own = [each for each in parts.get(assignment.item_id, []) if each.assignment_id in (None, assignment.pk)]
         yield lay_out(assignment, questions, own, answers.get(assignment.pk, {}))
+
+
+def numbers_of(study: Study) -> dict[int, int]:
+    """A number for everyone who has an assignment: raters in the order in which they were chosen, then people of later
+    rounds by the first item they got. Unlike names and keys, this order survives an export and import. Two queries."""
+    numbers = dict(study.raters.values_list("person", "number"))
+    others = study.assignments.exclude(person__in=list(numbers)).order_by().values_list("person")
+    counted = others.annotate(first=Min("item__order")).order_by("first", "person")
+    for person, _ in counted:
+        numbers[person] = len(numbers) + 1
+    return numbers
 
 
 def given_answers(sheets: Iterable[Sheet]) -> Iterator[Given]:
@@ -90,14 +103,14 @@ def majority(values: list[str], otherwise: str) -> str:
     return top if values.count(top) * 2 > len(values) else otherwise
 
 
-def choices_of(study: Study) -> list[Chosen]:
-    """All choices on complete items. Five queries, which read only columns, because there may be tens of thousands."""
+def choices_of(study: Study, complete: set[int]) -> list[Chosen]:
+    """All choices on these complete items, with raters by number. Only columns are read, because there may be tens of
+    thousands."""
     protocol = study.version.protocol
     figures = protocol.figures
     preference = figures.preference or next(
         each.key for each in protocol.questions if each.kind in (Kind.CANDIDATE, Kind.CANDIDATES)
     )
-    complete = complete_items(study)
     parts = StudyPart.objects.filter(item__study=study, kind=CANDIDATE)
     sources: dict[int, str] = {}
     by_id: dict[str, str] = {}
@@ -108,9 +121,12 @@ def choices_of(study: Study) -> list[Chosen]:
     for assignment, question, value in answers.values_list("assignment", "question", "value"):
         values.setdefault(assignment, {})[question] = value
     strata = dict(study.items.values_list("pk", "stratum"))
-    rows = study.assignments.filter(round="rate").order_by("position")
+    numbers = numbers_of(study)
+    rows = (
+        study.assignments.filter(round="rate").order_by().values_list("position", "person", "pk", "item", "arrangement")
+    )
     found = []
-    for pk, item, person, arrangement in rows.values_list("pk", "item", "person", "arrangement"):
+    for _, person, pk, item, arrangement in sorted(rows, key=lambda each: (each[0], numbers[each[1]])):
         given = values.get(pk, {})
         value = given.get(preference)
         if item not in complete or value is None:
@@ -120,7 +136,7 @@ def choices_of(study: Study) -> list[Chosen]:
             Chosen(
                 item,
                 strata[item],
-                person,
+                numbers[person],
                 tuple(sorted(by_id[each] for each in ids if each in by_id)),
                 tuple(sources[each] for each in arrangement),
                 given.get(figures.slight or "") is True,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.db.models import Count, Q
 
 from annotator.core.models import User
-from annotator.core.protocol import ITEM, Kind, Protocol, chosen
+from annotator.core.protocol import ITEM, Kind, Protocol
 from annotator.studies.figures.comparisons import ComparisonFigures, comparison_figures
 from annotator.studies.figures.fastfact import (
     ADDED,
@@ -36,11 +36,12 @@ from annotator.studies.models import Study
 from annotator.studies.queries.answers import (
     choices_of,
     complete_items,
-    given_answers,
     is_comparison,
     names_of,
+    numbers_of,
     sheets_of,
 )
+from annotator.studies.queries.judged import judged_answers
 from annotator.studies.queries.work import Row, Sheet
 
 COUNTED = (Kind.LABEL, Kind.LABELS, Kind.YES_NO)
@@ -102,21 +103,20 @@ def study_figures(study: Study, *, resamples: int = 500) -> StudyFigures:
     """All figures of a study."""
     protocol = study.version.protocol
     dropped = dict(study.items.exclude(dropped="").values_list("stratum").annotate(Count("id")).order_by("stratum"))
+    complete = complete_items(study)
     figures: dict[str, Any] = {
         "study": study,
         "protocol": protocol,
         "items": study.items.count(),
-        "complete": len(complete_items(study)),
+        "complete": len(complete),
         "dropped": dropped,
     }
     if is_comparison(protocol):
-        choices = choices_of(study)
+        choices = choices_of(study, complete)
         figures["comparison"] = comparison_figures(choices, protocol.figures.groups, resamples=resamples)
         return StudyFigures(**figures)
-    # Sheets are streamed, because there may be tens of thousands. Only aligning claims needs all of them.
-    kept: list[Sheet] = []
-    answers = _judged(_keeping(sheets_of(study), kept) if protocol.figures.alignment else sheets_of(study))
-    after = {each.key: _judged(sheets_of(study, each.key)) for each in protocol.rounds}
+    answers = judged_answers(study)
+    after = {each.key: judged_answers(study, each.key) for each in protocol.rounds}
     settled = {
         answer.item: answer.value
         for each in protocol.rounds
@@ -127,15 +127,10 @@ def study_figures(study: Study, *, resamples: int = 500) -> StudyFigures:
     rounds = {key: _questions(protocol, given, key, resamples) for key, given in after.items()}
     figures["rounds"] = {key: found for key, found in rounds.items() if any(each.answers for each in found)}
     if protocol.figures.alignment:
-        figures["alignment"] = tuple(alignment_rows(statistics_of(responses_of(kept))))
-        figures["shared_operations"], figures["shared_labels"] = _shared(kept, resamples)
+        sheets = list(sheets_of(study))
+        figures["alignment"] = tuple(alignment_rows(statistics_of(responses_of(sheets))))
+        figures["shared_operations"], figures["shared_labels"] = _shared(sheets, numbers_of(study), resamples)
     return StudyFigures(**figures)
-
-
-def _keeping(sheets: Iterable[Sheet], kept: list[Sheet]) -> Iterator[Sheet]:
-    for sheet in sheets:
-        kept.append(sheet)
-        yield sheet
 
 
 def _judgement(protocol: Protocol, answers: list[Judged], settled: dict[int, str], resamples: int) -> JudgementFigures:
@@ -167,21 +162,6 @@ def _questions(protocol: Protocol, answers: list[Judged], round_: str, resamples
         for question in protocol.questions
         if question.kind in COUNTED and question.round == round_
     )
-
-
-def _judged(sheets: Iterable[Sheet]) -> list[Judged]:
-    """The answers that count. Records that a person added are left out, because nobody else answers about them."""
-    return [
-        Judged(
-            question=each.question.name,
-            record=(each.item.pk, each.part.pk if each.part else 0),
-            item=each.item.pk,
-            rank=int(each.part.order) if each.part else 0,
-            person=each.person,
-            value=" + ".join(sorted(chosen(each.answer.value))),
-        )
-        for each in given_answers(sheets)
-    ]
 
 
 # --- FastFact -------------------------------------------------------------------------------------
@@ -217,15 +197,18 @@ def labeled_claim(row: Row) -> LabeledClaim:
     )
 
 
-def _shared(sheets: Iterable[Sheet], resamples: int) -> tuple[QuestionFigures, QuestionFigures]:
-    """Agreement on the cross-annotated share: operations on the given claims, and their final labels (F.2)."""
+def _shared(
+    sheets: Iterable[Sheet], numbers: Mapping[int, int], resamples: int
+) -> tuple[QuestionFigures, QuestionFigures]:
+    """Agreement on the cross-annotated share: operations on the given claims, and their final labels (F.2).
+    ``numbers``: the number of each rater."""
     operations, labels = [], []
     for sheet in sheets:
         for row in sheet.rows:
             if row.kind != "claim" or row.is_added or row.part is None:
                 continue
             claim = labeled_claim(row)
-            record, person = (sheet.item.pk, row.part.pk), sheet.assignment.person_id
+            record, person = (sheet.item.pk, row.part.pk), numbers[sheet.assignment.person_id]
             operations.append(Judged("operation", record, sheet.item.pk, 0, person, claim.operation))
             if claim.label:
                 labels.append(Judged("label", record, sheet.item.pk, 0, person, claim.label))
