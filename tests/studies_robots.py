@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable
 from io import BytesIO
@@ -10,20 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup
+from django.db.models import QuerySet
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from annotator.core.models import Benchmark, User
 from annotator.core.protocol import Protocol
 from annotator.core.protocol_file import read_protocol
-from annotator.core.vocabulary import Role
-from annotator.studies.actions.answering import save_answer, submit_item
+from annotator.core.vocabulary import Origin, Role
+from annotator.studies.actions.answering import read_value, save_answer, submit_item
 from annotator.studies.actions.studies import create_study, import_items, start_study
-from annotator.studies.models import Study, StudyAssignment
-from annotator.studies.queries.work import Sheet, sheet_of
+from annotator.studies.models import Study, StudyAnswer, StudyAssignment, StudyPart
+from annotator.studies.queries.work import Sheet, lay_out, sheet_of
 from tests.factories import member
 
 PROTOCOLS = Path(__file__).resolve().parent.parent / "fixtures" / "protocols"
+# Large studies are answered on the screens only in part, unless this is set: the rest would take minutes.
+EVERY_ITEM = bool(os.environ.get("EVERY_ITEM"))
 
 
 def shipped(name: str) -> Protocol:
@@ -63,20 +68,51 @@ def fill(assignment: StudyAssignment, answers: Callable[[Sheet], dict[str, str]]
     submit_item(assignment, by=assignment.person)
 
 
+def _open(study: Study, round_: str) -> QuerySet[StudyAssignment]:
+    rows = study.assignments.filter(round=round_, submitted_at__isnull=True).order_by("position", "person")
+    return rows.select_related("study__benchmark", "study__version", "item", "person")
+
+
 def play(study: Study, answers: Callable[[Sheet], dict[str, str]], round_: str = "rate") -> None:
     """Everyone answers everything that they have."""
-    rows = study.assignments.filter(round=round_, submitted_at__isnull=True).order_by("position", "person")
-    for assignment in rows.select_related("study__benchmark", "study__version", "item", "person"):
+    for assignment in _open(study, round_):
         fill(assignment, answers)
 
 
-def play_on_screens(study: Study, answers: Callable[[Sheet], dict[str, str]], round_: str = "rate") -> None:
-    """The same in front of the screens: everyone goes from item to item, and sends what the page's scripts would."""
+def play_at_once(study: Study, answers: Callable[[Sheet], dict[str, str]], round_: str = "rate") -> None:
+    """The same without history: all answers are read as the actions read them, and written in one statement. For
+    studies of hundreds of items, where saving one by one takes a minute and the figures are what is checked."""
+    questions = study.version.protocol.by_kind(round_)
+    parts: dict[int, list[StudyPart]] = {}
+    for part in StudyPart.objects.filter(item__study=study, assignment=None).order_by("item", "order", "id"):
+        parts.setdefault(part.item_id, []).append(part)
+    found = []
+    for assignment in _open(study, round_):
+        sheet = lay_out(assignment, questions, parts.get(assignment.item_id, []), {})
+        for field, raw in answers(sheet).items():
+            place = sheet.find(field)
+            assert place is not None, field
+            row, question = place
+            value = read_value(sheet, question, raw, row.part)
+            origin = Origin.ACCEPTED if row.machine.get(question.key) == value else Origin.HUMAN
+            found.append(
+                StudyAnswer(assignment=assignment, part=row.part, question=question.key, value=value, origin=origin)
+            )
+    StudyAnswer.objects.bulk_create(found, batch_size=2000)
+    _open(study, round_).update(submitted_at=timezone.now())
+
+
+def play_on_screens(
+    study: Study, answers: Callable[[Sheet], dict[str, str]], round_: str = "rate", *, items: int = 0
+) -> None:
+    """The same in front of the screens: everyone goes from item to item, and sends what the page's scripts would.
+    ``items``: how many each person answers there, the rest being answered at once; 0 for all. With EVERY_ITEM in the
+    environment, all."""
     people = User.objects.filter(study_assignments__study=study, study_assignments__round=round_).distinct()
     for person in people.order_by("pk"):
-        client = Client()
+        client, done_items = Client(), 0
         client.force_login(person)
-        while True:
+        while EVERY_ITEM or not items or done_items < items:
             shown = client.get(reverse("study-next", args=[study.benchmark.slug, study.public_id]), follow=True)
             assert shown.status_code == 200, shown.content
             match = re.search(r"/study-item/(\w+)/$", shown.request["PATH_INFO"])
@@ -94,6 +130,8 @@ def play_on_screens(study: Study, answers: Callable[[Sheet], dict[str, str]], ro
                 page += saved.content.decode()  # what comes up after an answer
             done = client.post(reverse("study-submit", args=[match[1]]), headers={"hx-request": "true"})
             assert done.status_code == 204, done.content
+            done_items += 1
+    play_at_once(study, answers, round_)
 
 
 def letter_of_source(sheet: Sheet, source: str) -> str:

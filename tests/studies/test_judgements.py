@@ -11,17 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from annotator.core.actions.fields import BadValueError
 from annotator.core.missing import IncompleteError
 from annotator.core.models import Benchmark, User
+from annotator.core.protocol import Sampling, chosen
 from annotator.core.protocol_file import ProtocolError, as_json, protocol_of
 from annotator.studies.actions.answering import add_part, remove_part, save_answer, submit_item
 from annotator.studies.actions.studies import open_round
 from annotator.studies.figures.fastfact import alignment_rows
 from annotator.studies.models import StudyAssignment
+from annotator.studies.queries.answers import given_answers, numbers_of, sheets_of
 from annotator.studies.queries.figures import study_figures
+from annotator.studies.queries.judged import judged_answers
 from annotator.studies.queries.parquet import parquet_bytes
 from annotator.studies.queries.table import fastfact_lines, long_rows
 from annotator.studies.queries.work import Sheet, sheet_of
@@ -57,7 +61,7 @@ def test_veriscores_verification_study_from_a_file_to_its_figures(benchmark: Ben
         ranked = zip(sheet.rows, ("supports", "inconclusive"), strict=True)
         return said | {f"{row.address}.stance": stance for row, stance in ranked}
 
-    play_on_screens(study, answers)
+    play_on_screens(study, answers, items=6)
     figures = study_figures(study)
     assert figures.judgement is not None
     verdict = next(each for each in figures.judgement.questions if each.question == "item.verdict")
@@ -74,9 +78,10 @@ def test_veriscores_verification_study_from_a_file_to_its_figures(benchmark: Ben
     assert open_round(study, "causes", [owner], by=owner) == 9
     with pytest.raises(BadValueError, match="No item needs this round"):
         open_round(study, "causes", [owner], by=owner)
-    play_on_screens(study, lambda sheet: {"item.cause": "indirect"}, "causes")
+    play_on_screens(study, lambda sheet: {"item.cause": "indirect"}, "causes", items=3)
     assert open_round(study, "escalation", [owner], by=owner) == 17
-    play_on_screens(study, lambda sheet: {"item.page": "inconclusive", "item.search": "contradicted"}, "escalation")
+    searched = {"item.page": "inconclusive", "item.search": "contradicted"}
+    play_on_screens(study, lambda sheet: searched, "escalation", items=3)
     rounds = study_figures(study).rounds
     assert rounds["causes"][0].values == {"indirect": 9}
     levels = {each.question: each.values for each in rounds["escalation"]}
@@ -128,7 +133,7 @@ def test_fastfacts_rows_equal_an_independent_count(benchmark: Benchmark, owner: 
         label = "not enough evidence" if number < 6 else "supported"
         return said | {f"{third}.agree": "disagree", f"{third}.label": label}
 
-    play_on_screens(study, answers)
+    play_on_screens(study, answers, items=2)
     every, expertqa, longfact = study_figures(study).alignment
     assert every.operations == {"unchanged": 10, "revised": 10, "removed": 10, "added": 0}
     assert (every.supported, every.not_supported, every.irrelevant, every.k_prime) == (4, 16, 0, 20)
@@ -316,3 +321,38 @@ def test_disagreements_are_adjudicated_in_a_round_that_settles(benchmark: Benchm
     content["rounds"][0]["settles"] = "gone"
     with pytest.raises(ProtocolError, match=r"rounds\[0\]\.settles: There is no question “gone”"):
         protocol_of(content)
+
+
+def test_columns_hold_the_answers_of_the_sheets(benchmark: Benchmark, owner: User) -> None:
+    """Figures read columns instead of sheets: the same answers in the same order, also where questions depend on
+    others, on records below, on passages and on who added the record, and where an answer no longer counts."""
+    people = raters(benchmark, 2)
+    protocol = shipped("fastfact")
+    every = protocol.model_copy(update={"sampling": Sampling(people=2)})
+    study = started(benchmark, every, [response(n, "longfact") for n in range(2)], people, owner)
+    for mine in study.assignments.select_related("study__version", "study__benchmark", "item", "person"):
+        first, second, third = parts_of(sheet_of(mine))
+        save_answer(mine, f"{first}.operation", "keep", by=mine.person, version=0)
+        save_answer(mine, f"{first}.agree", "disagree", by=mine.person, version=0)
+        save_answer(mine, f"{first}.label", "supported", by=mine.person, version=0)
+        save_answer(mine, f"{second}.operation", "keep", by=mine.person, version=0)
+        save_answer(mine, f"{second}.agree", "agree", by=mine.person, version=0)
+        save_answer(mine, f"{second}.operation", "remove", by=mine.person, version=99)  # agreeing no longer counts
+        save_answer(mine, f"{second}.removal", "redundant", by=mine.person, version=0)
+        save_answer(mine, f"{third}.operation", "revise", by=mine.person, version=0)
+        added = add_part(mine, "claim", after=second, by=mine.person)
+        save_answer(mine, f"{added.public_id}.label", "refuted", by=mine.person, version=0)
+        gone = add_part(mine, "claim", after=second, by=mine.person)
+        save_answer(mine, f"{gone.public_id}.label", "refuted", by=mine.person, version=0)
+        remove_part(mine, gone.public_id, by=mine.person)
+    study.assignments.update(submitted_at=timezone.now())
+    numbers = numbers_of(study)
+    by_sheets = [
+        (each.question.name, (each.item.pk, each.part.pk if each.part else 0), numbers[each.person],
+         " + ".join(sorted(chosen(each.answer.value))))
+        for each in given_answers(sheets_of(study))
+    ]  # fmt: skip
+    found = judged_answers(study)
+    assert [(each.question, each.record, each.person, each.value) for each in found] == by_sheets
+    assert {each.rank for each in found} == {1, 2, 3}
+    assert len([each for each in found if each.question == "claim.agree"]) == 2 * 2
