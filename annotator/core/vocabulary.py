@@ -6,6 +6,7 @@ people. Sources: Factcheck-Bench section 2 and appendix C.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 
 
@@ -19,6 +20,12 @@ class Labelled(StrEnum):
         member._value_ = value
         member.label = label
         return member
+
+
+def spelled(raw: str, words: Collection[str]) -> str:
+    """A value as the vocabulary spells it: "completely-support", as in released files, is "completely_support"."""
+    with_underscores = raw.replace("-", "_")
+    return with_underscores if raw not in words and with_underscores in words else raw
 
 
 class Stage(Labelled):

@@ -9,6 +9,7 @@ folder with something in it is refused. Exit code 1 with a sentence when it cann
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,23 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCHEMA = ROOT / "docs" / "api" / "openapi.yaml"
 SETTINGS = ROOT / "script" / "lib" / "client.yaml"
+GUIDE = ROOT / "docs" / "api" / "client.md"
+README = """\
+# touchstone-client
+
+The typed Python client of Touchstone's API. It needs Python 3.11 or newer.
+
+    pip install ./touchstone-client
+
+Make a token in Touchstone under *Account*, *API tokens*. Put the address of your server into `TOUCHSTONE_URL` and the
+token into `TOUCHSTONE_TOKEN`. This script imports a document into the benchmark `landmarks`, waits for its suggestions
+and exports everything:
+
+{example}
+Operations are modules in `touchstone_client.api`, one package for each tag, each with `sync`, `asyncio`, and the same
+with `_detailed` for status and headers. Bodies and answers are classes in `touchstone_client.models`. Your server
+describes every operation under *Account*, *API tokens*, *API reference*.
+"""
 
 
 def generate(folder: Path) -> None:
@@ -39,6 +57,14 @@ def generate(folder: Path) -> None:
     )
     if done.returncode:
         sys.exit(f"{done.stdout}\nThe client could not be written from {SCHEMA}.")
+    (folder / "README.md").write_text(README.format(example=example()), encoding="utf-8")
+
+
+def example() -> str:
+    """The first script of the client's guide, which the tests run, with its fences."""
+    found = re.search(r"^```python\n.*?^```\n", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert found is not None, f"{GUIDE} has no example"
+    return found[0]
 
 
 def main(arguments: list[str]) -> None:

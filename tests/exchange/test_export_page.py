@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import json
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 from django.conf import settings
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.http import StreamingHttpResponse
 from django.test import Client
@@ -27,6 +30,7 @@ from annotator.exchange.exports.catalogue import FORMATS, Reading, format_named
 from annotator.exchange.exports.downloads import latest_downloads
 from annotator.exchange.formats import factcheck_bench
 from annotator.exchange.models import Download
+from tests.api import Api
 from tests.factories import BenchmarkFactory, DocumentFactory, member
 from tests.teams import words
 
@@ -264,3 +268,58 @@ def test_the_number_of_queries_does_not_grow(client: Client, benchmark: Benchmar
         counts.append(len(queries))
     assert Document.objects.count() == 5
     assert counts[0] == counts[1]
+
+
+# --- several formats, and some documents ----------------------------------------------------------
+
+
+def names_in(answer: StreamingHttpResponse) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(b"".join(answer))) as archive:  # type: ignore[arg-type]
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_several_formats_come_as_one_zip(client: Client, benchmark: Benchmark, owner: User) -> None:
+    page = BeautifulSoup(client.get(reverse("export", args=["pilot"])).content, "html.parser")
+    assert len(page.select("input[type=checkbox][name=format]")) == len(FORMATS)
+    asked = {"format": ["", "factcheck-bench", "csv"], "include": "gold"}
+    answer = client.post(reverse("export-download", args=["pilot"]), asked)
+    assert isinstance(answer, StreamingHttpResponse)
+    assert f"pilot-2-formats-{timezone.localdate():%Y-%m-%d}.zip" in answer["Content-Disposition"]
+    files = names_in(answer)
+    assert list(files) == ["pilot-factcheck-bench.jsonl", "pilot-csv.zip"]
+    assert json.loads(files["pilot-factcheck-bench.jsonl"]) == json.loads(GOLD.read_text("utf-8"))
+    assert zipfile.is_zipfile(io.BytesIO(files["pilot-csv.zip"]))
+    (done,) = latest_downloads(benchmark)
+    assert (done.what, done.state, done.done) == ("Factcheck-Bench, CSV tables, gold", RunState.FINISHED, 1)
+
+
+def test_a_form_without_a_format_is_refused(client: Client, benchmark: Benchmark, owner: User) -> None:
+    answer = client.post(reverse("export-download", args=["pilot"]), {"format": ""})
+    assert answer.status_code == 422
+    assert "Choose at least one format" in answer.content.decode()
+
+
+def test_the_api_exports_some_documents_in_several_formats(benchmark: Benchmark) -> None:
+    Document.objects.filter(order=2).update(model="alpha")
+    api = Api(member(benchmark, Role.OWNER))
+    body = {"formats": ["factcheck-bench", "fastfact"], "include": "all", "filter": "model=alpha&sort=model"}
+    files = names_in(api.ask("POST", "/benchmarks/pilot/exports/download/", body))
+    assert {name: len(content.splitlines()) for name, content in files.items()} == {
+        "pilot-factcheck-bench.jsonl": 1,
+        "pilot-fastfact.jsonl": 1,
+    }
+    refused = api.ask("POST", "/benchmarks/pilot/exports/download/", {"filter": "modle=alpha"})
+    assert refused.status_code == 422
+    assert "modle=alpha" in refused.json()["detail"]
+
+
+def test_the_command_exports_some_documents_in_several_formats(benchmark: Benchmark, tmp_path: Path) -> None:
+    Document.objects.filter(order=2).update(model="alpha")
+    target = tmp_path / "all.zip"
+    asked = {"benchmark": "pilot", "output": str(target), "include": "all", "filter": "model=alpha"}
+    call_command("export", format=["factcheck-bench", "prov"], **asked)
+    with zipfile.ZipFile(target) as archive:
+        assert archive.namelist() == ["pilot-factcheck-bench.jsonl", "pilot-prov.jsonl"]
+        assert len(archive.read("pilot-factcheck-bench.jsonl").splitlines()) == 1
+    with pytest.raises(CommandError, match="stage=late"):
+        call_command("export", **asked | {"filter": "stage=late"})

@@ -10,7 +10,7 @@ from annotator.core.fields import MAX_TEXT, Field, Kind
 from annotator.core.models import Claim, ResponseRevision, Sentence, Stance
 from annotator.core.models.base import Record
 from annotator.core.texts import spans
-from annotator.core.vocabulary import Origin
+from annotator.core.vocabulary import Origin, spelled
 
 
 class BadValueError(ValueError):
@@ -42,8 +42,9 @@ def read(field: Field, raw: str) -> Any:
 
 def _word(field: Field, raw: str) -> str:
     words = [word.value for word in field.words or ()]
-    if raw in words or (raw == "" and field.may_be_blank):
-        return raw
+    value = spelled(raw, words)
+    if value in words or (value == "" and field.may_be_blank):
+        return value
     raise BadValueError(f"“{raw}” isn't a valid label; choose one of {', '.join(words)}.")
 
 

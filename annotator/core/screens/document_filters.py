@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import QueryDict
 from django.utils.http import urlencode
 
+from annotator.core.actions.fields import BadValueError
 from annotator.core.queries.documents import DocumentFilter
 from annotator.core.vocabulary import FlagReason, Phase, Stage
 
@@ -13,6 +14,8 @@ MAX_IDS = 500
 
 # Parameter names in the URL, by names of the filter.
 _TEXTS = {"search": "q", "source": "source", "model": "model", "language": "language"}
+# Parameters that say how a list looks, not which documents it has.
+_DISPLAY = frozenset({"column", "sort", "after", "before"})
 _FOR_MANAGERS = {"batch": "batch", "person": "person", "discarded": "discarded"}
 
 
@@ -56,3 +59,20 @@ def params_of(narrowed: DocumentFilter) -> dict[str, str]:
 def query_of(narrowed: DocumentFilter) -> str:
     """The filter as a query string, without the question mark."""
     return urlencode(params_of(narrowed))
+
+
+def filter_written(query: str, *, manages: bool) -> DocumentFilter:
+    """The filter in a query string that somebody wrote by hand, "stage=verify&model=alpha".
+
+    Raises BadValueError for what a filter doesn't know: ignoring it would give more documents than were asked for.
+    """
+    params = QueryDict(query)
+    found = filter_of(params, manages=manages)
+    known = params_of(found)
+    for name, value in params.items():
+        if name not in _DISPLAY and value.strip() and known.get(name) != value.strip():
+            raise BadValueError(
+                f"“{name}={value}” isn’t a valid filter. Filter the documents on the page Documents and copy what "
+                "comes after the question mark in the address."
+            )
+    return found

@@ -12,10 +12,11 @@ from rest_framework.response import Response
 
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
+from annotator.core.screens.document_filters import filter_written
 from annotator.core.vocabulary import Scope
 from annotator.exchange.actions.downloads import start_download, streamed
-from annotator.exchange.exports.catalogue import FORMATS, Reading, UnknownFormatError, format_named
-from annotator.exchange.queries.export import INCLUDE
+from annotator.exchange.exports.catalogue import FORMATS, Reading, UnknownFormatError, formats_named
+from annotator.exchange.queries.export import INCLUDE, among_of
 from annotator.integrations.api.base import ApiView
 from annotator.integrations.api.fields import Input
 from annotator.integrations.api.schema import operation
@@ -48,9 +49,22 @@ class ExportsSerializer(serializers.Serializer):
 
 
 class ExportInput(Input):
-    """What to export."""
+    """What to export: one format, or several as one ZIP."""
 
     format = serializers.CharField(max_length=60, default=next(iter(FORMATS)))
+    formats = serializers.ListField(
+        child=serializers.CharField(max_length=60),
+        required=False,
+        max_length=len(FORMATS),
+        help_text="Several formats in one ZIP, a file each; `format` is then ignored.",
+    )
+    filter = serializers.CharField(
+        max_length=2000,
+        allow_blank=True,
+        default="",
+        help_text="Only some documents: the part after the question mark in the address of the filtered page Documents,"
+        " such as stage=verify&model=alpha.",
+    )
     include = serializers.ChoiceField([(each, each) for each in INCLUDE], default=INCLUDE[0])
     named = serializers.BooleanField(
         default=False, help_text="Use people's names instead of pseudonyms in formats that include people."
@@ -78,11 +92,18 @@ class ExportView(ApiView):
         """The file, as a stream. A POST, because exports are recorded."""
         benchmark, given = self.benchmark(slug), self.body(ExportInput)
         try:
-            form = format_named(given["format"])
+            form = formats_named(given.get("formats") or [given["format"]])
         except UnknownFormatError as error:
             raise BadValueError(str(error)) from None
+        narrowed = filter_written(given["filter"], manages=rules.can_manage(self.person, benchmark))
+        among = among_of(benchmark, narrowed)
         download = start_download(
-            benchmark=benchmark, format=form, include=given["include"], named=given["named"], by=self.person
+            benchmark=benchmark,
+            format=form,
+            include=given["include"],
+            named=given["named"],
+            by=self.person,
+            among=among,
         )
-        name = f"{benchmark.slug}-{form.name}-{timezone.localdate():%Y-%m-%d}{form.suffix}"
-        return file_answer(streamed(download, form), form.media_type, name)
+        name = f"{benchmark.slug}-{form.in_file_name}-{timezone.localdate():%Y-%m-%d}{form.suffix}"
+        return file_answer(streamed(download, form, among), form.media_type, name)

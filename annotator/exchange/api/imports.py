@@ -23,7 +23,7 @@ from annotator.exchange.models import ImportJob
 from annotator.exchange.native import touchstone
 from annotator.exchange.queries.imports import pace_of
 from annotator.integrations.api.base import ApiView
-from annotator.integrations.api.fields import Input, PersonSerializer, Upload, text, word
+from annotator.integrations.api.fields import ExternalId, Input, PersonSerializer, Upload, text, word
 from annotator.integrations.api.paging import CursorPages, PageInput, paged
 from annotator.integrations.api.schema import operation
 from annotator.suggestions.actions import get_suggestions
@@ -44,9 +44,7 @@ class ProblemRowSerializer(serializers.Serializer):
 class NewDocumentInput(Input):
     """A prompt, and the response to be checked."""
 
-    id = serializers.CharField(
-        max_length=200, allow_blank=True, required=False, help_text="Your own identifier for the document."
-    )
+    id = ExternalId(required=False, help_text="Your own identifier: a text or a whole number; 5 is the same as “5”.")
     prompt = text(most=1_000_000, allow_blank=True, required=False)
     response = text(most=1_000_000)
     source = serializers.CharField(max_length=200, allow_blank=True, required=False)  # type: ignore[assignment]

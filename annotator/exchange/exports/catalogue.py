@@ -83,6 +83,12 @@ class ExportFormat:
     tells_people: bool = False
     missing: Callable[[], str] = lambda: ""
 
+    @property
+    def in_file_name(self) -> str:
+        """What a file is called after: the format, or how many there are."""
+        names = self.name.split(",")
+        return self.name if len(names) == 1 else f"{len(names)}-formats"
+
 
 def one_file(lines: Callable[[Iterator[GoldDocument]], Iterable[str]]) -> Callable[[Reading], Pieces]:
     """A writer of one text file, in UTF-8."""
@@ -256,3 +262,31 @@ def format_named(name: str) -> ExportFormat:
     if name not in FORMATS:
         raise UnknownFormatError(f"“{name}” isn’t an export format. Choose one of {', '.join(FORMATS)}.")
     return FORMATS[name]
+
+
+def formats_named(names: Iterable[str]) -> ExportFormat:
+    """The format of that name; of several names, one format that writes them all into one ZIP, a file each.
+
+    Raises UnknownFormatError, also if there is no name.
+    """
+    chosen = [format_named(name) for name in dict.fromkeys(names)]
+    if not chosen:
+        raise UnknownFormatError(f"Choose at least one format of {', '.join(FORMATS)}.")
+    return chosen[0] if len(chosen) == 1 else _together(chosen)
+
+
+def _together(chosen: list[ExportFormat]) -> ExportFormat:
+    def write(reading: Reading) -> Pieces:
+        return zip_of((f"{reading.benchmark.slug}-{each.name}{each.suffix}", each.write(reading)) for each in chosen)
+
+    return ExportFormat(
+        name=",".join(each.name for each in chosen),
+        label=", ".join(each.label for each in chosen),
+        description="Several formats in one ZIP.",
+        suffix=".zip",
+        media_type=ZIP,
+        write=write,
+        passes=sum(each.passes for each in chosen),
+        tells_people=any(each.tells_people for each in chosen),
+        missing=lambda: next((why for each in chosen if (why := each.missing())), ""),
+    )

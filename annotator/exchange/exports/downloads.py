@@ -40,8 +40,8 @@ class Followed:
     @property
     def what(self) -> str:
         """ "Touchstone, all, with names"."""
-        known = FORMATS.get(self.download.format)
-        parts = [known.label if known else self.download.format]
+        names = self.download.format.split(",")
+        parts = [FORMATS[name].label if name in FORMATS else name for name in names]
         parts += ["gold" if self.download.include == INCLUDE[0] else "all documents"]
         parts += ["with names"] if self.download.named else []
         return ", ".join(parts)

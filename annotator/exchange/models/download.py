@@ -14,12 +14,12 @@ from annotator.core.vocabulary import RunState
 class Download(models.Model):
     """One export through the page. ``done`` counts documents, up to ``total``; both count every pass that the format
     makes over the benchmark. ``seen_at`` is the last heartbeat while streaming. Canceled means that the client
-    disconnected before the end."""
+    disconnected before the end. ``format`` names several formats with commas between them."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     benchmark = models.ForeignKey("annotator.Benchmark", models.CASCADE, related_name="downloads")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="downloads")
-    format = models.CharField(max_length=40)
+    format = models.CharField(max_length=200)
     include = models.CharField(max_length=16)
     named = models.BooleanField(default=False)
     documents = models.PositiveIntegerField(default=0)

@@ -30,6 +30,7 @@ from annotator.core.models import (
     Stance,
     Verdict,
 )
+from annotator.core.queries.documents import DocumentFilter, matching
 from annotator.core.released import load
 from annotator.core.texts import edits
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, EditKind, Phase, Stage
@@ -73,6 +74,11 @@ def documents_to_export(benchmark: Benchmark, include: str, among: Q | None = No
     if include == "all":
         return documents
     raise ValueError(f"“{include}” isn’t valid; choose {' or '.join(INCLUDE)}.")
+
+
+def among_of(benchmark: Benchmark, narrowed: DocumentFilter) -> Q | None:
+    """The documents that a filter leaves, to narrow an export; None without a filter."""
+    return Q(pk__in=matching(benchmark, narrowed).values("pk")) if narrowed.is_on else None
 
 
 def _grouped(rows: Iterable[tuple[Any, ...]]) -> dict[int, list[tuple[Any, ...]]]:

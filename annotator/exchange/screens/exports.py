@@ -13,14 +13,13 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark
-from annotator.core.queries.documents import matching
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, person, render_domain_errors
 from annotator.core.screens.document_filters import filter_of, query_of
 from annotator.exchange.actions.downloads import start_download, streamed
-from annotator.exchange.exports.catalogue import FORMATS, UnknownFormatError, format_named
+from annotator.exchange.exports.catalogue import FORMATS, UnknownFormatError, formats_named
 from annotator.exchange.exports.downloads import latest_downloads
-from annotator.exchange.queries.export import INCLUDE, count_documents
+from annotator.exchange.queries.export import INCLUDE, among_of, count_documents
 
 TEMPLATE = "exchange/export.html"
 
@@ -52,9 +51,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
 def _narrowed(request: HttpRequest, benchmark: Benchmark, params: QueryDict) -> tuple[str, Q | None]:
     """The filter in an address, and the documents that it leaves; "" and None without one."""
     narrowed = filter_of(params, manages=rules.can_manage(person(request), benchmark))
-    if not narrowed.is_on:
-        return "", None
-    return query_of(narrowed), Q(pk__in=matching(benchmark, narrowed).values("pk"))
+    return query_of(narrowed), among_of(benchmark, narrowed)
 
 
 def _downloads(benchmark: Benchmark) -> dict[str, Any]:
@@ -73,8 +70,10 @@ def download(request: HttpRequest, slug: str) -> HttpResponse:
     GET."""
     benchmark = benchmark_for(request, slug)
     asked = request.POST if request.method == "POST" else request.GET
+    # The form sends a blank name besides those that are checked, so that none is told from a script that names none.
+    names = asked.getlist("format") or [next(iter(FORMATS))]
     try:
-        format = format_named(asked.get("format", next(iter(FORMATS))))
+        format = formats_named(filter(None, names))
     except UnknownFormatError as error:
         raise BadValueError(str(error)) from None
     people = asked.get("people", "pseudonyms")
@@ -90,7 +89,7 @@ def download(request: HttpRequest, slug: str) -> HttpResponse:
         among=among,
     )
     part = "" if taken.include == INCLUDE[0] else f"-{taken.include}"
-    name = f"{benchmark.slug}-{format.name}{part}-{timezone.localdate():%Y-%m-%d}{format.suffix}"
+    name = f"{benchmark.slug}-{format.in_file_name}{part}-{timezone.localdate():%Y-%m-%d}{format.suffix}"
     response = StreamingHttpResponse(
         streamed(taken, format, among),
         content_type=format.media_type,

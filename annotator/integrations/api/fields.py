@@ -11,13 +11,20 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from annotator.core.fields import MAX_RESPONSE, MAX_TEXT, Field, Kind, fields_of
-from annotator.core.vocabulary import DiscardReason, Labelled, Origin
+from annotator.core.vocabulary import DiscardReason, Labelled, Origin, spelled
 
 
-def word(words: type[Labelled], *, may_be_blank: bool = False, **options: Any) -> serializers.ChoiceField:
+class WordField(serializers.ChoiceField):
+    """A value of a vocabulary. Input may spell it with hyphens, as released files do: "completely-support"."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return super().to_internal_value(spelled(data, self.choices) if isinstance(data, str) else data)
+
+
+def word(words: type[Labelled], *, may_be_blank: bool = False, **options: Any) -> WordField:
     """A value of a vocabulary; "" where allowed, for not decided."""
     # With the members' names, by which the description recognizes the vocabulary (ENUM_NAME_OVERRIDES).
-    return serializers.ChoiceField([(each.value, each.name) for each in words], allow_blank=may_be_blank, **options)
+    return WordField([(each.value, each.name) for each in words], allow_blank=may_be_blank, **options)
 
 
 def text(*, most: int = MAX_TEXT, **options: Any) -> serializers.CharField:
@@ -28,6 +35,9 @@ def text(*, most: int = MAX_TEXT, **options: Any) -> serializers.CharField:
 # Something besides leading and trailing space, which has characters that some regex engines don't count as \\s. Linear
 # time.
 SOMETHING = r"^[\s\u001c-\u001f\u0085]*[^\s\u001c-\u001f\u0085\u0000][^\u0000]*$"
+
+
+JSON_NAMES = {str: "text in quotation marks", bool: "true or false", int: "a whole number", float: "a number"}
 
 
 class Input(serializers.Serializer):
@@ -75,11 +85,21 @@ class Input(serializers.Serializer):
                 continue
             is_number_by_name_only = isinstance(value, bool) and bool not in expected
             if not isinstance(value, expected) or is_number_by_name_only:
-                wrong.append((name, f"This should be {' or '.join(each.__name__ for each in expected)} in JSON."))
+                wrong.append((name, f"Expected {JSON_NAMES[expected[-1]]}."))
             elif isinstance(field, serializers.CharField) and len(str(value)) > (field.max_length or len(str(value))):
                 # As described: outer space counts toward the length, though it isn't kept.
                 wrong.append((name, f"Enter at most {field.max_length} characters."))
         return wrong
+
+
+@extend_schema_field({"type": ["string", "integer"], "maxLength": 200})
+class ExternalId(serializers.JSONField):
+    """The sender's own identifier: a text, or a whole number, which becomes its digits."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if isinstance(data, bool) or not isinstance(data, str | int):
+            raise serializers.ValidationError("Expected text in quotation marks, or a whole number.")
+        return serializers.CharField(max_length=200, allow_blank=True).run_validation(str(data))
 
 
 class PersonSerializer(serializers.Serializer):

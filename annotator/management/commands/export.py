@@ -12,8 +12,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotator.exchange.exports.catalogue import FORMATS, Reading, format_named
-from annotator.exchange.queries.export import INCLUDE
+from annotator.core.actions.fields import BadValueError
+from annotator.core.screens.document_filters import filter_written
+from annotator.exchange.exports.catalogue import FORMATS, Reading, formats_named
+from annotator.exchange.queries.export import INCLUDE, among_of
 from annotator.management.named import benchmark_named
 
 
@@ -22,7 +24,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--benchmark", required=True, metavar="SLUG")
-        parser.add_argument("--format", choices=list(FORMATS), default=next(iter(FORMATS)))
+        parser.add_argument(
+            "--format",
+            action="append",
+            choices=list(FORMATS),
+            help=f"the format (default: {next(iter(FORMATS))}); give it several times for several formats in one ZIP",
+        )
         parser.add_argument("--output", required=True, metavar="FILE", help="the file to write; - for standard output")
         parser.add_argument(
             "--include",
@@ -32,16 +39,28 @@ class Command(BaseCommand):
             "all: every document with what is adjudicated so far",
         )
         parser.add_argument(
+            "--filter",
+            default="",
+            metavar="QUERY",
+            help="only some documents: the part after the question mark in the address of the filtered page Documents, "
+            "such as “stage=verify&model=alpha”",
+        )
+        parser.add_argument(
             "--named",
             action="store_true",
             help="write people’s names instead of pseudonyms, in formats that say who did what",
         )
 
     def handle(self, **options: Any) -> None:
-        chosen = format_named(options["format"])
+        chosen = formats_named(options["format"] or [next(iter(FORMATS))])
         if why := chosen.missing():
             raise CommandError(why)
-        reading = Reading(benchmark_named(options["benchmark"]), include=options["include"], named=options["named"])
+        benchmark = benchmark_named(options["benchmark"])
+        try:
+            among = among_of(benchmark, filter_written(options["filter"], manages=True))
+        except BadValueError as refusal:
+            raise CommandError(str(refusal)) from None
+        reading = Reading(benchmark, include=options["include"], named=options["named"], among=among)
         pieces = chosen.write(reading)
         if options["output"] == "-":
             self._print(pieces)

@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from annotator.core.actions import recorder
 from annotator.core.actions.fields import BadValueError, saved_fields
 from annotator.core.actions.recorder import read_field
+from annotator.core.fields import RECORDS, Field, Kind
 from annotator.core.models import Activity, Annotation
 from annotator.core.models.base import Record
 from annotator.core.protocol import ASK
@@ -127,6 +128,37 @@ SPANS = serializers.ListField(
 _SPAN = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2}
 
 
+def _values_of(each: Field) -> str:
+    """What a field accepts, in a few words."""
+    if each.words is not None:
+        return " | ".join(word.value for word in each.words)
+    return {
+        Kind.TEXT: "text",
+        Kind.YES_NO: "true | false | null",
+        Kind.FLAG: "true | false",
+        Kind.SPANS: "[[start, end], …]",
+    }[each.kind]
+
+
+def _fields_described() -> str:
+    """Every field of every kind of record with its values, for the description of the API."""
+    lines = []
+    for kind in RECORDS:
+        named = "; ".join(f"`{name}` ({_values_of(each)})" for name, each in saved_fields(kind).items())
+        lines.append(f"- {kind}: {named}")
+    return "\n".join(
+        [
+            "The field’s name, by the kind of record in the address, with its values:",
+            "",
+            *lines,
+            "",
+            f"Questions that the protocol adds are fields of the record that they ask about: `{ASK}` and the "
+            "question’s key. A label may also be spelled with hyphens, as in released files. An empty text or null "
+            "clears a label or an answer.",
+        ]
+    )
+
+
 @extend_schema_field({"type": ["string", "boolean", "array", "null"], "items": _SPAN})
 class ValueField(serializers.JSONField):
     """A text or a label; yes/no labels as true, false and null; several labels joined by commas; a rationale as
@@ -148,8 +180,11 @@ class ValueField(serializers.JSONField):
 class FieldInput(ActiveInput):
     """A field of a record and its new value."""
 
-    field = serializers.CharField(max_length=40)
-    value = ValueField()
+    field = serializers.CharField(max_length=40, help_text=_fields_described())
+    value = ValueField(
+        help_text="A text or a label; a yes/no answer as true, false or null; several labels joined by commas; a "
+        "rationale as [start, end] of each selection, in code points of the passage."
+    )
 
 
 class RestoreInput(Input):
