@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotator", "0032_crowd_links"),
+        ("annotator", "0012_search_entry"),
     ]
 
     operations = [
