@@ -8,6 +8,7 @@ the model; after that the step falls back to its rules, and says so.
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from pydantic import BaseModel, ValidationError
 
 from pipeline.clients.base import ChatAnswer, ChatRequest, Message, PromptRefusedError
 from pipeline.tools import Tools
+
+logger = logging.getLogger(__name__)
 
 ATTEMPTS = 2
 _LONGEST_PLACE = 100  # characters; a key that the model made up may be of any length
@@ -95,7 +98,8 @@ async def ask(
         try:
             answer = await chat.complete(request, lambda answer: _is_readable(answer, form))
         except PromptRefusedError as error:
-            raise NoAnswerError(str(error), call) from None
+            logger.info("A prompt of step %s: %s", step, error)
+            raise NoAnswerError(error.public, call) from None
         if answer.refused:
             said = " ".join(answer.text.split())[:_LONGEST_PLACE]
             raise NoAnswerError(f"The model refused to answer this prompt{f': “{said}”' if said else ''}.", call)

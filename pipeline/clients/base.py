@@ -13,13 +13,17 @@ from typing import Any, Literal, Protocol
 
 
 class ServiceError(Exception):
-    """An outside service failed after all retries. The message is for readers of the run's page: which service, what it
-    said, what to do."""
+    """An outside service failed after all retries. The message is for owners: which service, what it said, what to
+    do."""
 
 
 class PromptRefusedError(ServiceError):
     """The service refuses this one prompt (content filter, or longer than the model accepts) and would refuse it again.
-    Other prompts work, so the step falls back."""
+    Other prompts work, so the step falls back. ``public``: the same for everybody, without the service's name."""
+
+    def __init__(self, said: str, public: str = "The model refused this prompt.") -> None:
+        super().__init__(said)
+        self.public = public
 
 
 class BudgetSpentError(Exception):

@@ -49,7 +49,7 @@ def work_on_batches() -> list[int]:
             except ServiceError as error:
                 logger.warning("A batch of run %s: %s", batch.run.public_id, error)
                 if not batch.name:
-                    halt(batch.run_id, f"{error} Then resume.")
+                    halt(batch.run_id, f"{error} Then resume.", for_owners=True)
     runs = PipelineRun.objects.filter(plan__has_key=IN_BATCHES, state__in=OPEN_STATES)
     return [run.pk for run in runs if _collected(run)]
 

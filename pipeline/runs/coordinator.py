@@ -24,14 +24,14 @@ from annotator.core.actions.recorder import Action
 from annotator.core.actions.status import update_status
 from annotator.core.models import Annotation, PipelineRun, RunItem
 from annotator.core.vocabulary import OPEN_STATES, RunState
-from annotator.suggestions.actions.runs import announce_over, halt
+from annotator.suggestions.actions.runs import WITHHELD, announce_over, halt
 from pipeline.catalogue import problems
 from pipeline.clients.base import BudgetSpentError, ServiceError
 from pipeline.clients.collected import WaitsForBatchError
 from pipeline.runs.bridge import Bridge
 from pipeline.runs.db_retry import LOST, persistently
 from pipeline.runs.lease import Lease
-from pipeline.runs.run_budget import RunMeter, RunStoppedError, mark_lost
+from pipeline.runs.run_budget import LimitReachedError, RunMeter, RunStoppedError, mark_lost
 from pipeline.runs.run_document import Result, suggest
 from pipeline.runs.services import settings_of
 from pipeline.tools import MissingServiceError
@@ -79,7 +79,7 @@ def begin(run: PipelineRun) -> list[int]:
     """Mark a run as running and return the items to hand out; none while it is paused or over."""
     wrong = problems(settings_of(run)) if run.plan.get("services") else []
     if wrong and run.state == RunState.QUEUED and not run.plan.get("again"):  # who searches by hand is told at once
-        halt(run.pk, " ".join(wrong) + " Then start Touchstone again, and resume.")
+        halt(run.pk, " ".join(wrong) + " Then start Touchstone again, and resume.", for_owners=True)
         return []
     PipelineRun.objects.filter(pk=run.pk, state=RunState.QUEUED).update(
         state=RunState.RUNNING, started_at=timezone.now()
@@ -173,7 +173,8 @@ def prefill_item(item_id: int) -> None:
     except WaitsForBatchError:
         persistently(partial(put_back, item, waits=True))
     except BudgetSpentError as spent:
-        halt(item.run_id, f"{spent} {spent.advice} Finished work is kept and nothing is paid twice.")
+        why = f"{spent} {spent.advice} Finished work is kept and nothing is paid twice."
+        halt(item.run_id, why, for_owners=isinstance(spent, LimitReachedError))
         persistently(partial(put_back, item))
     except LOST:
         logger.exception("The database was lost while document %s was worked on", item.document_id)
@@ -181,7 +182,10 @@ def prefill_item(item_id: int) -> None:
     except Exception as error:  # a strategy's fault fails its document, not the worker
         logger.exception("Prefilling document %s failed", item.document_id)
         told = str(error) if isinstance(error, _SPOKEN) and str(error) else f"{type(error).__name__}: {error}"
-        persistently(partial(_finish_mine, item, RunState.FAILED, error=told))
+        # Services, and whatever else fails where services are asked, may name them.
+        is_withheld = bool(item.run.plan.get("services")) and not isinstance(error, _GivenUpError)
+        failed = {"error": WITHHELD, "details": told} if is_withheld else {"error": told}
+        persistently(partial(_finish_mine, item, RunState.FAILED, **failed))
     # After the commit: two last items that end at once would each still see the other as open.
     persistently(partial(finish_run_if_done, item.run_id))
 
@@ -215,7 +219,7 @@ def _check_mine(item: RunItem) -> None:
         raise _TakenError
 
 
-def _finish_mine(item: RunItem, state: RunState, *, error: str = "") -> None:
+def _finish_mine(item: RunItem, state: RunState, *, error: str = "", details: str = "") -> None:
     with transaction.atomic():
         lock_document(item.document_id)
         try:
@@ -224,16 +228,19 @@ def _finish_mine(item: RunItem, state: RunState, *, error: str = "") -> None:
             return
         # Otherwise the reservation of a call that could not be written would keep others waiting forever.
         mark_lost(item)
-        _finish(item, state, error=error)
+        _finish(item, state, error=error, details=details)
 
 
-def _finish(item: RunItem, state: RunState, *, error: str = "", result: Result | None = None) -> None:
-    """Write an item's result and what follows from it for the document's phase."""
+def _finish(
+    item: RunItem, state: RunState, *, error: str = "", details: str = "", result: Result | None = None
+) -> None:
+    """Write an item's result and what follows from it for the document's phase. ``details``: the error for owners."""
     with transaction.atomic():
         document = lock_document(item.document_id)
         RunItem.objects.filter(pk=item.pk).update(
             state=state,
             error=error[:2000],
+            error_details=details[:2000],
             finished_at=timezone.now(),
             notes=result.notes if result else [],
             counts=result.counts if result else {},
@@ -268,7 +275,10 @@ def finish_run_if_done(run_id: int) -> None:
     all_failed = states.get(RunState.FAILED, 0) == sum(states.values()) > 0
     with transaction.atomic():
         closed = PipelineRun.objects.filter(pk=run_id, state__in=(*OPEN_STATES, RunState.PAUSED)).update(
-            state=RunState.FAILED if all_failed else RunState.FINISHED, finished_at=timezone.now(), halted=""
+            state=RunState.FAILED if all_failed else RunState.FINISHED,
+            finished_at=timezone.now(),
+            halted="",
+            halted_details="",
         )
         if closed:
             announce_over(run_id)

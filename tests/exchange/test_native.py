@@ -72,8 +72,8 @@ SCHEMA = Path(settings.BASE_DIR) / "docs" / "formats" / "touchstone.schema.json"
 # What the format leaves out of a model, and why it can: it follows from the rest, or means something here alone.
 LEFT_OUT: dict[str, set[str]] = {
     "documents": {"order", "discard_reason", "discard_code", "batch", "twin_of", "practice_for"},  # order: of the lines
-    "runs": set(),
-    "run_items": {"seen_at", "waits"},
+    "runs": {"halted_details"},  # services are for the owners of this installation
+    "run_items": {"seen_at", "waits", "error_details"},
     "annotations": {"guidelines", "note", "too_fast"},  # by its number; private; follows from the time it took
     **{
         name: {"created_at", *({"in_view_at"} if name == "stances" else ())}  # what was on whose screen when

@@ -173,7 +173,7 @@ def test_a_service_that_fails_pauses_the_run_and_a_resumed_run_goes_on(
     batching.work_on_batches()
     run.refresh_from_db()
     assert run.state == RunState.PAUSED
-    assert "401" in run.halted
+    assert "401" in run.halted_details
     model.key = ""
     resume_run(run, by=owner)
     until_over(run)

@@ -159,7 +159,7 @@ def test_an_answer_and_its_cost_are_written_together(
     monkeypatch.setattr(Counting, "_ask", failing)
     run = counting(benchmark, 1)
     work(run)
-    assert (run.state, run.items.get().error) == (RunState.FAILED, "KeyError: 'nothing there'")
+    assert (run.state, run.items.get().error_details) == (RunState.FAILED, "KeyError: 'nothing there'")
     assert StepUse.objects.get(item__run=run).chats == CachedAnswer.objects.count() == 2
     assert run.spent_tokens == spent(run)[0] > 0
     assert not SentenceSuggestion.objects.exists()
@@ -171,7 +171,7 @@ def test_what_a_service_says_is_the_reason_that_a_person_reads(
     settings.LLM_URL = f"{chat.url}/nowhere"
     run = counting(benchmark, 1)
     work(run)
-    error = run.items.get().error
+    error = run.items.get().error_details
     assert "Unknown request URL" in error
     assert not error.startswith("ServiceError")
 
@@ -426,7 +426,7 @@ def test_a_wrong_setting_pauses_the_run_before_anything_is_asked(
     run = counting(benchmark, 1)
     work(run)
     assert run.state == RunState.PAUSED
-    assert "SEARCH_KEY" in run.halted
+    assert "SEARCH_KEY" in run.halted_details
     assert not chat.calls
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from importlib import import_module
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
+from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
@@ -18,7 +20,7 @@ from annotator.core.vocabulary import Role, RunState, Stage
 from annotator.suggestions.actions import runs as run_actions
 from annotator.suggestions.actions import services as service_actions
 from annotator.suggestions.actions.plans import RunRequest
-from annotator.suggestions.actions.runs import start_run
+from annotator.suggestions.actions.runs import WITHHELD, start_run
 from annotator.suggestions.actions.services import ServiceForm, ask_for_test, remove_service, save_service
 from annotator.suggestions.models import Service
 from annotator.suggestions.models.service import ServiceUse, UnreadableKeyError
@@ -330,8 +332,8 @@ def test_a_service_is_not_asked_beyond_its_cost_per_month(benchmark: Benchmark, 
         Service.objects.update(money_per_month=spent + 1)
         halted = run_with(benchmark, owner, calls=2)
         assert halted.state == RunState.PAUSED
-        assert f"{spent:.4f} of this month's limit" in halted.halted
-        assert "Raise the limit under Services" in halted.halted
+        assert f"{spent:.4f} of this month's limit" in halted.halted_details
+        assert "Raise the limit under Services" in halted.halted_details
         assert halted.spent_money == 0
         assert len(chat.calls) == 1
         # What was spent last month does not count.
@@ -363,6 +365,63 @@ def test_costs_by_service_are_shown_to_owners_alone(client: Client, benchmark: B
     assert "Used this month" in client.get(reverse("services", args=["pilot"])).content.decode()
     remove_service(benchmark, "chat", by=owner)
     assert use_by_service(benchmark) == [use], "what it cost is known after it has gone"
+
+
+@pytest.mark.usefixtures("no_queue")
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_only_owners_read_which_service_failed(
+    client: Client, benchmark: Benchmark, owner: User, *, is_paused: bool
+) -> None:
+    admin = member(benchmark, Role.ADMIN)
+    with FakeChat() as chat:
+        save_service(benchmark, "chat", ServiceForm("openai", f"{chat.url}/nowhere", "zeppelin-9"), by=owner)
+        if is_paused:  # before the first call: another service has no key
+            form = ServiceForm("serper", "http://zeppelin.example", key="k")
+            save_service(benchmark, "search", form, by=owner)
+            Service.objects.filter(kind="search").update(encrypted_key="")
+        run = run_with(benchmark, owner, calls=1)
+    assert run.state == (RunState.PAUSED if is_paused else RunState.FAILED)
+    document = run.items.get().document
+    details = run.halted_details if is_paused else run.items.get().error_details
+    assert ("SEARCH_KEY" if is_paused else "127.0.0.1") in details
+    assert WITHHELD in (run.halted, run.items.get().error)
+    pages = [
+        reverse("run", args=["pilot", run.public_id]), f"/api/v1/benchmarks/pilot/runs/{run.public_id}/",
+        reverse("runs", args=["pilot"]), "/api/v1/benchmarks/pilot/runs/", reverse("notices"),
+        reverse("document", args=[document.public_id]), f"/api/v1/documents/{document.public_id}/",
+    ]  # fmt: skip
+    for person in (owner, admin):
+        client.force_login(person)
+        shown = [client.get(page) for page in pages]
+        assert {answer.status_code for answer in shown} == {200}
+        texts = [answer.content.decode() for answer in shown]
+        named = ["SEARCH_KEY" in text or "127.0.0.1" in text or "zeppelin" in text for text in texts]
+        assert named[:2] == [person == owner] * 2
+        # A notice tells an owner why a run was paused.
+        assert named[2:] == [False, False, person == owner and is_paused, False, False]
+
+
+def test_an_upgrade_withholds_what_older_runs_say_of_services(benchmark: Benchmark) -> None:
+    withhold = import_module("annotator.migrations.0033_details_for_owners")
+    runs = [
+        PipelineRun.objects.create(benchmark=benchmark, stage=Stage.DECOMPOSE, strategy="x", plan=plan, halted=halted)
+        for plan, halted in (
+            ({"services": {"chat": "m at h"}}, "h refused"),
+            ({"services": {}}, "1 of the budget of 1 are spent."),
+            ({}, "h"),
+        )
+    ]
+    for run in runs:
+        run.items.create(document=DocumentFactory(benchmark=benchmark), error="h said no")
+    withhold.withhold(apps, None)
+    told = list(PipelineRun.objects.order_by("pk").values_list("halted", "items__error", "items__error_details"))
+    assert told == [
+        (WITHHELD, WITHHELD, "h said no"),
+        ("1 of the budget of 1 are spent.", WITHHELD, "h said no"),
+        ("h", "h said no", ""),
+    ]
+    withhold.show(apps, None)
+    assert set(PipelineRun.objects.values_list("items__error", flat=True)) == {"h said no"}
 
 
 @pytest.mark.usefixtures("no_queue")

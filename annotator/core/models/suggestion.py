@@ -23,6 +23,7 @@ class PipelineRun(models.Model):
     plan = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=16, choices=choices(RunState), default=RunState.QUEUED)
     halted = models.TextField(blank=True, help_text="Why the run was paused automatically; blank if it was not.")
+    halted_details = models.TextField(blank=True, help_text="The same, naming services, for owners; blank if none.")
     budget_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     budget_money = models.FloatField(null=True, blank=True)
     # Includes what pending calls may still cost (``PendingCall``), so one conditional update keeps several workers
@@ -49,7 +50,8 @@ class RunItem(models.Model):
     document = models.ForeignKey("annotator.Document", models.CASCADE, related_name="run_items")
     state = models.CharField(max_length=16, choices=choices(RunState), default=RunState.QUEUED)
     attempts = models.PositiveSmallIntegerField(default=0)
-    error = models.TextField(blank=True)
+    error = models.TextField(blank=True, help_text="Why it failed. Names no service.")
+    error_details = models.TextField(blank=True, help_text="The same, naming services, for owners; blank if none.")
     notes = models.JSONField(default=list, blank=True, help_text="[{step, text}]: what fell back to rules, and why.")
     counts = models.JSONField(default=dict, blank=True, help_text="Quantities of the strategy's cost formula.")
     started_at = models.DateTimeField(null=True, blank=True)

@@ -96,7 +96,7 @@ class Command(BaseCommand):
 
         work_off(runs, tell)
         rows = [progress_of(row) for row in runs_of(runs[0].benchmark).filter(pk__in=[run.pk for run in runs])]
-        if halted := next((row.run.halted for row in rows if row.run.halted), ""):
+        if halted := next((row.run.halted_details or row.run.halted for row in rows if row.run.halted), ""):
             raise CommandError(f"Paused: {halted} Resume it on the benchmark’s “Suggestions” page.")
         finished, failed = sum(row.finished for row in rows), sum(row.failed for row in rows)
         waiting = sum(row.running + row.waiting for row in rows)

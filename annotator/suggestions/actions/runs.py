@@ -32,6 +32,7 @@ ADVANCE_RUN = "pipeline.advance_run"
 OPEN_DOCUMENTS = "pipeline.open_documents"
 AT_ONCE = 10  # documents that the request itself opens
 ITEMS_AT_ONCE = 500  # documents added to a run per transaction
+WITHHELD = "An owner of the benchmark can see why."
 ADDING = (
     "Documents are still being added to this run. If that takes too long, resume the run: it continues with the "
     "documents it has."
@@ -107,7 +108,7 @@ def _queue(run: PipelineRun) -> None:
     """Release a run with all its documents to the workers."""
     with transaction.atomic():
         complete = PipelineRun.objects.filter(pk=run.pk, state=RunState.PAUSED, halted=ADDING)
-        if complete.update(state=RunState.QUEUED, halted=""):
+        if complete.update(state=RunState.QUEUED, halted="", halted_details=""):
             after_commit(ADVANCE_RUN, run.pk)
     run.refresh_from_db()
 
@@ -151,7 +152,7 @@ def resume_run(
     rules.check_manage(by, run.benchmark)
     with transaction.atomic():
         resumed = PipelineRun.objects.filter(pk=run.pk, state=RunState.PAUSED).update(
-            state=RunState.QUEUED, halted="", budget_tokens=budget_tokens, budget_money=budget_money
+            state=RunState.QUEUED, halted="", halted_details="", budget_tokens=budget_tokens, budget_money=budget_money
         )
         if resumed:
             words = f"{run.strategy}, {budget_in_words(budget_tokens, budget_money)}"
@@ -174,7 +175,7 @@ def cancel_run(run: PipelineRun, *, by: User) -> None:
         waiting = list(run.items.filter(state=RunState.QUEUED).values_list("document_id", flat=True))
         run.items.filter(state=RunState.QUEUED).update(state=RunState.CANCELLED, finished_at=timezone.now())
         cancelled = PipelineRun.objects.filter(pk=run.pk, state__in=(*OPEN_STATES, RunState.PAUSED)).update(
-            state=RunState.CANCELLED, finished_at=timezone.now(), halted=""
+            state=RunState.CANCELLED, finished_at=timezone.now(), halted="", halted_details=""
         )
         if cancelled:
             announce_over(run.pk)
@@ -237,21 +238,30 @@ def announce_over(run_id: int) -> None:
     announce(run.benchmark, WebhookEvent.RUN_FINISHED, about | {"documents": states})
 
 
-def halt(run_id: int, why: str) -> None:
+def halt(run_id: int, why: str, *, for_owners: bool = False) -> None:
     """Pause a run automatically; the sentence says why and what to do. Managers are notified once, however many runs
-    say the same, because documents are waiting. A person's own search concerns only that person."""
+    say the same, because documents are waiting. A person's own search concerns only that person. ``for_owners``: the
+    sentence names a service, so only owners see it."""
+    shown = WITHHELD if for_owners else why
     with transaction.atomic():
         halted = PipelineRun.objects.filter(pk=run_id, state__in=OPEN_STATES)
-        if not halted.update(state=RunState.PAUSED, halted=why):
+        if not halted.update(state=RunState.PAUSED, halted=shown, halted_details=why if for_owners else ""):
             return
         run = PipelineRun.objects.select_related("benchmark").get(pk=run_id)
         if "again" in run.plan:
             return
-        text = f"Suggestions for {Stage(run.stage).label.lower()} were paused automatically. {why}"
-        said = Notice.objects.filter(kind=NoticeKind.HALTED, benchmark=run.benchmark, text=text, read_at__isnull=True)
-        know = set(said.values_list("to", flat=True))
-        managers = [person for person in managers_of(run.benchmark) if person.pk not in know]
-        tell(managers, NoticeKind.HALTED, text, benchmark=run.benchmark)
+        managers = managers_of(run.benchmark)
+        owners = [person for person in managers if rules.can_change_services(person, run.benchmark)]
+        _tell_halted(run, owners, why)
+        _tell_halted(run, [person for person in managers if person not in owners], shown)
+
+
+def _tell_halted(run: PipelineRun, people: Iterable[User], why: str) -> None:
+    """Notify those who have no unread notice that says the same."""
+    text = f"Suggestions for {Stage(run.stage).label.lower()} were paused automatically. {why}"
+    said = Notice.objects.filter(kind=NoticeKind.HALTED, benchmark=run.benchmark, text=text, read_at__isnull=True)
+    know = set(said.values_list("to", flat=True))
+    tell([person for person in people if person.pk not in know], NoticeKind.HALTED, text, benchmark=run.benchmark)
 
 
 def retry_failed(run: PipelineRun, *, by: User) -> int:
@@ -268,15 +278,15 @@ def retry_failed(run: PipelineRun, *, by: User) -> int:
         if not waiting or locked.halted == ADDING:
             return 0
         run.refresh_from_db()
-        run.state, run.finished_at, run.halted = RunState.PAUSED, None, ADDING
+        run.state, run.finished_at, run.halted, run.halted_details = RunState.PAUSED, None, ADDING, ""
         run.plan = _retried(run)
-        run.save(update_fields=["state", "finished_at", "halted", "plan"])
+        run.save(update_fields=["state", "finished_at", "halted", "halted_details", "plan"])
         Action(name="retry-run", by=by, benchmark=run.benchmark, reason=f"{len(waiting)} documents").write()
 
     def step(some: Sequence[int]) -> None:
         with transaction.atomic():
             queued = ended.filter(document__in=some)
-            queued.update(state=RunState.QUEUED, attempts=0, error="", finished_at=None)
+            queued.update(state=RunState.QUEUED, attempts=0, error="", error_details="", finished_at=None)
             _mark_as_waiting(run, some)
 
     in_small_steps(waiting, step, rest=False)

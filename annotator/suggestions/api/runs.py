@@ -83,12 +83,14 @@ class FailureSerializer(serializers.Serializer):
 
     document = serializers.CharField(source="document.public_id")
     attempts = serializers.IntegerField()
-    error = serializers.CharField()
+    error = serializers.CharField(help_text="Names no service.")
+    error_details = serializers.CharField(help_text="The same, naming services, for owners; blank for others.")
 
 
 class RunDetailSerializer(RunSerializer):
     """A run with its frozen plan, its costs and its failures (the first ones)."""
 
+    halted_details = serializers.CharField(help_text="Why, naming services, for owners; blank for others.")
     plan = serializers.DictField()
     steps = UseSerializer(many=True)
     costs = UseSerializer()
@@ -174,11 +176,21 @@ class RunAnswer(ApiView):
             costs = with_formula(costs, row.run)
         names = ("total", "finished", "failed", "cancelled", "running", "waiting")
         found = {name: getattr(row, name) for name in names} | {"run": row.run, "pace": row.pace}
-        plan = readable_plan(row.run, services=rules.can_change_services(self.person, row.run.benchmark))
+        sees_services = rules.can_change_services(self.person, row.run.benchmark)
+        plan = readable_plan(row.run, services=sees_services)
         found |= {"plan": plan, "steps": costs.steps, "costs": costs.total}
+        found["halted_details"] = row.run.halted_details if sees_services else ""
         found["interrupted"] = costs.lost
         found |= {"budget_tokens": costs.budget_tokens, "budget_money": costs.budget_money}
-        found["failures"] = failures_of(row.run).select_related("document")[:FAILURES_SHOWN]
+        found["failures"] = [
+            {
+                "document": item.document,
+                "attempts": item.attempts,
+                "error": item.error,
+                "error_details": item.error_details if sees_services else "",
+            }
+            for item in failures_of(row.run)[:FAILURES_SHOWN]
+        ]
         return Response(RunDetailSerializer(found).data, status=status)
 
 

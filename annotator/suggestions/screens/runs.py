@@ -113,7 +113,8 @@ def show(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     context["costs"] = costs if row.is_moving else with_formula(costs, row.run)
     context["has_money"] = bool(costs.total.money or row.run.budget_money is not None)
     context["notes"] = notes_of(row.run, NOTES_SHOWN)
-    context["plan"] = readable_plan(row.run, services=rules.can_change_services(person(request), benchmark))
+    context["sees_services"] = rules.can_change_services(person(request), benchmark)
+    context["plan"] = readable_plan(row.run, services=context["sees_services"])
     if getattr(request, "htmx", False):
         response = render(request, f"{RUN}#numbers" if context["is_moving"] else f"{RUN}#run", context)
         if not context["is_moving"]:

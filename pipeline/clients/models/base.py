@@ -244,9 +244,11 @@ def prompt_fault(error: RefusedError, where: str) -> PromptRefusedError | None:
     prompt would be refused, too. ``where``: the service as people know it."""
     said = error.said.lower()
     if error.status in {400, 403, 422} and _speaks_of(said, _FILTERED):
-        return PromptRefusedError(f"{where} refused the text of this prompt (content filter): {error.said}.")
+        why = "refused the text of this prompt (content filter)"
+        return PromptRefusedError(f"{where} {why}: {error.said}.", f"The model {why}.")
     if error.status in {400, 413, 422} and (error.status == 413 or _speaks_of(said, _TOO_LONG)):
-        return PromptRefusedError(f"{where} refused this prompt because it is too long: {error.said}.")
+        why = "refused this prompt because it is too long"
+        return PromptRefusedError(f"{where} {why}: {error.said}.", f"The model {why}.")
     if error.status in {400, 422} and not _speaks_of(said, _SETTINGS):
         return PromptRefusedError(f"{where} refused this prompt: {error.status} {error.said}.")
     return None
