@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,8 @@ from django.conf import settings
 from django.db import connection
 
 from annotator.core.models import PipelineRun
+from annotator.core.vocabulary import OPEN_STATES
+from annotator.suggestions.actions.plans import IN_BATCHES
 
 
 @contextmanager
@@ -28,8 +31,8 @@ def _tasks_at_once() -> Iterator[Celery]:
 
 def work_off(runs: Sequence[PipelineRun], on_document: Callable[[], None] | None = None) -> None:
     """Process what is open in these runs, as many documents at once as a worker would. ``on_document`` is called after
-    each, in any thread. Inside a transaction, documents are processed one at a time, because other threads can't see
-    its rows.
+    each, in any thread; in batches after each turn of one. Inside a transaction, documents are processed one at a time,
+    because other threads can't see its rows. Runs that ask in batches are waited for, up to a day for each step.
 
     A worker with the same runs does no harm: each document is claimed once.
     """
@@ -45,5 +48,11 @@ def work_off(runs: Sequence[PipelineRun], on_document: Callable[[], None] | None
         with _tasks_at_once() as app:
             for run in runs:
                 app.tasks["pipeline.work_off_run"].apply((run.pk, at_once), throw=True)
+            in_batches = PipelineRun.objects.filter(pk__in=[run.pk for run in runs], plan__has_key=IN_BATCHES)
+            while in_batches.filter(state__in=OPEN_STATES).exists():
+                app.tasks["pipeline.work_on_batches"].apply(throw=True)
+                for run in in_batches.filter(state__in=OPEN_STATES):  # what a lost worker had in hand
+                    app.tasks["pipeline.work_off_run"].apply((run.pk, at_once), throw=True)
+                time.sleep(settings.BATCH_PAUSE)
     finally:
         signals.task_postrun.disconnect(after_task)

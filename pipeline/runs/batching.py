@@ -28,7 +28,7 @@ from pipeline.clients.assemble import open_chat
 from pipeline.clients.base import ChatRequest, ServiceError
 from pipeline.clients.collected import request_from_json
 from pipeline.clients.cost_meter import CallKind, Hold, KeptAnswer
-from pipeline.clients.models.batches import MAX_REQUESTS, Batches, BatchResult, batches_of
+from pipeline.clients.models.batches import Batches, BatchResult, batches_of, max_requests
 from pipeline.runs.bridge import Bridge
 from pipeline.runs.run_budget import Ended, RunMeter
 from pipeline.runs.services import settings_of
@@ -65,8 +65,9 @@ def _collected(run: PipelineRun) -> bool:
         calls = PendingCall.objects.filter(item__run=run, request__isnull=False, lost_at__isnull=True)
         keys = list(calls.filter(batch__isnull=True, item__state=RunState.QUEUED).values_list("pk", flat=True))
         if keys:
-            for start in range(0, len(keys), MAX_REQUESTS):
-                part = keys[start : start + MAX_REQUESTS]
+            size = max_requests(settings_of(run).llm_provider)
+            for start in range(0, len(keys), size):
+                part = keys[start : start + size]
                 batch = ModelBatch.objects.create(run=run, requests=len(part))
                 PendingCall.objects.filter(pk__in=part).update(batch=batch)
             return False
@@ -98,7 +99,7 @@ def _take(batch: ModelBatch) -> bool:
 
 def _go_on(batch: ModelBatch) -> None:
     """Hand a batch over, or look at it, and settle what came of it. Raises ServiceError."""
-    calls = list(batch.calls.select_related("item").filter(request__isnull=False))
+    calls = list(batch.calls.select_related("item").filter(request__isnull=False).order_by("pk"))
     requests = {call.key: request_from_json(_asked(call)["request"]) for call in calls}
     if not batch.name and not _handed_over(batch, requests):
         return

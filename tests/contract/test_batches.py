@@ -18,7 +18,7 @@ from pipeline.clients.models.base import Prices
 from pipeline.clients.models.batches import Batches, BatchResult, batches_of
 from pipeline.clients.models.gemini import GeminiChat
 from pipeline.clients.models.openai import OpenAIChat
-from tests.fakes.batches import FakeAnthropicBatches, FakeOpenAIBatches
+from tests.fakes.batches import FakeAnthropicBatches, FakeGeminiBatches, FakeOpenAIBatches
 from tests.fakes.chat import FakeChat, Refusal
 from tests.fakes.server import as_json
 
@@ -26,13 +26,15 @@ T = TypeVar("T")
 KINDS: dict[str, tuple[type[Any], type[Any]]] = {
     "openai": (OpenAIChat, FakeOpenAIBatches),
     "anthropic": (AnthropicChat, FakeAnthropicBatches),
+    "gemini": (GeminiChat, FakeGeminiBatches),
 }
 SCHEMA = {"type": "object", "properties": {"capital": {"type": "string"}}, "required": ["capital"]}
 LONG_AGO = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 
 
 def capital(request: Any) -> object:
-    country = request["messages"][-1]["content"]
+    turns = request.get("messages") or [{"content": turn["parts"][0]["text"]} for turn in request["contents"]]
+    country = turns[-1]["content"]
     if country == "Atlantis":
         return Refusal({"message": "This prompt was flagged."})
     return {"capital": f"capital of {country}"}
@@ -132,9 +134,19 @@ def test_a_server_without_batches_says_so() -> None:
         assert not at("openai", chat.url, lambda batches: batches.works())
 
 
-def test_a_protocol_without_batches_has_none() -> None:
-    async def main() -> None:
-        async with open_client() as client:
-            assert batches_of(GeminiChat(client, Limiter(1), key="k")) is None
+def test_gemini_without_keys_in_its_answers_is_read_in_order() -> None:
+    asked = requests("France", "Atlantis", "Chile")
+    with FakeGeminiBatches(capital, key="k") as model:
+        model.tells_keys, model.looks = False, 0
 
-    asyncio.run(main())
+        async def work(batches: Batches) -> BatchResult | None:
+            return await batches.look(await batches.create(asked, "t"), asked)
+
+        found = at("gemini", model.url, work)
+    assert found is not None
+    first, second, third = asked
+    assert {key: json.loads(answer.text)["capital"] for key, answer in found.answers.items()} == {
+        first: "capital of France",
+        third: "capital of Chile",
+    }
+    assert list(found.unanswered) == [second]

@@ -1,4 +1,5 @@
-"""Services that take batches as OpenAI and Anthropic do: files, states, results in another order, lines that fail."""
+"""Services that take batches as OpenAI, Anthropic and Gemini do: files, states, results in another order, lines that
+fail."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from email import message_from_bytes
 from typing import Any
 
 from tests.fakes.chat import FakeChat
-from tests.fakes.models import FakeAnthropic
+from tests.fakes.models import FakeAnthropic, FakeGemini
 from tests.fakes.server import Call, FakeServer, Reply, as_json
 
 
@@ -31,7 +32,9 @@ class TakesBatches(FakeServer):
     @property
     def direct(self) -> list[Call]:
         """The calls that were made without a batch."""
-        return [call for call in self.calls if call.path.endswith(("/chat/completions", "/messages"))]
+        return [
+            call for call in self.calls if call.path.endswith(("/chat/completions", "/messages", ":generateContent"))
+        ]
 
     def is_over(self, name: str) -> bool:
         self.asked[name] = self.asked.get(name, 0) + 1
@@ -191,3 +194,66 @@ class FakeAnthropicBatches(TakesBatches, FakeAnthropic):
                 result = {"type": "succeeded", "message": body} if succeeded else {"type": "errored", "error": body}
             lines.append(json.dumps({"custom_id": line["custom_id"], "result": result}))
         return "\n".join(lines).encode()
+
+
+class FakeGeminiBatches(TakesBatches, FakeGemini):
+    """POST /v1beta/models/MODEL:batchGenerateContent, GET /v1beta/batches and /v1beta/batches/ID, POST its :cancel.
+    ``tells_keys``: the answers carry the keys of their requests."""
+
+    tells_keys = True
+
+    def line(self, request: Mapping[str, Any], call: Call) -> Reply:
+        body = json.dumps(request["request"]).encode()
+        return FakeGemini.answer(self, Call("POST", "/v1beta/models/fake-1:generateContent", call.headers, body))
+
+    def answer(self, call: Call) -> Reply:
+        path = call.path.removeprefix("/v1beta/")
+        if not path.startswith("batches") and not path.endswith(":batchGenerateContent"):
+            return super().answer(call)
+        if self.given_key(call) != self.key:
+            return self.fault(401, "API key not valid. Please pass a valid API key.")
+        name = path.removesuffix(":cancel")
+        if call.method == "POST" and path.endswith(":batchGenerateContent"):
+            return self._create(call)
+        if call.method == "GET" and path == "batches":
+            return as_json({"operations": list(self.batches.values())[::-1]} if self.batches else {})
+        if call.method == "POST" and path.endswith(":cancel") and name in self.batches:
+            self.cancelled.add(name)
+            return as_json({})
+        if call.method == "GET" and name in self.batches:
+            return as_json(self._looked_at(name, call))
+        return self.fault(404, f"Not found: {call.path}")
+
+    def _create(self, call: Call) -> Reply:
+        batch = call.json()["batch"]
+        name = f"batches/{len(self.made) + 1}"
+        lines = batch["inputConfig"]["requests"]["requests"]
+        # Named as in the others, by which tests count what was asked.
+        self.made[name] = [line | {"custom_id": line["metadata"]["key"]} for line in lines]
+        metadata = {
+            "@type": "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch",
+            "displayName": batch["displayName"],
+            "state": "BATCH_STATE_PENDING",
+            "batchStats": {"requestCount": str(len(lines))},
+        }
+        self.batches[name] = {"name": name, "metadata": metadata}
+        return as_json(self.batches[name])
+
+    def _looked_at(self, name: str, call: Call) -> dict[str, Any]:
+        batch = self.batches[name]
+        if not self.is_over(name):
+            return batch
+        if name in self.cancelled:
+            batch["metadata"]["state"] = "BATCH_STATE_CANCELLED"
+            return batch | {"done": True, "error": {"code": 1, "message": "The batch was cancelled."}}
+        lines = []
+        for place, line in enumerate(self.made[name]):
+            if place in self.expires:
+                outcome: dict[str, Any] = {"error": {"code": 4, "message": "Deadline expired."}}
+            else:
+                reply = self.line(line, call)
+                body = json.loads(reply.body)
+                outcome = {"response": body} if reply.status == 200 else {"error": body["error"]}
+            lines.append(outcome | ({"metadata": line["metadata"]} if self.tells_keys else {}))
+        batch["metadata"]["state"] = "BATCH_STATE_SUCCEEDED"
+        return batch | {"done": True, "response": {"inlinedResponses": {"inlinedResponses": lines}}}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -16,7 +17,10 @@ from annotator.suggestions.actions import runs as run_actions
 from annotator.suggestions.actions.plans import RunRequest
 from annotator.suggestions.actions.runs import cancel_run, resume_run, start_run
 from annotator.suggestions.queries.costs import costs_of, with_formula
+from annotator.suggestions.queries.forecast import Forecast, forecast
+from annotator.suggestions.queries.run_scope import RunScope
 from annotator.suggestions.queries.services import use_by_service
+from pipeline.catalogue import choice
 from pipeline.runs import batching, coordinator
 from pipeline.runs.run_budget import RunMeter
 from tests.counting_strategy import Counting
@@ -243,3 +247,43 @@ def test_a_service_that_is_down_is_looked_at_again(benchmark: Benchmark, model: 
     assert batch.name
     ModelBatch.objects.update(next_look_at=None)
     assert until_over(run).state == RunState.FINISHED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_prefill_in_batches_is_resumed_by_the_same_command(
+    benchmark: Benchmark, model: FakeOpenAIBatches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        DocumentFactory(benchmark=benchmark, response=f"Text number {number}.")
+
+    def command() -> None:
+        call_command("prefill", benchmark="pilot", parameter=[f"calls={CALLS}"], batches=True, wait=True)
+
+    def stopped(_: float) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("annotator.management.working.time.sleep", stopped)
+        command()
+    run = benchmark.runs.get()
+    assert (run.state, len(model.made)) == (RunState.RUNNING, 0), "collected, and not handed over yet"
+    command()
+    run.refresh_from_db()
+    assert (run.state, benchmark.runs.count()) == (RunState.FINISHED, 1)
+    assert model.direct == []
+    check_paid_once(run, model)
+
+
+def test_the_forecast_shows_the_price_of_batches(benchmark: Benchmark, model: FakeOpenAIBatches, owner: User) -> None:
+    counting = choice(Counting.name)
+    assert counting is not None
+
+    def told() -> Forecast:
+        return forecast(benchmark, counting, {}, Stage.DECOMPOSE, RunScope([1, 2]), {})
+
+    guessed = told()
+    assert guessed.money > 0
+    assert guessed.money_in_batches == pytest.approx(guessed.money / 2)
+    until_over(in_batches(benchmark))
+    measured = told()
+    assert (measured.measured, measured.money_in_batches) == (2, pytest.approx(measured.money)), "as it was paid"

@@ -11,11 +11,11 @@ from django.core.management.base import BaseCommand, CommandError
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark, PipelineRun
 from annotator.core.rules import NotAllowedError
-from annotator.core.vocabulary import Stage
+from annotator.core.vocabulary import OPEN_STATES, Stage
 from annotator.management.named import benchmark_named
 from annotator.management.working import work_off
 from annotator.suggestions.actions.get_suggestions import get_suggestions
-from annotator.suggestions.actions.plans import RunRequest
+from annotator.suggestions.actions.plans import IN_BATCHES, RunRequest
 from annotator.suggestions.queries.runs import progress_of, runs_of
 
 
@@ -42,7 +42,14 @@ class Command(BaseCommand):
         parser.add_argument(
             "--budget-money", type=float, metavar="N", help="cost budget, in the currency of the prices"
         )
-        parser.add_argument("--wait", action="store_true", help="run in this process and return when done")
+        parser.add_argument(
+            "--batches",
+            action="store_true",
+            help="ask the model in batches: half the price, and each step's answers come within a day",
+        )
+        parser.add_argument(
+            "--wait", action="store_true", help="run in this process and return when done; finishes earlier runs, too"
+        )
 
     def handle(self, **options: Any) -> None:
         benchmark = benchmark_named(options["benchmark"])
@@ -51,6 +58,8 @@ class Command(BaseCommand):
             runs = get_suggestions(benchmark=benchmark, stage=Stage(options["stage"]), by=None, wish=wish)
         except (NotAllowedError, BadValueError) as refusal:
             raise CommandError(str(refusal)) from None
+        if options["wait"]:
+            runs = [*_unfinished(benchmark, options["stage"], runs), *runs]
         if not runs:
             self.stdout.write("Nothing to do: no documents need suggestions.")
             return
@@ -79,9 +88,15 @@ class Command(BaseCommand):
             parameters={name.strip(): value.strip() for name, _, value in pairs} or None,
             budget_tokens=benchmark.budget_tokens if tokens is None else tokens,
             budget_money=benchmark.budget_money if money is None else money,
+            in_batches=options["batches"],
         )
 
     def _wait(self, runs: list[PipelineRun], documents: int) -> None:
+        if any(IN_BATCHES in run.plan for run in runs):
+            self.stdout.write(
+                "The model is asked in batches: each step's answers come within a day. If this command ends before, "
+                "start it again: it goes on, and pays for nothing twice."
+            )
         done = 0
         live = self.stderr.isatty()
         telling = threading.Lock()
@@ -105,3 +120,9 @@ class Command(BaseCommand):
         if failed:
             raise CommandError(f"{words} See the benchmark’s “Suggestions” page for the reasons.")
         self.stdout.write(words)
+
+
+def _unfinished(benchmark: Benchmark, stage: str, new: list[PipelineRun]) -> list[PipelineRun]:
+    """Runs that an earlier command or worker has left."""
+    runs = runs_of(benchmark).filter(stage=stage, state__in=OPEN_STATES)
+    return list(runs.exclude(pk__in=[run.pk for run in new]).order_by("pk"))

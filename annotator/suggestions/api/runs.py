@@ -145,6 +145,9 @@ class ForecastSerializer(serializers.Serializer):
     pages = serializers.FloatField()
     tokens = serializers.FloatField()
     money = serializers.FloatField()
+    money_in_batches = serializers.FloatField(
+        allow_null=True, help_text="The cost where the model is asked in batches; null if it can't be."
+    )
     seconds = serializers.FloatField()
     measured = serializers.IntegerField()
 

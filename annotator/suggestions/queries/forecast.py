@@ -18,7 +18,7 @@ from annotator.suggestions.queries.run_scope import RunScope
 from annotator.suggestions.queries.services import service_settings
 
 if TYPE_CHECKING:
-    from pipeline.catalogue import Prompt, StrategyChoice
+    from pipeline.catalogue import Prompt, ServiceSettings, StrategyChoice
 
 # Defaults if nothing was measured. A token is about four characters of English, an answer about this long, and a
 # service answers in about this many seconds.
@@ -32,7 +32,8 @@ _SEARCHES, _PAGES, _RANKINGS = {"search"}, {"fetch", "pages"}, {"rank"}
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """For all chosen documents together. ``measured``: the number of documents averaged, 0 if the formula was used.
-    ``long``: documents decomposed in parts of at most ``part`` characters."""
+    ``money_in_batches``: the cost where the model is asked in batches; None if it can't be. ``long``: documents
+    decomposed in parts of at most ``part`` characters."""
 
     documents: int
     chats: float
@@ -42,6 +43,7 @@ class Forecast:
     money: float
     seconds: float
     measured: int
+    money_in_batches: float | None = None
     long: int = 0
     part: int = 0
 
@@ -73,17 +75,34 @@ def forecast(
     ValueError for a wrong parameter."""
     found = compared(benchmark, strategy=choice.name, stage=stage)
     if found and found[0].documents:
-        return _from_measured(found[0], scope)
+        return _from_measured(benchmark, choice, found[0], scope)
     return _from_formula(benchmark, choice, parameters, stage, scope, prompts)
 
 
-def _from_measured(past: Compared, scope: RunScope) -> Forecast:
+def _in_batches(services: ServiceSettings, choice: StrategyChoice, model: float, search: float) -> float | None:
+    """The cost in batches, from that of the model's calls and that of searches, which are never in batches."""
+    from pipeline.catalogue import BATCH_PRICE, BATCHED
+
+    if "chat" not in choice.needs or services.llm_provider not in BATCHED:
+        return None
+    return BATCH_PRICE * model + search
+
+
+def _model_money(services: ServiceSettings, prompt_tokens: float, answer_tokens: float) -> float:
+    return (prompt_tokens * services.llm_price_prompt + answer_tokens * services.llm_price_answer) / 1e6
+
+
+def _from_measured(benchmark: Benchmark, choice: StrategyChoice, past: Compared, scope: RunScope) -> Forecast:
     documents = len(scope.documents)
     share = documents / past.documents
     use = past.use
     # Answers from the store were calls once and are calls again for other documents.
     whole = use.requests / use.calls if use.calls else 1.0
     at_once = max(settings.CELERY_WORKER_CONCURRENCY, 1)
+    services = service_settings(benchmark, has_corpus=benchmark.corpus_id is not None)
+    # At today's prices, because what was measured may have been in batches itself.
+    model = _model_money(services, use.prompt_tokens, use.answer_tokens) * whole * share
+    search = use.searches * whole * share * services.search_price
     return Forecast(
         documents,
         chats=use.chats * whole * share,
@@ -93,6 +112,7 @@ def _from_measured(past: Compared, scope: RunScope) -> Forecast:
         money=use.money * whole * share,
         seconds=past.seconds * documents / min(at_once, max(documents, 1)),
         measured=past.documents,
+        money_in_batches=_in_batches(services, choice, model, search),
     )
 
 
@@ -127,7 +147,7 @@ def _from_formula(
     texts = [len(prompt.text) for prompt in prompts.values()]
     asked = (length + (sum(texts) / len(texts) if texts else 0)) / CHARACTERS_A_TOKEN
     services = service_settings(benchmark, has_corpus=benchmark.corpus_id is not None)
-    money = chats * (asked * services.llm_price_prompt + ANSWER_TOKENS * services.llm_price_answer) / 1e6
+    model, search = _model_money(services, chats * asked, chats * ANSWER_TOKENS), searches * services.search_price
     # At decompose, a document's calls mostly wait for each other; at verify, its claims are processed in parallel.
     at_once = max(settings.CELERY_WORKER_CONCURRENCY, 1) * (settings.CALLS_AT_ONCE if stage == Stage.VERIFY else 1)
     return Forecast(
@@ -136,9 +156,10 @@ def _from_formula(
         searches=searches,
         pages=pages,
         tokens=chats * (asked + ANSWER_TOKENS),
-        money=money + searches * services.search_price,
+        money=model + search,
         seconds=calls * SECONDS_A_CALL / min(at_once, max(settings.CALLS_AT_ONCE, 1)),
         measured=0,
+        money_in_batches=_in_batches(services, choice, model, search),
         long=len(long),
         part=choice.longest_at_once,
     )

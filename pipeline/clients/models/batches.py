@@ -19,11 +19,13 @@ from pipeline.clients.base import ChatAnswer, ChatRequest, ServiceError, Usage
 from pipeline.clients.http import RefusedError, ServiceClient
 from pipeline.clients.models.anthropic import AnthropicChat
 from pipeline.clients.models.base import Manner, ModelClient
+from pipeline.clients.models.gemini import GeminiChat
 from pipeline.clients.models.openai import OpenAIChat
 from pipeline.clients.models.responses import ResponsesChat
 
 PRICE = 0.5  # of the usual price
 MAX_REQUESTS = 10_000  # of one batch; the services take more, by number and size
+_MAX_REQUESTS_OF = {"gemini": 500}  # in one body of at most 20 MB
 _LISTED = 100
 # Faults of single lines, as the answer to a read that may see an unknown form.
 _ODD = (KeyError, IndexError, TypeError, AttributeError, ValueError)
@@ -227,15 +229,113 @@ class AnthropicBatches(Batches):
         return _rest(result, requests, "the batch has ended without it")
 
 
+class GeminiBatches(Batches):
+    """Gemini's batches: requests in one body, the batch as an operation that carries the answers at its end."""
+
+    PATH = ""
+
+    @property
+    def _root(self) -> str:
+        return f"{self.chat.url}/batches"
+
+    async def works(self) -> bool:
+        """Whether the service lists batches."""
+        try:
+            return isinstance(await self._at(self._root).get({"pageSize": "1"}), Mapping)
+        except RefusedError:
+            return False
+
+    async def create(self, requests: Mapping[str, ChatRequest], token: str) -> str:
+        model = next(iter(requests.values()))  # a run asks one model
+        place = self.chat.place(model).replace(":generateContent", ":batchGenerateContent")
+        lines = [
+            {"request": self.chat.body(request, Manner()), "metadata": {"key": key}}
+            for key, request in requests.items()
+        ]
+        made = await self._at(place).post(
+            {"batch": {"displayName": token, "inputConfig": {"requests": {"requests": lines}}}}
+        )
+        if not (name := _text(made, "name")):
+            raise self._odd(made)
+        return name
+
+    async def find(self, token: str, keys: Sequence[str], since: dt.datetime) -> str:
+        found = await self._at(self._root).get({"pageSize": str(_LISTED)})
+        try:
+            rows = found.get("operations", [])
+            return next((str(each["name"]) for each in rows if each["metadata"]["displayName"] == token), "")
+        except _ODD:
+            raise self._odd(found) from None
+
+    async def look(self, batch: str, requests: Mapping[str, ChatRequest]) -> BatchResult | None:
+        # As text, because a batch that failed has an error of its own in an answer that is none.
+        said = await self._at(self._operation(batch)).get_text()
+        try:
+            told = json.loads(said)
+        except ValueError:
+            raise self._odd(said) from None
+        if not _text(told, "name"):
+            raise self._odd(told)
+        if not told.get("done"):
+            return None
+        result = BatchResult()
+        response = told.get("response")
+        if isinstance(response, Mapping):
+            try:
+                lines = response["inlinedResponses"]["inlinedResponses"]
+                for key, line in _by_key(lines, requests):
+                    self._sort(key, line, requests[key], result)
+            except _ODD:
+                raise self._odd(told) from None
+        state = _text(told.get("metadata"), "state").rpartition("_")[2].lower()
+        error = told.get("error")
+        why = f"the batch is {state or 'over'}"
+        return _rest(result, requests, f"{why}: {_text(error, 'message')}" if _text(error, "message") else why)
+
+    async def cancel(self, batch: str) -> None:
+        await self._at(f"{self._operation(batch)}:cancel").post({})
+
+    def _operation(self, batch: str) -> str:
+        return f"{self.chat.url}/{quote(batch)}"
+
+    def _sort(self, key: str, line: Mapping[str, Any], request: ChatRequest, result: BatchResult) -> None:
+        try:
+            if "response" in line:
+                result.answers[key] = self._answer(line["response"], request)
+            else:
+                result.unanswered[key] = str(line["error"]["message"])
+        except _ODD:
+            result.unanswered[key] = f"unreadable: {json.dumps(line)[:200]}"
+
+
+def _by_key(
+    lines: Sequence[Mapping[str, Any]], requests: Mapping[str, ChatRequest]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Gemini's answers by key. Some versions of the service leave the key out; then as many answers as requests are in
+    the same order."""
+    keys = [_text(line.get("metadata"), "key") for line in lines]
+    if not any(keys) and len(lines) == len(requests):
+        keys = list(requests)
+    for key, line in zip(keys, lines, strict=True):
+        if key in requests:
+            yield key, line
+
+
 _OF: dict[type[ModelClient], type[Batches]] = {
     OpenAIChat: OpenAIBatches,
     ResponsesChat: ResponsesBatches,
     AnthropicChat: AnthropicBatches,
+    GeminiChat: GeminiBatches,
 }
 
 
 # The providers (``assemble.MODELS``) whose services take batches.
-BATCHED = frozenset({"openai", "responses", "anthropic"})
+BATCHED = frozenset({"openai", "responses", "anthropic", "gemini"})
+
+
+def max_requests(provider: str) -> int:
+    """The most requests of one batch of a provider."""
+    return _MAX_REQUESTS_OF.get(provider, MAX_REQUESTS)
 
 
 def batches_of(chat: ModelClient) -> Batches | None:
