@@ -402,7 +402,7 @@ def test_only_owners_read_which_service_failed(
 
 
 def test_an_upgrade_withholds_what_older_runs_say_of_services(benchmark: Benchmark) -> None:
-    withhold = import_module("annotator.migrations.0033_details_for_owners")
+    withhold = import_module("annotator.migrations.0014_details_for_owners")
     runs = [
         PipelineRun.objects.create(benchmark=benchmark, stage=Stage.DECOMPOSE, strategy="x", plan=plan, halted=halted)
         for plan, halted in (

@@ -29,7 +29,7 @@ def show(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotator", "0032_crowd_links")]
+    dependencies = [("annotator", "0013_several_formats")]
 
     operations = [
         migrations.AddField(
