@@ -75,11 +75,9 @@ def labelling(items: Sequence[LabelledSpan], *, resamples: int = RESAMPLES, seed
     found = sums_estimates(
         list(tables.items()), size * size, figures, resamples=resamples, seed=seed, others=(1, 2, 3, 5, 6, 7)
     )
-    return Labelling(
-        *found[:4],
-        {one: {other: int(whole[place[one], place[other]]) for other in names} for one in names},
-        ConstantAnswer(names[most], *found[4:]),
-    )
+    accuracy, precision, recall, f1, *of_constant = found
+    confusion = {one: {other: int(whole[place[one], place[other]]) for other in names} for one in names}
+    return Labelling(accuracy, precision, recall, f1, confusion, ConstantAnswer(names[most], *of_constant))
 
 
 def constant_tables(tables: _Floats, label: int) -> _Floats:

@@ -274,7 +274,7 @@ def test_the_number_of_queries_does_not_grow(client: Client, benchmark: Benchmar
 
 
 def names_in(answer: StreamingHttpResponse) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(b"".join(answer))) as archive:  # type: ignore[arg-type]
+    with zipfile.ZipFile(io.BytesIO(b"".join(answer))) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 

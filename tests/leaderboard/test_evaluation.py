@@ -99,8 +99,8 @@ def test_breakdowns_are_the_figures_of_the_group_alone_as_scikit_learn_has_them(
         assert group["baseline"]["accuracy"] == pytest.approx(metrics.accuracy_score(golds[part], constant))
         f1 = metrics.f1_score(golds[part], constant, labels=sorted(set(golds[part])), average="macro")
         assert group["baseline"]["f1_macro"] == pytest.approx(f1), "the most frequent label of the group, not of all"
-    most = [max(("true", "false"), key=golds[part].count) for part in (slice(0, 45), slice(45, 56))]
-    assert most[0] != most[1], "the groups differ in their most frequent label"
+    most_of = [max(("true", "false"), key=golds[part].count) for part in (slice(0, 45), slice(45, 56))]
+    assert most_of[0] != most_of[1], "the groups differ in their most frequent label"
     assert (few["items"], few["documents"]) == (4, 4)
     assert few["figures"] is few["intervals"] is few["baseline"] is None
     for group in found["label"]:

@@ -69,7 +69,7 @@ def filter_written(query: str, *, manages: bool) -> DocumentFilter:
     params = QueryDict(query)
     found = filter_of(params, manages=manages)
     known = params_of(found)
-    for name, value in params.items():
+    for name, value in params.dict().items():
         if name not in _DISPLAY and value.strip() and known.get(name) != value.strip():
             raise BadValueError(
                 f"“{name}={value}” isn’t a valid filter. Filter the documents on the page Documents and copy what "

@@ -96,7 +96,7 @@ class Input(serializers.Serializer):
 class ExternalId(serializers.JSONField):
     """The sender's own identifier: a text, or a whole number, which becomes its digits."""
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, bool) or not isinstance(data, str | int):
             raise serializers.ValidationError("Expected text in quotation marks, or a whole number.")
         return serializers.CharField(max_length=200, allow_blank=True).run_validation(str(data))
