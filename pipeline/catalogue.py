@@ -13,12 +13,10 @@ from typing import Any
 from annotator.core.vocabulary import Stage
 from pipeline import strategies
 from pipeline.clients.assemble import MODELS, PROVIDERS, ServiceSettings, described, problems
-from pipeline.clients.models.batches import BATCHED
 from pipeline.clients.models.batches import PRICE as BATCH_PRICE
 from pipeline.prompts import BadPromptError, Prompt, check_wording, shipped
 
 __all__ = [
-    "BATCHED",
     "BATCH_PRICE",
     "MODELS",
     "PROVIDERS",

@@ -10,7 +10,6 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Benchmark, CachedAnswer, ModelBatch, PendingCall, PipelineRun, StepUse, User
 from annotator.core.vocabulary import Role, RunState, Stage
 from annotator.suggestions.actions import runs as run_actions
@@ -216,9 +215,7 @@ def test_requests_that_were_never_handed_over_are_dropped_with_their_run(
     assert (run.spent_tokens, run.spent_money) == (0, 0)
 
 
-def test_the_form_offers_batches_where_the_provider_takes_them(
-    client: Client, benchmark: Benchmark, owner: User, model: FakeOpenAIBatches, settings: Any
-) -> None:
+def test_the_form_offers_batches(client: Client, benchmark: Benchmark, owner: User, model: FakeOpenAIBatches) -> None:
     client.force_login(owner)
     DocumentFactory(benchmark=benchmark)
     form = reverse("run-new", args=["pilot"])
@@ -228,10 +225,6 @@ def test_the_form_offers_batches_where_the_provider_takes_them(
     assert answer.status_code == 302
     assert benchmark.runs.get().plan["in_batches"] is True
     assert "asked in batches" in client.get(answer["Location"]).content.decode()
-    settings.LLM_PROVIDER = "gemini"
-    assert 'name="in_batches"' not in client.get(form).content.decode()
-    with pytest.raises(BadValueError, match="support batches"):
-        in_batches(benchmark, strategy=Counting.name)
 
 
 def test_a_service_that_is_down_is_looked_at_again(benchmark: Benchmark, model: FakeOpenAIBatches) -> None:

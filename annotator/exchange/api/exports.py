@@ -53,7 +53,7 @@ class ExportInput(Input):
 
     format = serializers.CharField(max_length=60, default=next(iter(FORMATS)))
     formats = serializers.ListField(
-        child=serializers.CharField(max_length=60),
+        child=serializers.CharField(max_length=60, allow_blank=True),
         required=False,
         max_length=len(FORMATS),
         help_text="Several formats in one ZIP, a file each; `format` is then ignored.",

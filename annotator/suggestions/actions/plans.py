@@ -51,7 +51,7 @@ def obstacle(benchmark: Benchmark, choice: StrategyChoice, stage: Stage) -> str:
 
 def frozen_plan(benchmark: Benchmark, choice: StrategyChoice, wish: RunRequest) -> dict[str, Any]:
     """The plan of a run. Raises BadValueError naming a wrong parameter and its problem."""
-    from pipeline.catalogue import BATCHED, BadPromptError, checked, described
+    from pipeline.catalogue import BadPromptError, checked, described
 
     values = wish.parameters
     if values is None:
@@ -71,8 +71,6 @@ def frozen_plan(benchmark: Benchmark, choice: StrategyChoice, wish: RunRequest) 
         plan["services"] = described(replace(installed, llm_model=model))
         plan |= {"model": model, "seed": wish.seed, "temperature": wish.temperature}
         if wish.in_batches and "chat" in choice.needs:
-            if installed.llm_provider not in BATCHED:
-                raise BadValueError(f"“{installed.llm_provider}” doesn't support batches. Run without them.")
             plan[IN_BATCHES] = True
         plan["prompts"] = {
             name: {"label": each.label, "digest": each.digest, "text": each.text} for name, each in prompts.items()

@@ -81,9 +81,9 @@ def forecast(
 
 def _in_batches(services: ServiceSettings, choice: StrategyChoice, model: float, search: float) -> float | None:
     """The cost in batches, from that of the model's calls and that of searches, which are never in batches."""
-    from pipeline.catalogue import BATCH_PRICE, BATCHED
+    from pipeline.catalogue import BATCH_PRICE
 
-    if "chat" not in choice.needs or services.llm_provider not in BATCHED:
+    if "chat" not in choice.needs or not services.llm_provider:
         return None
     return BATCH_PRICE * model + search
 

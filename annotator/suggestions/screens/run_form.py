@@ -156,7 +156,7 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
 def _context(
     request: HttpRequest, benchmark: Benchmark, chosen: Chosen, given: QueryDict, problem: str = ""
 ) -> dict[str, Any]:
-    from pipeline.catalogue import BATCHED, choices
+    from pipeline.catalogue import choices
 
     offered = choices()
     choice = next(each for each in offered if each.name == chosen.strategy)
@@ -184,7 +184,6 @@ def _context(
         "forecast": None,
         "has_prices": bool(services.llm_price_prompt or services.llm_price_answer or services.search_price),
         "asks_model": "chat" in choice.needs,
-        "takes_batches": services.llm_provider in BATCHED,
         "in_batches": "in_batches" in chosen.typed,
         "model": chosen.text("model") or (services.llm_model if is_owner else ""),
         "seed": chosen.text("seed", str(SEED)),

@@ -329,10 +329,6 @@ _OF: dict[type[ModelClient], type[Batches]] = {
 }
 
 
-# The providers (``assemble.MODELS``) whose services take batches.
-BATCHED = frozenset({"openai", "responses", "anthropic", "gemini"})
-
-
 def max_requests(provider: str) -> int:
     """The most requests of one batch of a provider."""
     return _MAX_REQUESTS_OF.get(provider, MAX_REQUESTS)
