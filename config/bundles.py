@@ -13,6 +13,10 @@ BUNDLES: dict[str, tuple[str, ...]] = {
         "css/components/windows.css",
         "css/utilities.css",
     ),
+    "bundles/work.css": (
+        "css/stages/shared.css", "css/stages/decompose.css", "css/stages/opinions.css", "css/stages/verify.css",
+        "css/stages/revise.css", "css/stages/adjudicate.css", "css/stages/guidelines.css", "css/stages/windows.css",
+    ),
     "bundles/site.js": (
         "django_htmx/htmx-2.min.js", "js/active-time.js", "js/outbox-store.js", "js/fields.js", "js/outbox-send.js",
         "js/outbox.js", "js/requests.js", "js/save-state.js", "js/keys.js", "js/rows.js", "js/notes.js",
