@@ -1,19 +1,13 @@
-"""Figures of groups of documents, with intervals that are valid for few documents, too.
+"""Figures of groups of documents, with intervals that are valid for few documents, too (see ``agreement``).
 
 All groups share the same resamples. A group's size in a resample then varies as in the sample itself, and many
 breakdowns of a large file cost one resampling.
-
-An interval is the expanded percentile interval (Hesterberg, What Teachers Should Know About the Bootstrap, 2015,
-section 5.3): plain percentile intervals of five documents contain the true value in 82% of cases, these in 93%
-(``benchmarks/intervals.py``). A share whose resamples are all alike has Wilson's (see ``agreement``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,30 +46,12 @@ def group_estimates(
 
 def _estimates(group: Group, drawn: _Floats) -> list[Estimate | None]:
     values, alone = group.figures(group.sums.sum(axis=0, keepdims=True)), group.figures(group.sums)
-    tail = expanded_tail(len(group.sums))
     return [
         estimate_of(
             value,
             resampled,
-            percentiles=(tail, 100 - tail),
+            len(group.sums),
             shares=None if place in group.others else shares,
         )
         for place, (value, resampled, shares) in enumerate(zip(values, group.figures(drawn), alone, strict=True))
     ]
-
-
-def expanded_tail(documents: int) -> float:
-    """The percentile at which the 95% interval of two or more documents starts, instead of 2.5."""
-    return 100 * NormalDist().cdf(-sqrt(documents / (documents - 1)) * student_t(documents - 1))
-
-
-def student_t(degrees: int) -> float:
-    """The 97.5% quantile of Student's t (Abramowitz and Stegun 1964, 26.7.5), within 0.3% from 4 degrees of freedom.
-    Our own, because SciPy isn't part of the core."""
-    z = NormalDist().inv_cdf(0.975)
-    return (
-        z
-        + (z**3 + z) / (4 * degrees)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * degrees**3)
-    )

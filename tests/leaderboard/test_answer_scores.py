@@ -13,6 +13,7 @@ from annotator.core.file_problems import BadRow, FileError
 from annotator.exchange.formats.answers import AnswerRow, CheckedRow, answers, checked_claims
 from annotator.leaderboard.scoring.answer_scores import Metric, ScoreError, score_answers
 from pipeline.metrics.f1_at_k import ClaimCounts, f1_at_k
+from pipeline.metrics.intervals import wilson
 
 
 def read(*rows: Any) -> list[AnswerRow | BadRow]:
@@ -144,22 +145,23 @@ def test_a_domain_weighs_the_same_however_many_answers_it_has() -> None:
     rows = [answer("m", "x", 1, 1)] * 8 + [answer("m", "y", 0, 1)] * 2
     [model] = score_answers(rows, Metric.FACTSCORE)["models"]
     assert model["score"] == 0.5
-    low, high = model["interval"]
-    assert low == high == 0.5, "each domain's answers are all alike"
+    assert model["interval"] is None, "each domain's answers are all alike, which says nothing of other answers"
     mixed = [answer("m", "x", number % 2, 1) for number in range(20)]
     low, high = score_answers(mixed, Metric.FACTSCORE)["models"][0]["interval"]
     assert 0.2 < low < 0.5 < high < 0.8
 
 
 def test_k_is_drawn_with_the_answers() -> None:
-    """With one K for all resamples the interval of answers that are alike has no width; K of the others moves it."""
+    """Answers that are alike have Wilson's interval with one K for all resamples; K of the others moves their score."""
     own = [AnswerRow(0, "own", "web", supported=5, claims=5) for _ in range(4)]
     others = [AnswerRow(0, "other", "web", supported=number, claims=number) for number in (2, 4, 5, 9, 12, 14, 18, 20)]
     [found] = [each for each in score_answers(own + others, Metric.VERISCORE)["models"] if each["model"] == "own"]
     low, high = found["interval"]
     assert low <= found["score"] <= high and high - low > 0.01
     given = score_answers(own + others, Metric.VERISCORE, k=6)["models"]
-    assert next(each["interval"] for each in given if each["model"] == "own") == pytest.approx([found_k(5, 6)] * 2)
+    assert next(each["interval"] for each in given if each["model"] == "own") == pytest.approx(
+        wilson(4 * found_k(5, 6), 4)
+    )
 
 
 def found_k(supported: int, k: float) -> float:
@@ -173,7 +175,8 @@ def test_scores_are_broken_down_by_what_is_told_of_answers() -> None:
     assert list(found) == ["language", "label", "length"]  # one model; no source or domain in words
     german, english = found["language"]
     assert german == {
-        "group": "de", "items": 10, "documents": 10, "figures": {"score": 0.5}, "intervals": {"score": [0.5, 0.5]}
+        "group": "de", "items": 10, "documents": 10, "figures": {"score": 0.5},
+        "intervals": {"score": pytest.approx(wilson(5, 10))},
     }  # fmt: skip
     assert english == {"group": "en", "items": 9, "documents": 9, "figures": None, "intervals": None}
     assert [each["group"] for each in found["length"]] == ["up to 50", "51 to 100"]

@@ -178,7 +178,7 @@ def test_scores_are_broken_down_on_the_page_and_by_the_api_alike(
     page = BeautifulSoup(answer.content, "html.parser").select_one("[aria-labelledby=breakdowns]")
     assert page is not None
     german, english = (row.get_text(" ", strip=True) for row in page.select("table")[0].select("tbody tr"))
-    assert german == "de 0.500 0.500 to 0.500 11 11" and english == "en too few 4 4"
+    assert german == "de 0.500 0.246 to 0.754 11 11" and english == "en too few 4 4"
     file = SimpleUploadedFile("answers.jsonl", "\n".join(lines).encode())
     told = client.post(f"/api/v1/benchmarks/{pilot.slug}/answers/", data={"metric": "factscore", "file": file}).json()
     [german, english] = told["scores"]["breakdowns"]["language"]

@@ -26,7 +26,7 @@ from annotator.leaderboard.scoring.measure import MOST, Unanswered
 from annotator.leaderboard.scoring.passages import EvidenceMeasure, address_of
 from annotator.leaderboard.scoring.report import Scorer
 from annotator.leaderboard.scoring.tasks import Options, Task, factuality, measure_of
-from pipeline.metrics.agreement import wilson
+from pipeline.metrics.intervals import wilson
 from pipeline.metrics.text import word_overlap
 
 

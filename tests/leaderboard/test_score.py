@@ -17,7 +17,7 @@ from annotator.exchange.formats import averitec as averitec_format
 from annotator.exchange.queries.export import gold_documents
 from annotator.leaderboard.queries.answers import gold_answers
 from annotator.stages.actions.documents import discard
-from pipeline.metrics.agreement import wilson
+from pipeline.metrics.intervals import wilson
 from tests.factories import BenchmarkFactory, member
 from tests.released import released_document, write_jsonl
 

@@ -39,7 +39,7 @@ from annotator.leaderboard.queries.gold_items import gold_items
 from annotator.leaderboard.queries.scoring import gold_fingerprint
 from annotator.leaderboard.scoring.tasks import Options, Task
 from annotator.stages.actions.documents import discard
-from pipeline.metrics.agreement import wilson
+from pipeline.metrics.intervals import wilson
 from tests.factories import BenchmarkFactory, DocumentFactory, member
 from tests.released import numbered
 from tests.teams import get
@@ -302,6 +302,9 @@ def test_systems_are_ranked_with_the_baselines_among_them(pilot: Benchmark, owne
     page = get(client, owner, url("scores"))
     assert [cell.get_text(strip=True) for cell in page.select("td.rank") if cell.get_text(strip=True)] == [*"1112"]
     assert page.select_one("svg.whisker[aria-label^='1.000']") is not None
+    for head in ("Accuracy", "F1"):
+        cells = page.select(f"section[aria-labelledby=board-3] tr.baseline td[data-label='{head}'] .bounds")
+        assert cells and all(" to " in cell.text for cell in cells), "baselines have intervals, too"
 
 
 def test_equal_scores_share_a_rank_and_what_was_scored_in_part_has_none(pilot: Benchmark, owner: User) -> None:
@@ -465,7 +468,7 @@ def test_a_systems_page_has_breakdowns(client: Client, owner: User, pilot: Bench
         section is not None and "books" in section.text and "too few" in section.text and "Gold label" in section.text
     )
     assert "always the group’s most frequent gold label" in section.text
-    assert section.select("[data-label='Trivial baseline']")
+    assert section.select("[data-label='Trivial']")
 
 
 def test_half_of_a_surrogate_pair_in_a_prediction_is_left_out(client: Client, pilot: Benchmark, owner: User) -> None:

@@ -15,7 +15,7 @@ from annotator.measures.statistics.irregular import IRREGULARITIES
 from annotator.measures.statistics.report import SourceCount, StatisticsReport, as_json
 from annotator.measures.statistics.rows import GoldClaimRow, GoldDocumentRow, GoldSentenceRow
 from annotator.measures.statistics.tables import TABLES, table_of
-from pipeline.metrics.agreement import wilson
+from pipeline.metrics.intervals import wilson
 
 TRUE = GoldClaimRow(
     importance="most", sufficient=True, factuality="true", stances={"completely_support": 3, "irrelevant": 2}

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pipeline.metrics.agreement import Estimate, wilson
-from pipeline.metrics.groups import Group, expanded_tail, group_estimates, student_t
+from pipeline.metrics.agreement import Estimate
+from pipeline.metrics.groups import Group, group_estimates
+from pipeline.metrics.intervals import expanded_tail, student_t, wilson
 
 Floats = NDArray[np.float64]
 

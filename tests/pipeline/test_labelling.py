@@ -8,9 +8,10 @@ import pytest
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from annotator.measures.suggestion_quality.rows import ComparedSentence
-from pipeline.metrics.agreement import Estimate, wilson
+from pipeline.metrics.agreement import Estimate
 from pipeline.metrics.classification import classify
 from pipeline.metrics.decomposition import apart_in_order, pair_sentences, same_cuts
+from pipeline.metrics.intervals import wilson
 from pipeline.metrics.labelling import LabelledSpan, labelling
 
 

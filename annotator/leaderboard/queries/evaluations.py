@@ -43,14 +43,14 @@ def evaluations_for(user: User, benchmark: Benchmark) -> QuerySet[Evaluation]:
 @dataclass(frozen=True, slots=True)
 class Place:
     """A row of the leaderboard. ``evaluation`` is None for a baseline, which has no ``rank``; nor has a file that was
-    scored in part, since what it left out may be the hard part. Equal values share a rank. ``figures`` by name;
-    ``interval`` is that of the figure that ranks. ``is_old``: scored against another gold than today's."""
+    scored in part, since what it left out may be the hard part. Equal values share a rank. ``figures`` and their 95%
+    ``intervals`` by name. ``is_old``: scored against another gold than today's."""
 
     name: str
     rank: int | None
     value: float | None
-    interval: Sequence[float] | None
     figures: Mapping[str, float | None]
+    intervals: Mapping[str, Sequence[float] | None]
     evaluation: Evaluation | None = None
     is_old: bool = False
 
@@ -104,7 +104,7 @@ def _place(
     name: str, scores: Mapping[str, Any], figure: str, evaluation: Evaluation | None = None, *, is_old: bool = False
 ) -> Place:
     figures = {each: scores[each] for each in scores["intervals"]}
-    return Place(name, None, figures[figure], scores["intervals"][figure], figures, evaluation, is_old)
+    return Place(name, None, figures[figure], figures, scores["intervals"], evaluation, is_old)
 
 
 def unscored(user: User, benchmark: Benchmark) -> list[Evaluation]:

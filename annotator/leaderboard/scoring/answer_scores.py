@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import combinations
@@ -15,6 +15,7 @@ from annotator.leaderboard.scoring.measure import Floats
 from annotator.measures.statistics.breakdowns import DocumentTraits, groups_of, mean_scores, share
 from pipeline.metrics.agreement import RESAMPLES, sums_estimates
 from pipeline.metrics.f1_at_k import GAMMA, ClaimCounts, domain_k, f1_at_k, f1_at_k_prime, f1s_at_k, precision
+from pipeline.metrics.intervals import expanded_tail
 from pipeline.metrics.rank_correlation import kendall_tau
 
 # Answers that do not say whose they are, or where they are from.
@@ -60,7 +61,7 @@ def score_answers(
     if ks and k is None and resamples:
         intervals = _with_k_drawn(by_domain, resamples)
         for each in models:
-            each["interval"] = each["interval"] and intervals[each["model"]]
+            each["interval"] = each["interval"] and (intervals[each["model"]] or each["interval"])
     models.sort(key=lambda each: (-each["score"], each["model"]))
     return {
         "metric": metric.value,
@@ -139,7 +140,10 @@ def _model(name: str, domains: Mapping[str, list[float]], given: Sequence[Answer
 
     # Where one answer stands for a domain, drawing answers anew cannot tell how far another one would be.
     alone = any(len(each) < 2 for each in domains.values())
-    [estimate] = sums_estimates(rows, 2 * len(order), mean_of_means, resamples=0 if alone else resamples)
+    resamples = 0 if alone else resamples
+    # The mean over several domains is no share of the answers.
+    others = (0,) if len(order) > 1 else ()
+    [estimate] = sums_estimates(rows, 2 * len(order), mean_of_means, resamples=resamples, others=others)
     assert estimate is not None
     return {
         "model": name,
@@ -155,9 +159,9 @@ def _model(name: str, domains: Mapping[str, list[float]], given: Sequence[Answer
     }
 
 
-def _with_k_drawn(by_domain: Mapping[str, Sequence[AnswerRow]], resamples: int) -> dict[str, list[float]]:
+def _with_k_drawn(by_domain: Mapping[str, Sequence[AnswerRow]], resamples: int) -> dict[str, list[float] | None]:
     """The 95% interval of every model's mean F1@K where K is the median of the answers that were drawn: it is estimated
-    from the same answers as the scores, and as unsure as they are."""
+    from the same answers as the scores, and as unsure as they are. None for a model whose resamples are all alike."""
     random = np.random.default_rng(0)
     scores: dict[str, list[Floats]] = defaultdict(list)
     for domain in sorted(by_domain):
@@ -175,10 +179,13 @@ def _with_k_drawn(by_domain: Mapping[str, Sequence[AnswerRow]], resamples: int) 
             drawn.append([float(f1s_at_k(each[:, 0], each[:, 1], k).mean()) for each in picked])
         for name, column in zip(sorted(by_model), np.array(drawn).T, strict=True):
             scores[name].append(column)
-    return {
-        name: [float(each) for each in np.percentile(np.mean(columns, axis=0), (2.5, 97.5))]
-        for name, columns in scores.items()
-    }
+    answers = Counter(row.model or UNNAMED for rows in by_domain.values() for row in rows)
+    found: dict[str, list[float] | None] = {}
+    for name, columns in scores.items():
+        tail = expanded_tail(answers[name])
+        low, high = (float(each) for each in np.percentile(np.mean(columns, axis=0), (tail, 100 - tail)))
+        found[name] = [low, high] if low < high else None
+    return found
 
 
 def _taus(values: Mapping[str, Mapping[str, list[float]]]) -> list[dict[str, Any]]:

@@ -32,6 +32,7 @@ from annotator.leaderboard.scoring.texts import SAME_CLAIM
 from annotator.leaderboard.screens.scores_words import (
     ANSWERS,
     FIGURES,
+    ScoreCell,
     baseline_words,
     figure_words,
     option_words,
@@ -136,7 +137,7 @@ class LeaderboardLine:
     name: str
     rank: int | None
     whisker: ChartSpan | None
-    cells: list[tuple[str, str]]
+    cells: list[ScoreCell]
     evaluation: Evaluation | None
     is_old: bool
     can_change: bool
@@ -223,8 +224,8 @@ def _lines(board: Leaderboard, user_pk: int, manages: bool) -> list[LeaderboardL
         LeaderboardLine(
             place.name if place.evaluation else baseline_words(place.name),
             place.rank,
-            whisker(place.value, place.interval),
-            [(FIGURES[name], figure_words(place.figures[name])) for name in board.names],
+            whisker(place.value, place.intervals[board.figure]),
+            [ScoreCell.of(name, place.figures[name], place.intervals[name]) for name in board.names],
             place.evaluation,
             place.is_old,
             place.evaluation is not None and (manages or place.evaluation.by_id == user_pk),

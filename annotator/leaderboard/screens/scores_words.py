@@ -139,6 +139,10 @@ class ScoreCell:
     value: str
     bounds: str
 
+    @classmethod
+    def of(cls, figure: str, value: float | None, interval: Sequence[float] | None) -> ScoreCell:
+        return cls(FIGURES.get(figure, figure), figure_words(value), _bounds(interval))
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreTableRow:
@@ -152,9 +156,7 @@ class ScoreTableRow:
 
 def row_of(name: str, scores: Mapping[str, Any], figure: str, *, is_baseline: bool = False) -> ScoreTableRow:
     """The row of a report, or of one of its baselines."""
-    cells = []
-    for each, interval in scores["intervals"].items():
-        cells.append(ScoreCell(FIGURES.get(each, each), figure_words(scores[each]), _bounds(interval)))
+    cells = [ScoreCell.of(each, scores[each], interval) for each, interval in scores["intervals"].items()]
     return ScoreTableRow(name, is_baseline, cells, whisker(scores[figure], scores["intervals"][figure]))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from annotator.studies.figures.ranking import Strength, strengths
-from pipeline.metrics.agreement import Agreement, RatedItem, agreement, wilson
+from pipeline.metrics.agreement import Agreement, RatedItem, agreement
+from pipeline.metrics.intervals import wilson
 
 TIE = "tie"
 
