@@ -24,11 +24,11 @@ from annotator.core.protocol import Sampling
 from annotator.core.rules import NotAllowedError
 from annotator.core.vocabulary import Role
 from annotator.studies.actions.answering import StaleAnswerError, reopen_item, save_answer, submit_item, undo
-from annotator.studies.actions.studies import import_items, start_study
+from annotator.studies.actions.studies import import_items, open_round, start_study
 from annotator.studies.dealing import arranged, deal
 from annotator.studies.item_file import cut_at_sentence
 from annotator.studies.models import Study, StudyAnswer, StudyAssignment
-from annotator.studies.queries.figures import study_figures
+from annotator.studies.queries.figures import progress_of_raters, study_figures
 from annotator.studies.queries.native import native_lines
 from annotator.studies.queries.work import Sheet, next_assignment, sheet_of
 from tests.factories import member
@@ -482,6 +482,67 @@ def test_figures_take_the_same_queries_whatever_the_size(benchmark: Benchmark, o
             study_figures(study)
         counts.append(len(queries))
     assert counts[0] == counts[1] <= 10
+
+
+@pytest.mark.query_counts
+def test_the_list_of_studies_says_what_is_left_for_whom(benchmark: Benchmark, owner: User) -> None:
+    one, other = people = raters(benchmark, 2)
+    protocol = shipped("veriscore-extractors")
+    first = started(benchmark, protocol, pairs(3), people, owner)
+    for assignment in first.assignments.select_related("study__benchmark", "study__version", "item", "person"):
+        if assignment.person == one or assignment.position == 1:
+            fill(assignment, lambda sheet: {"item.preferred": "A"})
+    url = f"/b/{benchmark.slug}/studies/"
+    counts = []
+    for person, words in ((one, "you submitted all 3"), (other, "2 left for you"), (owner, "3 items")):
+        client = Client()
+        client.force_login(person)
+        with CaptureQueriesContext(connection) as queries:
+            page = BeautifulSoup(client.get(url).content, "html.parser")
+        counts.append(len(queries))
+        entry = page.select_one(".entry")
+        assert entry is not None
+        assert words in entry.get_text()
+        assert bool(entry.select("a.btn")) == (person == other)
+    for number in range(3):
+        new_study(benchmark, protocol.model_copy(update={"title": f"P {number}"}), pairs(2), by=owner)
+    with CaptureQueriesContext(connection) as queries:
+        page = BeautifulSoup(client.get(url).content, "html.parser")
+    assert len(page.select(".entry")) == 4
+    assert len(queries) == counts[-1]
+
+
+def test_progress_goes_by_rounds_and_by_the_order_in_which_raters_were_chosen(
+    benchmark: Benchmark, owner: User, client: Client
+) -> None:
+    protocol = shipped("veriscore-verification")
+    protocol = protocol.model_copy(update={"sampling": Sampling(people=2)})
+    early, late = raters(benchmark, 2)
+    rows = [{"id": "1", "text": "A claim.", "passages": [{"text": "A passage."}]}]
+    study = started(benchmark, protocol, rows, [late, early], owner)
+
+    def answers(sheet: Sheet) -> dict[str, str]:
+        verdict = "supported" if sheet.assignment.person == late else "contradicted"
+        return {"item.verdict": verdict, f"{sheet.rows[0].address}.stance": "supports"}
+
+    play(study, answers)
+    open_round(study, "causes", [owner], by=owner)
+    told = [(each.person, each.round, each.done) for each in progress_of_raters(study)]
+    assert told == [(late, "Rating", 1), (early, "Rating", 1), (owner, "Causes of disagreement", 0)]
+    # The person of the round sees what the raters chose, by number, and no rule of the rating.
+    mine = study.assignments.get(person=owner)
+    page = Robot(owner).open(f"/study-item/{mine.public_id}/")
+    said = page.select_one(".others")
+    assert said is not None
+    assert said.get_text(" ", strip=True) == "Rater 1 Supported Rater 2 Contradicted"
+    assert "Decide by what is given here alone" not in page.get_text()
+    assert page.select_one("#row-item[data-current]") is not None  # its keys work at once
+    # On a narrow page each figure has its column's name beside it.
+    client.force_login(owner)
+    page = BeautifulSoup(client.get(f"/b/{benchmark.slug}/studies/{study.public_id}/").content, "html.parser")
+    cells = page.select(".figure-tables td")
+    assert cells
+    assert all(each.get("data-label") for each in cells)
 
 
 def test_researchers_read_figures_and_strangers_find_nothing(benchmark: Benchmark, owner: User, client: Client) -> None:

@@ -64,7 +64,7 @@ def test_a_condition_is_set_joined_and_taken_away_in_the_form(
     page = client.post(url, sent | {"what": "preview"})
     assert page.status_code == 200
     shown = BeautifulSoup(page.content, "html.parser").get_text(" ", strip=True)
-    assert "Asked when “Claim” is Remove or Revise." in shown
+    assert "Asked when “Operation” is Remove or Revise." in shown
     # The preview has a row for another condition.
     sent = form_fields(page.content) | {f"when-{failures}-1": "record=given", f"join-{failures}": "any", "what": "save"}
     assert client.post(url, sent).status_code == 302

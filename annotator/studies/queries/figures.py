@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, Sum
 
 from annotator.core.models import User
 from annotator.core.protocol import ITEM, Kind, Protocol
@@ -50,7 +50,8 @@ OPERATIONS = {"keep": UNCHANGED, "revise": REVISED, "remove": REMOVED}
 
 @dataclass(frozen=True, slots=True)
 class RaterProgress:
-    """A rater in a round: how many items they have, how many they have submitted, and their active seconds."""
+    """A rater in a round (its title): how many items they have, how many they have submitted, and their active
+    seconds."""
 
     person: User
     round: str
@@ -82,20 +83,18 @@ class StudyFigures:
 
 
 def progress_of_raters(study: Study) -> list[RaterProgress]:
-    """Everyone in the study, in the order in which they were chosen. Two queries."""
-    people = names_of(study)
+    """Everyone in the study, round by round, in the order in which they were chosen. Four queries."""
+    people, numbers = names_of(study), numbers_of(study)
     done = Count("id", filter=Q(submitted_at__isnull=False))
-    rows = (
-        study.assignments.values_list("person", "round")
-        .annotate(total=Count("id"), done=done)
-        .order_by("round", "person")
-    )
-    seconds: Counter[tuple[int, str]] = Counter()
-    for person, round_, spent in study.assignments.values_list("person", "round", "active_seconds"):
-        seconds[person, round_] += spent
+    rows = study.assignments.order_by().values_list("person", "round")
+    counted = rows.annotate(total=Count("id"), done=done, seconds=Sum("active_seconds"))
+    rounds = {"rate": ("Rating", 0)}
+    for place, each in enumerate(study.version.protocol.rounds, start=1):
+        rounds[each.key] = (each.title, place)
+    found = sorted(counted, key=lambda row: (rounds[row[1]][1], numbers[row[0]]))
     return [
-        RaterProgress(people[person], round_, total, finished, seconds[person, round_])
-        for person, round_, total, finished in rows
+        RaterProgress(people[person], rounds[round_][0], total, finished, seconds)
+        for person, round_, total, finished, seconds in found
     ]
 
 

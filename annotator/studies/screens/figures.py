@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from annotator.studies.figures.judgements import QuestionFigures
 from annotator.studies.queries.figures import StudyFigures
 from pipeline.metrics.agreement import Agreement
 
+_NUMBER = re.compile(r"[\d.,]+%?|–")
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -22,6 +25,22 @@ class Table:
     heads: tuple[str, ...]
     rows: list[list[str]]
     note: str = ""
+
+    @property
+    def is_wide(self) -> bool:
+        """Does it need the width of the page?"""
+        return len(self.heads) > 4
+
+    @property
+    def numeric(self) -> set[int]:
+        """The columns of numbers, which are set flush right."""
+        cells = range(1, len(self.heads)) if self.rows else ()
+        return {column for column in cells if all(_NUMBER.fullmatch(row[column]) for row in self.rows)}
+
+    @property
+    def labeled(self) -> list[list[tuple[str, str]]]:
+        """The rows with the head of each cell, which narrow pages show beside it."""
+        return [list(zip(self.heads, row, strict=True)) for row in self.rows]
 
 
 def looks_of(figures: StudyFigures) -> dict[str, Any]:
@@ -169,7 +188,7 @@ def _alignment(figures: StudyFigures) -> list[Table]:
     tables = [Table("Alignment", (*heads, "K′", "S′", "N′", "I′"), [words(row) for row in figures.alignment], note)]
     for title, each in (("operations", figures.shared_operations), ("labels", figures.shared_labels)):
         if each is not None and each.shared and each.agreement is not None:
-            text = f"{each.full} of {each.shared} claims. {agreement_words(each.agreement)}."
-            rows = [[value, str(count)] for value, count in each.values.items()]
+            text = f"All raters agree on {each.full} of {each.shared} claims. {agreement_words(each.agreement)}."
+            rows = [[value.capitalize(), str(count)] for value, count in each.values.items()]
             tables.append(Table(f"Cross-annotated {title}", ("Label", "Times"), rows, text))
     return tables

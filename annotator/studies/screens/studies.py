@@ -39,7 +39,7 @@ from annotator.studies.models import Study
 from annotator.studies.queries.figures import progress_of_raters, study_figures
 from annotator.studies.queries.native import native_lines
 from annotator.studies.queries.table import COLUMNS, fastfact_lines, long_rows
-from annotator.studies.queries.work import next_assignment
+from annotator.studies.queries.work import next_assignment, studies_of
 from annotator.studies.rules import check_see_figures
 from annotator.studies.screens.figures import looks_of
 from annotator.studies.screens.work import study_for
@@ -53,11 +53,7 @@ ROWS_SHOWN = 10
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     """The benchmark's studies."""
     benchmark = benchmark_for(request, slug)
-    rows = Study.objects.filter(benchmark=benchmark).select_related("version").order_by("-id")
-    me = person(request)
-    mine = {study.pk: next_assignment(study, me) for study in rows}
-    context = page_of_benchmark(request, benchmark, "Studies")
-    context |= {"studies": [(study, mine[study.pk]) for study in rows]}
+    context = page_of_benchmark(request, benchmark, "Studies") | {"studies": studies_of(benchmark, person(request))}
     return render(request, "studies/index.html", context)
 
 
@@ -152,7 +148,7 @@ def change(request: HttpRequest, slug: str, study_id: str, what: str) -> HttpRes
     elif what == "round":
         chosen = raters_by_name(study.benchmark, request.POST.getlist("rater"))
         count = open_round(study, request.POST.get("round", ""), chosen, by=by)
-        messages.success(request, f"{count} items given out.")
+        messages.success(request, f"{count} item{'s' if count != 1 else ''} assigned.")
     elif what == "migrate":
         version = next(
             (

@@ -109,7 +109,7 @@ def page_context(sheet: Sheet) -> dict[str, Any]:
         "after": after,
         "missing": missing,
         "first_open": missing[0].row if missing else "",
-        "regime": REGIMES[sheet.protocol.evidence],
+        "regime": "" if declared else REGIMES[sheet.protocol.evidence],
         "round": declared,
         "others": what_others_said(assignment) if declared else [],
         "is_open": sheet.is_open,
@@ -150,16 +150,18 @@ def _plural(sheet: Sheet, row: Row) -> str:
     return record.plural if record else "Passages"
 
 
-def what_others_said(assignment: StudyAssignment) -> list[tuple[str, str, str]]:
-    """In a round after the rating: each rater's answers about the item, as (person, question, answer). Raters are
-    numbered, not named."""
+def what_others_said(assignment: StudyAssignment) -> list[tuple[str, str]]:
+    """In a round after the rating: each rater's answers about the item, as (person, answers). Raters are numbered, not
+    named."""
     found = []
     sheets = sheets_of(assignment.study, items={assignment.item_id})
     for number, sheet in enumerate(sheets, start=1):
-        for each in given_answers(iter([sheet])):
-            if each.part is None:
-                words = sheet.as_sent(each.question, each.answer.value)
-                found.append((f"Rater {number}", each.question.ask, each.question.words_of(words)))
+        said = [
+            each.question.words_of(sheet.as_sent(each.question, each.answer.value))
+            for each in given_answers(iter([sheet]))
+            if each.part is None
+        ]
+        found.append((f"Rater {number}", " · ".join(said)))
     return found
 
 
