@@ -90,6 +90,7 @@ def owner_of(strategy: str, data_dir: Path) -> User:
         ("papelo", "Papelo", False),  # at decompose: its paper begins with a claim
         ("fire", "FIRE", False),
         ("safe", "SAFE", True),
+        ("claimify", "Claimify", True),  # claims alone
     ],
 )
 def test_a_strategy_prefills_all_documents_and_finds_evidence(
@@ -113,11 +114,13 @@ def test_a_strategy_prefills_all_documents_and_finds_evidence(
     expect(page.locator("#numbers")).to_contain_text(f"{DOCUMENTS} of {DOCUMENTS} documents")
 
     document = decompose(page, live_server)
-    look_at_evidence(page, live_server, document, label, has_chain=strategy in {"papelo", "fire", "safe"})
+    finds_evidence = strategy != "claimify"
+    if finds_evidence:
+        look_at_evidence(page, live_server, document, label, has_chain=strategy in {"papelo", "fire", "safe"})
 
     page.goto(f"{live_server.url}/b/scene/runs/costs/")
     check_axe(page)
-    stages = [f"{label}, decompose", f"{label}, verify"] if asks_a_model else [f"{label}, verify"]
+    stages = [f"{label}, decompose"] * asks_a_model + [f"{label}, verify"] * finds_evidence
     for stage in stages:
         calls_are_as_many_as_the_formula_says(page, stage)
 
