@@ -24,7 +24,7 @@ from annotator.core.vocabulary import (
 )
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence
 from annotator.stages.actions.saving import save_field
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.adjudication import board_of
@@ -152,7 +152,7 @@ def decompose_open(document: Document, person: User) -> Annotation:
     """Three sentences of five are done."""
     annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
     for sentence in sentences_of(annotation)[:3]:
-        take_over_sentence(sentence, by=person)
+        accept_sentence(sentence, by=person)
     return annotation
 
 
@@ -161,7 +161,7 @@ def decompose_to_agree(document: Document, pair: Pair) -> None:
     for person in pair:
         annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
         for sentence in sentences_of(annotation):
-            take_over_sentence(sentence, by=person)
+            accept_sentence(sentence, by=person)
         for sentence in sentences_of(annotation):
             for claim in present_claims(sentence):
                 if person == pair.other and pair.chance.random() < 0.2:
@@ -187,7 +187,7 @@ def verify_alone(document: Document, person: User, texts: Texts) -> Annotation:
     been found, verify is open and nothing is answered."""
     annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
     for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=person)
+        accept_sentence(sentence, by=person)
     submit(annotation, by=person)
     claims = Claim.objects.filter(
         sentence__annotation__document=document, sentence__annotation__kind=AnnotationKind.CONSOLIDATED

@@ -9,7 +9,7 @@ from annotator.core.models import Annotation, Claim, Document, User
 from annotator.core.vocabulary import Stage
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.adjudication import board_of
 from annotator.stages.queries.decomposition import sentences_of
@@ -21,7 +21,7 @@ def begun(document: Document, person: User, stage: Stage = Stage.DECOMPOSE) -> A
     annotation = open_annotation(document, stage, by=person)
     if stage == Stage.DECOMPOSE:
         for sentence in sentences_of(annotation):
-            take_over_sentence(sentence, by=person)
+            accept_sentence(sentence, by=person)
     return annotation
 
 

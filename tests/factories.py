@@ -22,7 +22,7 @@ from annotator.core.models import (
 from annotator.core.models.base import Record
 from annotator.core.vocabulary import EditKind, Factuality, Role, Stage, StanceLabel
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence
 from annotator.stages.actions.saving import save_field
 from annotator.stages.actions.submit import submit
 from annotator.stages.actions.verify import add_operation
@@ -139,7 +139,7 @@ def decomposed(document: Document, by: User) -> Annotation:
     """The document with decompose submitted by one person, every suggestion taken over."""
     annotation = open_annotation(document, Stage.DECOMPOSE, by=by)
     for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=by)
+        accept_sentence(sentence, by=by)
     submit(annotation, by=by)
     retrieve(document)
     return annotation

@@ -22,7 +22,7 @@ from annotator.core.vocabulary import Role, Stage
 from annotator.exchange.actions.corpora import create_corpus, import_corpus, use_corpus
 from annotator.exchange.actions.imports import ImportReport, import_documents, import_gold
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence
 from annotator.stages.actions.saving import save_field
 from annotator.stages.actions.submit import submit
 from annotator.stages.actions.verify import add_operation, set_rests_on
@@ -143,7 +143,7 @@ def _decompose(document: Document, person: User) -> None:
     """Accept every suggestion and submit."""
     annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
     for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=person)
+        accept_sentence(sentence, by=person)
     submit(annotation, by=person)
     document.refresh_from_db()
 

@@ -16,7 +16,7 @@ from annotator.exchange.actions.imports import import_documents
 from annotator.home import demo
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import merge_claim_with_next, remove_claim, take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence, merge_claim_with_next, remove_claim
 from annotator.stages.actions.saving import save_field
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.decomposition import sentences_of
@@ -57,7 +57,7 @@ def load(*, owner: User, first: User, second: User, third: User, corpus: Corpus)
 def _begun(document: Document, person: User) -> Annotation:
     annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
     for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=person)
+        accept_sentence(sentence, by=person)
     return annotation
 
 

@@ -13,7 +13,7 @@ from annotator.core.models import Annotation, Claim, Document, User
 from annotator.core.vocabulary import Role, Stage
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.adjudication import board_of
 from annotator.stages.queries.decomposition import sentences_of
@@ -33,7 +33,7 @@ def people() -> tuple[User, User]:
 def begun(document: Document, person: User) -> Annotation:
     annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
     for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=person)
+        accept_sentence(sentence, by=person)
     return annotation
 
 

@@ -97,7 +97,7 @@ def claim_id(document: Document, ada: User) -> str:
 
 
 @pytest.mark.parametrize(("width", "height", "scheme"), [(1440, 900, "light"), (390, 844, "dark")])
-def test_a_hint_is_opened_read_and_taken_over(
+def test_a_hint_is_opened_read_and_accepted(
     sign_in: Callable[[User], Page],
     live_server: LiveServer,
     document: Document,

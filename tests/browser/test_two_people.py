@@ -16,7 +16,7 @@ from annotator.core.models import Benchmark, Document, User
 from annotator.core.vocabulary import Phase, Role, Stage
 from annotator.exchange.actions.imports import import_documents
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.decomposition import sentences_of
 from annotator.suggestions.actions.runs import start_run
@@ -160,7 +160,7 @@ def discard(of_ada: Page, of_cleo: Page, document: Document, ada: User, ben: Use
     for person in (ada, ben):
         annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
         for sentence in sentences_of(annotation):
-            take_over_sentence(sentence, by=person)
+            accept_sentence(sentence, by=person)
         if person == ben:
             save(sentences_of(annotation)[0], "importance", "less", ben)
         submit(annotation, by=person)

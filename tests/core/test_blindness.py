@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from annotator.core.models import Activity, Annotation, Benchmark, Claim, Document, Notice, User
 from annotator.core.vocabulary import Factuality, Role, Stage, StanceLabel
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import add_claim, remove_claim, take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence, add_claim, remove_claim
 from annotator.stages.actions.submit import submit
 from annotator.stages.actions.verify import add_evidence
 from annotator.stages.queries.decomposition import sentences_of
@@ -120,7 +120,7 @@ def test_nobody_sees_what_a_person_does_at_decompose(document: Document, people:
 
     def work() -> None:
         for sentence in sentences_of(annotation):
-            take_over_sentence(sentence, by=ben, active_seconds=300)
+            accept_sentence(sentence, by=ben, active_seconds=300)
         claims = list(Claim.objects.filter(sentence__annotation=annotation))
         save(claims[0], "text", "A secret text", ben)
         save(sentences_of(annotation)[0], "importance", "less", ben)

@@ -19,7 +19,7 @@ from annotator.core.record_keys import key_of
 from annotator.core.vocabulary import AnnotationKind, Factuality, Importance, Phase, Stage, StanceLabel
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.adjudication import board_of
 from annotator.stages.queries.decomposition import present_claims, sentences_of
@@ -55,7 +55,7 @@ def decompose_to_agree(document: Document, ada: User, ben: User) -> Document:
     for person in (ada, ben):
         annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
         for sentence in sentences_of(annotation):
-            take_over_sentence(sentence, by=person)
+            accept_sentence(sentence, by=person)
         for sentence in sentences_of(annotation) if person == ben else ():
             for claim in present_claims(sentence):
                 save(claim, "importance", Importance.LESS, person)
@@ -284,7 +284,7 @@ def test_looking_for_a_next_document_in_vain_does_not_grow_with_what_others_have
             document = document_of(benchmark, 1)
             annotation = open_annotation(document, Stage.DECOMPOSE, by=ada)
             for sentence in sentences_of(annotation):
-                take_over_sentence(sentence, by=ada)
+                accept_sentence(sentence, by=ada)
             submit(annotation, by=ada)
         with counted(numbers):
             answer = client.post(reverse("next"))

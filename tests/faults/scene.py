@@ -19,7 +19,7 @@ def make(people: int) -> dict[str, Any]:
     from annotator.core.models import Batch, Document, Membership, User
     from annotator.core.vocabulary import Role, Stage
     from annotator.stages.actions.annotate import open_annotation
-    from annotator.stages.actions.decompose import take_over_sentence
+    from annotator.stages.actions.decompose import accept_sentence
     from annotator.stages.queries.decomposition import present_claims, sentences_of
     from annotator.suggestions.actions.proposals import ProposedClaim, ProposedSentence, propose_sentences
 
@@ -39,7 +39,7 @@ def make(people: int) -> dict[str, Any]:
         )
         annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
         (sentence,) = sentences_of(annotation)
-        take_over_sentence(sentence, by=person)
+        accept_sentence(sentence, by=person)
         (claim,) = present_claims(sentence)
         workers.append({"cookie": cookie(person), "claim": claim.public_id, "version": claim.version})
     return {"owner": cookie(owner), "workers": workers}

@@ -21,7 +21,7 @@ from annotator.home.queries.overview import bars_of, whats_missing
 from annotator.measures.queries import pace
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence
 from annotator.stages.actions.documents import discard, reopen
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.decomposition import sentences_of
@@ -255,7 +255,7 @@ def test_a_partners_open_work_changes_no_figure(client, benchmark, owner, ada, b
     person = {"ada": ada, "owner": owner, "researcher": member(benchmark, Role.RESEARCHER)}[reader]
     before = figures(client, person)
     for sentence in sentences_of(theirs):
-        take_over_sentence(sentence, by=ben)
+        accept_sentence(sentence, by=ben)
     save(sentences_of(theirs)[0], "importance", "less", ben)
     Annotation.objects.filter(pk=theirs.pk).update(active_seconds=4321)
     assert figures(client, person) == before

@@ -219,10 +219,10 @@ def test_with_two_people_each_sees_the_other_when_both_have_submitted(benchmark:
     people = [member(benchmark), member(benchmark)]
     annotations = [open_annotation(document, Stage.DECOMPOSE, by=user) for user in people]
     for annotation, user in list(zip(annotations, people, strict=True))[:submitted]:
-        from annotator.stages.actions.decompose import take_over_sentence
+        from annotator.stages.actions.decompose import accept_sentence
 
         for sentence in sentences_of(annotation):
-            take_over_sentence(sentence, by=user)
+            accept_sentence(sentence, by=user)
         submit(annotation, by=user)
     document.refresh_from_db()
     for user, own in zip(people, annotations, strict=True):

@@ -17,7 +17,7 @@ from annotator.home.queries.overview import StageBar, bars_of, suggestion_shares
 from annotator.measures.queries.pace import document_times, duration
 from annotator.stages.actions import documents as actions
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import remove_claim, take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence, remove_claim
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.decomposition import sentences_of
 from annotator.suggestions.actions.runs import start_run
@@ -66,7 +66,7 @@ def words(tag: Tag | None) -> str:
 def gold(document: Document, user: User, *seconds: int) -> None:
     annotation = open_annotation(document, Stage.DECOMPOSE, by=user)
     for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=user)
+        accept_sentence(sentence, by=user)
     submit(annotation, by=user, active_seconds=seconds[0])
     document.run_items.update(state="finished")
     Document.objects.filter(pk=document.pk).update(phase=Phase.INDEPENDENT)
@@ -135,7 +135,7 @@ def test_shares_count_suggested_claims_kept_edited_and_removed_once_agreed(bench
     annotation = open_annotation(document, Stage.DECOMPOSE, by=owner)
     first, second = sentences_of(annotation)[:2]
     for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=owner)
+        accept_sentence(sentence, by=owner)
     edited, removed = first.claims.first(), second.claims.first()
     assert edited is not None and removed is not None and second.claims.count() == 2
     save(edited, "text", "Ada Lovelace was a mathematician.", owner)

@@ -35,7 +35,7 @@ from annotator.exchange.actions.imports import import_gold
 from annotator.measures.queries.suggestion_quality import documents_of, quality_of
 from annotator.measures.suggestion_quality.handling import HandledSuggestions
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import add_claim, remove_claim, take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence, add_claim, remove_claim
 from annotator.stages.actions.revise import confirm_sentence
 from annotator.stages.actions.submit import submit
 from annotator.stages.actions.verify import add_operation
@@ -74,7 +74,7 @@ def decomposed(document: Document, by: User) -> Annotation:
     """All taken over, but the first claim edited, the second removed, and one added to the same sentence."""
     annotation = open_annotation(document, Stage.DECOMPOSE, by=by)
     for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=by)
+        accept_sentence(sentence, by=by)
     first, second = Claim.objects.filter(sentence__annotation=annotation).order_by("sentence__order", "order")[:2]
     save(first, "text", f"{first.text.rstrip('.')}, it is said.", by)
     remove_claim(second, "redundant", by=by)

@@ -11,11 +11,11 @@ from annotator.core.vocabulary import AnnotationKind, Factuality, Origin, Phase,
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.decompose import (
+    accept_sentence,
     add_claim,
     merge_sentence_with_next,
     remove_claim,
     split_claim,
-    take_over_sentence,
 )
 from annotator.stages.actions.documents import reopen, send_back
 from annotator.stages.actions.revise import set_deleted
@@ -47,7 +47,7 @@ def differing(board: AdjudicationBoard) -> list[ComparedItem]:
 # --- decompose ------------------------------------------------------------------------------------
 
 
-def test_what_two_people_say_alike_is_taken_over_and_two_signatures_open_the_next_stage(document, ada, ben):
+def test_what_two_people_say_alike_is_adopted_and_two_signatures_open_the_next_stage(document, ada, ben):
     submitted(document, ada)
     document.refresh_from_db()
     assert document.phase == Phase.INDEPENDENT
@@ -154,7 +154,7 @@ def test_a_claim_against_its_two_halves_is_offered_as_a_split(document, ada, ben
         if claim.text.endswith(" and"):
             save(claim, "text", claim.text.removesuffix(" and"), ben)
     for sentence in sentences_of(theirs):
-        take_over_sentence(sentence, by=ben)
+        accept_sentence(sentence, by=ben)
     for claim in claims_of(theirs):
         for name, value in {"type": "factual", "importance": "most"}.items():
             if not getattr(claim, name):
@@ -198,7 +198,7 @@ def test_sentences_cut_differently_are_taken_from_one_person_as_a_whole(document
     for name, value in {"type": "checkworthy", "importance": "most"}.items():
         if not getattr(joined, name):
             save(joined, name, value, ben)
-    take_over_sentence(joined, by=ben)
+    accept_sentence(joined, by=ben)
     submit(mine, by=ada)
     submit(theirs, by=ben)
     document.refresh_from_db()

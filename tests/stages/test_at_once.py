@@ -14,7 +14,7 @@ from annotator.core.rules import NotAllowedError
 from annotator.core.vocabulary import AnnotationKind, Phase, Role, Stage
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence
 from annotator.stages.actions.saving import StaleSaveError, save_field
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.adjudication import board_of
@@ -61,7 +61,7 @@ def both_submitted(partners: tuple[User, User], *, differ: bool) -> Document:
     for person in partners:
         annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
         for sentence in sentences_of(annotation):
-            take_over_sentence(sentence, by=person)
+            accept_sentence(sentence, by=person)
         if differ and person == ben:
             save(sentences_of(annotation)[0], "importance", "less", ben)
         submit(annotation, by=person)
@@ -137,7 +137,7 @@ def test_the_last_two_submissions_at_once_open_one_consolidation(partners):
     annotations = [open_annotation(document, Stage.DECOMPOSE, by=person) for person in partners]
     for annotation, person in zip(annotations, partners, strict=True):
         for sentence in sentences_of(annotation):
-            take_over_sentence(sentence, by=person)
+            accept_sentence(sentence, by=person)
     at_once(
         *(
             lambda annotation=annotation, person=person: submit(annotation, by=person)

@@ -20,7 +20,7 @@ from annotator.core.vocabulary import Origin, Role, Stage, StanceLabel
 from annotator.home.queries.overview import suggestion_shares
 from annotator.stages.actions import saving
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import add_claim, take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence, add_claim
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.decomposition import sentences_of
 from tests.factories import BenchmarkFactory, DocumentFactory, decomposed, member, prefill, save, with_corpus
@@ -63,7 +63,7 @@ def test_the_note_to_newcomers_tells_of_no_violet(client: Client, annotation: An
     assert "Violet marks a suggestion." in notes and "label first" not in notes
 
 
-def test_a_kept_sentence_is_never_called_taken_over(
+def test_a_kept_sentence_is_never_called_accepted(
     client: Client, annotation: Annotation, document: Document, ada: User
 ) -> None:
     sentence = first(annotation)
@@ -161,8 +161,8 @@ def test_the_sentence_can_be_kept_as_it_stands_and_the_stage_submitted(
 ) -> None:
     sentence = first(annotation)
     page = get(client, ada, f"/d/{document.public_id}/decompose/")
-    assert "Keep sentence as is" in words(page.select_one("#take-over"))
-    take_over_sentence(sentence, by=ada)
+    assert "Keep sentence as is" in words(page.select_one("#accept-all"))
+    accept_sentence(sentence, by=ada)
     sentence.refresh_from_db()
     assert (sentence.decontext, sentence.decontext_origin) == (sentence.text, Origin.HUMAN)
     for row in sentences_of(annotation):

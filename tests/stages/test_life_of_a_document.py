@@ -12,6 +12,7 @@ from annotator.core.vocabulary import AnnotationKind, Origin, Phase, Removal, Ro
 from annotator.stages.actions import documents, saving
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.decompose import (
+    accept_sentence,
     add_claim,
     merge_claim_with_next,
     merge_sentence_with_next,
@@ -19,7 +20,6 @@ from annotator.stages.actions.decompose import (
     remove_claim,
     split_claim,
     split_sentence,
-    take_over_sentence,
 )
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.decomposition import present_claims, sentences_of
@@ -76,7 +76,7 @@ def test_what_is_only_suggested_is_missing(document: Document, person: User) -> 
 def test_origin_tells_who_decided(document: Document, person: User) -> None:
     annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
     sentence = sentences_of(annotation)[0]
-    take_over_sentence(sentence, by=person)
+    accept_sentence(sentence, by=person)
     claim = present_claims(sentences_of(annotation)[0])[0]
     assert claim.text_origin == Origin.ACCEPTED
     claim = save(claim, "text", claim.text + "!", person)  # type: ignore[assignment]
@@ -144,7 +144,7 @@ def test_undo_goes_back_through_everything_and_redo_forward(document: Document, 
     states = [state()]
     first = sentences_of(annotation)[0]
     steps = [
-        lambda: take_over_sentence(first, by=person),
+        lambda: accept_sentence(first, by=person),
         lambda: add_claim(first, by=person, text="Ada wrote notes and Ada drank tea."),
         lambda: split_claim(first.claims.order_by("order").last(), 15, by=person),  # type: ignore[arg-type]
         lambda: move_claim(first.claims.filter(removed="").order_by("order").last(), -1, by=person),  # type: ignore[arg-type]
@@ -197,7 +197,7 @@ def test_a_removed_claim_keeps_its_reason_when_its_sentence_is_folded(document: 
     annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
     sentence = next(each for each in sentences_of(annotation) if len(present_claims(each)) > 1)
     for each in sentences_of(annotation):
-        take_over_sentence(each, by=person)
+        accept_sentence(each, by=person)
     removed, *others = present_claims(sentence)
     remove_claim(removed, Removal.REDUNDANT, by=person, note="Said twice.")
     save(sentence, "type", "opinion", person)

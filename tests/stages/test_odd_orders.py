@@ -17,7 +17,7 @@ from annotator.core.vocabulary import AnnotationKind, Factuality, Role, Stage, S
 from annotator.exchange.actions.imports import import_gold
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import add_claim, remove_claim, split_claim, take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence, add_claim, remove_claim, split_claim
 from annotator.stages.actions.documents import reopen, send_back
 from annotator.stages.actions.places import reopen_annotation, take_back
 from annotator.stages.actions.revise import confirm_sentence
@@ -87,7 +87,7 @@ def test_a_decision_does_not_outlive_the_disagreement(document, owner, ada, ben)
     assert claims_of(version_of(document, Stage.DECOMPOSE))[0].importance == "most"
 
 
-def test_a_choice_is_asked_again_when_the_value_taken_over_has_changed(document, owner, ada, ben):
+def test_a_choice_is_asked_again_when_the_value_accepted_has_changed(document, owner, ada, ben):
     mine, theirs = begun(document, ada), begun(document, ben)
     claim = claims_of(theirs)[0]
     save(claims_of(mine)[0], "importance", "most", ada)
@@ -158,7 +158,7 @@ def test_claims_typed_for_a_split_are_not_doubled_when_the_stage_is_agreed_again
     whole = next(claim for claim in claims_of(theirs) if "mathematician" in claim.text)
     split_claim(whole, whole.text.index(" and ") + 4, by=ben)
     for sentence in sentences_of(theirs):
-        take_over_sentence(sentence, by=ben)
+        accept_sentence(sentence, by=ben)
     for claim in claims_of(theirs):
         for name, value in {"type": "factual", "importance": "most"}.items():
             if not getattr(claim, name):

@@ -18,7 +18,7 @@ from annotator.core.vocabulary import AnnotationKind, AnnotationState, NoticeKin
 from annotator.stages.actions import documents as document_actions
 from annotator.stages.actions import saving
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence
 from annotator.stages.actions.places import (
     close_extra_places,
     reopen_annotation,
@@ -64,7 +64,7 @@ def opened(document: Document, person: User) -> Annotation:
 def submitted(document: Document, person: User) -> Annotation:
     annotation = opened(document, person)
     for sentence in sentences_of(annotation):
-        take_over_sentence(sentence, by=person)
+        accept_sentence(sentence, by=person)
     submit(annotation, by=person)
     document.refresh_from_db()
     return Annotation.objects.get(pk=annotation.pk)

@@ -235,7 +235,7 @@ def test_repeated_passages_fold_and_pages_stand_together(
     assert len(soup.select("article.ev fieldset[data-advance]")) == 4, "a folded passage is judged too"
 
 
-def test_a_suggested_stance_is_outlined_until_it_is_taken_over(
+def test_a_suggested_stance_is_outlined_until_it_is_accepted(
     as_person: Client, document: Document, annotation: Annotation
 ) -> None:
     stance = works(annotation)[0].cards[0].stance

@@ -28,7 +28,7 @@ from annotator.measures.queries.annotator_accuracy import explained, scores_of
 from annotator.measures.queries.practice import measured_in, mixed_documents, practice_of
 from annotator.stages.actions import adjudicate
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import remove_claim, take_over_sentence
+from annotator.stages.actions.decompose import accept_sentence, remove_claim
 from annotator.stages.actions.documents import discard, reopen
 from annotator.stages.actions.documents import flag as pass_on
 from annotator.stages.actions.submit import submit
@@ -307,7 +307,7 @@ def test_a_difference_is_shown_with_the_golds_value_and_its_definition(benchmark
     [copy] = gold_copies.make_practice(benchmark, ada, by=ada)
     annotation = open_annotation(copy, Stage.DECOMPOSE, by=ada)
     for sentence in annotation.sentences.all():
-        take_over_sentence(sentence, by=ada)
+        accept_sentence(sentence, by=ada)
     claims = Claim.objects.filter(sentence__annotation=annotation).order_by("sentence__order", "order")
     first, second = claims[:2]
     in_gold = Claim.objects.filter(
@@ -352,7 +352,7 @@ def test_the_newcomer_sees_how_they_did_after_each_stage(client, benchmark, gold
     assert "You have not submitted anything yet" in page(client, ada, url).text
     annotation = open_annotation(copy, Stage.DECOMPOSE, by=ada)
     for sentence in annotation.sentences.all():
-        take_over_sentence(sentence, by=ada)
+        accept_sentence(sentence, by=ada)
     client.force_login(ada)
     answer = client.post(reverse("submit", args=[copy.public_id, "decompose"]))
     assert (answer.status_code, answer["Location"]) == (303, url)
@@ -538,7 +538,7 @@ def test_who_knows_the_gold_keeps_it_and_is_never_given_its_copy(benchmark, gold
 def begun(document: Document, person: User) -> Annotation:
     annotation = open_annotation(document, Stage.DECOMPOSE, by=person)
     for sentence in annotation.sentences.all():
-        take_over_sentence(sentence, by=person)
+        accept_sentence(sentence, by=person)
     return annotation
 
 

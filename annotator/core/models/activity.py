@@ -15,7 +15,7 @@ class AppendOnlyError(RuntimeError):
 
 
 class Activity(models.Model):
-    """Who did what, when, from what to what, in how many active seconds.
+    """Who did what and when, the values before and after, and the active seconds.
 
     ``changes`` is a list of ``{"record": "claim:ab12", "field": "text", "version": 3, "before": …, "after": …}``;
     ``version`` is the record's version after the change. ``undoes`` names the activity that this one takes back.

@@ -82,7 +82,7 @@ class Benchmark(models.Model):
 
 
 class Guidelines(models.Model):
-    """One version of a benchmark's guidelines, in markdown. A change is a new version."""
+    """One version of a benchmark's guidelines, in Markdown. Every change makes a new version."""
 
     benchmark = models.ForeignKey(Benchmark, models.CASCADE, related_name="guidelines")
     number = models.PositiveIntegerField()

@@ -109,9 +109,10 @@ class SignOff(models.Model):
 
 
 class Tally(models.Model):
-    """What the independent annotations of one document and stage had in common, counted when everyone had submitted
-    and nobody had seen the other's: what agreement is computed from. ``people``: primary keys in the order of seats.
-    Left out where someone's work was not independent. ``data``: see ``annotator.stages.comparison.tally``."""
+    """What the independent annotations of one document at one stage have in common, counted when everyone had submitted
+    and nobody had seen another's work. Inter-annotator agreement is computed from it. ``people``: keys of people in the
+    order of seats. Missing if somebody's work was not independent. ``data``: see
+    ``annotator.stages.comparison.tally``."""
 
     annotation = models.OneToOneField("annotator.Annotation", models.CASCADE, related_name="tally")
     people = models.JSONField(default=list)

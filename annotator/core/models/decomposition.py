@@ -48,7 +48,7 @@ class ClaimLabelFields(models.Model):
 class Sentence(SentenceLabelFields, AskedRecord):
     """A piece of the response within one annotation. Offsets count code points; null if it is no substring.
 
-    ``suggestion`` is what was shown; ``sources`` are the rows that an agreed row was made from.
+    ``suggestion`` is what was shown; ``sources`` are the rows that an adjudicated row was made from.
     ``removed`` keeps merged and undone rows: nothing is deleted.
     """
 

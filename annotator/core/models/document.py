@@ -126,12 +126,11 @@ class Document(Record):
 class Annotation(Record):
     """One person's work on one document at one stage, or the adjudicated version of that stage.
 
-    Both kinds own full rows (sentences, verdicts, revisions ...), so that later stages and exports read the
-    agreed rows alone, and a person's own rows stay as they were submitted (ADR 0001).
-    ``independent`` turns false for good when work goes on after a stage was agreed. ``only_sent_back``
-    narrows an open annotation to the sentences whose claims were sent back. ``seat`` is the person's place on the
-    document at this stage, from 1: places are counted by the database too. Work taken back keeps its rows and
-    has no seat.
+    Both kinds own full rows (sentences, verdicts, revisions and so on), so that later stages and exports read only the
+    adjudicated rows, and a person's own rows stay as they were submitted (ADR 0001). ``independent`` becomes false
+    for good when work continues after a stage has been adjudicated. ``only_sent_back`` limits an open annotation to the
+    sentences whose claims were sent back. ``seat`` is the person's place on the document at this stage, from 1; the
+    database enforces the number of places. Withdrawn work keeps its rows and has no seat.
     """
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="annotations", db_index=False)
@@ -237,7 +236,8 @@ class Flag(models.Model):
 
 
 class SentBack(models.Model):
-    """A claim sent from verify back to decompose, with the reason; settled when decompose is agreed again."""
+    """A claim sent back from verify to decompose, with the reason; resolved when decompose has been adjudicated
+    again."""
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="sent_back")
     claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="sent_back")

@@ -22,7 +22,7 @@ from annotator.core.vocabulary import Removal
 
 
 class PageSnapshot(models.Model):
-    """The readable text of a page as it was when it was fetched; kept as long as evidence was cut from it."""
+    """The readable text of a page as it was fetched; kept as long as some evidence comes from it."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     url = models.TextField()
@@ -54,9 +54,9 @@ class PageArchive(models.Model):
 
 
 class Evidence(Record):
-    """A passage for an agreed claim. Without an annotation it was retrieved, and all share it; with one it was
-    added by that person (or, in the adjudicated version, taken over from one). Text is never a key: the same
-    passage may stand twice."""
+    """A passage for an adjudicated claim. Without an annotation it was retrieved and is shared by everyone; with one it
+    was added by that person (or, in the adjudicated version, adopted from a person). The text is not a key: the same
+    passage may occur twice."""
 
     claim = models.ForeignKey("annotator.Claim", models.CASCADE, related_name="evidence")
     annotation = models.ForeignKey(
@@ -98,8 +98,8 @@ class Evidence(Record):
 
 
 class Stance(AskedRecord):
-    """What one annotation says of one passage. Reliable and sufficient are asked by the protocol and never
-    required (null: not answered), nor is the rationale."""
+    """One annotation's stance on one passage. ``reliable`` and ``sufficient`` are asked if the protocol says so and are
+    never required (null: not answered), like the rationale."""
 
     annotation = models.ForeignKey("annotator.Annotation", models.CASCADE, related_name="stances", db_index=False)
     evidence = models.ForeignKey(Evidence, models.CASCADE, related_name="stances")

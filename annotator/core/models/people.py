@@ -50,7 +50,7 @@ class Membership(models.Model):
 
 
 class Group(models.Model):
-    """Two annotators (or as many as the benchmark's overlap asks) and an adjudicator, responsible for batches
+    """Two annotators (or as many as the benchmark's overlap asks for) and an adjudicator, responsible for batches
     (Factcheck-Bench section 3.2)."""
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -69,7 +69,7 @@ class Group(models.Model):
 
 
 class GroupMember(models.Model):
-    """A person's seat in a group. Who leaves becomes inactive, so that their finished work still counts."""
+    """A person's seat in a group. People who leave become inactive, so that their finished work still counts."""
 
     group = models.ForeignKey(Group, models.CASCADE, related_name="members")
     user = models.ForeignKey(User, models.PROTECT, related_name="group_seats")

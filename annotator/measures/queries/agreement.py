@@ -212,7 +212,7 @@ class Settled:
 
 
 def settled_of(benchmark: Benchmark, narrowed: AgreementFilter) -> Settled:
-    """What was settled in agreed stages under a filter (two queries). For owners and admins: it tells about people."""
+    """What was resolved in adjudicated stages under a filter (two queries). For managers: it tells about people."""
     decisions = _decisions(tallies_of(benchmark, narrowed)).order_by()
     counted = dict(decisions.values_list("reason").annotate(number=Count("pk")))
     kept: dict[int, Kept] = {}
@@ -226,7 +226,7 @@ def settled_of(benchmark: Benchmark, narrowed: AgreementFilter) -> Settled:
 
 
 def _decisions(tallies: QuerySet[Tally]) -> QuerySet[Decision]:
-    """How the differences were settled in those stages that are agreed."""
+    """How the differences were resolved in adjudicated stages."""
     return Decision.objects.filter(
         annotation__tally__in=tallies.order_by(), annotation__state=AnnotationState.SUBMITTED, is_settled=True
     )

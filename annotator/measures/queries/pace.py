@@ -1,8 +1,8 @@
 """How fast a benchmark grows, how long people take, and one's own pace.
 
-Times are read from agreed stages alone, so nothing is told of work that is still blind, nor of discarded documents,
-which stay blind. Copies of gold that measure people are left out. What tells how people work is read from the newest
-documents: it stays quick however many there are, and is about now.
+Times are read only from adjudicated stages, so nothing is told about work that is still blind or about discarded
+documents, which stay blind. Copies of gold that measure people are left out. How people work is read from the newest
+documents only: that stays quick however many there are, and is about the present.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DAYS = 14  # of one's own columns
 OWN = 300  # newest pieces of one's own work, for the medians
 
 IS_GOLD = Q(document__stage=Stage.REVISE, document__phase=Phase.AGREED)
-# Stages that the document has passed: agreed, and not open again.
+# Stages that the document has passed: adjudicated and not reopened.
 IS_PASSED = IS_GOLD | Q(stage=Stage.DECOMPOSE, document__stage__in=(Stage.VERIFY, Stage.REVISE))
 IS_PASSED |= Q(stage=Stage.VERIFY, document__stage=Stage.REVISE)
 
@@ -39,8 +39,8 @@ IS_PASSED |= Q(stage=Stage.VERIFY, document__stage=Stage.REVISE)
 
 @dataclass(frozen=True, slots=True)
 class BurnUp:
-    """Documents agreed at each stage by the end of each day; revise is gold. ``days`` are those on which something was
-    agreed, and today."""
+    """Documents adjudicated at each stage by the end of each day; revise is gold. ``days`` are those on which something
+    was adjudicated, and today."""
 
     days: tuple[dt.date, ...] = ()
     agreed: dict[Stage, tuple[int, ...]] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class BurnUp:
 
     @property
     def rows(self) -> list[tuple[dt.date, int, int, int]]:
-        """Day, then documents agreed at decompose, verify and revise by its end."""
+        """Day, then documents adjudicated at decompose, verify and revise by its end."""
         return list(zip(self.days, *(self.agreed[stage] for stage in STAGES), strict=True)) if self.days else []
 
     @property
@@ -68,9 +68,9 @@ NAMES = {Stage.DECOMPOSE: "Decompose adjudicated", Stage.VERIFY: "Verify adjudic
 
 
 def burn_up(benchmark: Benchmark, total: int) -> BurnUp:
-    """How many documents stood agreed at each stage, day by day (one grouped query). ``total``: those not discarded.
+    """Documents adjudicated at each stage, day by day (one grouped query). ``total``: those not discarded.
 
-    A stage that was opened again does not count until it is agreed anew, on the day of that.
+    A reopened stage does not count until it is adjudicated again, on that day.
     """
     counted = (
         Annotation.objects.filter(
@@ -212,7 +212,7 @@ def document_times(benchmark: Benchmark) -> DocumentTimes | None:
 
 @dataclass(slots=True)
 class PersonTimes:
-    """One person's work at agreed stages: how many pieces, and the median of each stage."""
+    """One person's work at adjudicated stages: how many pieces, and the median of each stage."""
 
     person: User
     seconds: dict[Stage, list[int]] = field(default_factory=lambda: {stage: [] for stage in STAGES})
@@ -234,7 +234,7 @@ class Times:
 
 
 def times_of(benchmark: Benchmark, documents: DocumentTimes | None) -> Times:
-    """The newest pieces of work at stages that are agreed, spread out by stage and by person (two queries)."""
+    """The newest pieces of work at adjudicated stages, by stage and by person (two queries)."""
     rows = (
         Annotation.objects.filter(
             IS_PASSED,

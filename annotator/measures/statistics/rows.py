@@ -18,7 +18,7 @@ PASSAGES = 5  # as many as the paper retrieved for each claim
 
 @dataclass(frozen=True, slots=True)
 class GoldClaimRow:
-    """One agreed claim. ``sufficient``: could evidence that was found automatically decide it? None: not answered.
+    """One adjudicated claim. ``sufficient``: is the automatically retrieved evidence sufficient? None: not answered.
 
     ``stances`` counts those on passages that were found automatically, by label; ``added`` the passages that people
     added, ``remarks`` what they wrote instead of one ("Not sure.").
@@ -55,7 +55,7 @@ class GoldClaimRow:
 
 @dataclass(frozen=True, slots=True)
 class GoldSentenceRow:
-    """One agreed sentence; ``deleted``: the revision leaves it out."""
+    """One adjudicated sentence; ``deleted``: the revision omits it."""
 
     type: str
     importance: str = ""

@@ -23,7 +23,7 @@ from annotator.core.models import Annotation, Benchmark, Comment, Decision, Docu
 from annotator.core.vocabulary import DisagreementReason, DiscardReason, NoticeKind, Phase, Stage
 from annotator.stages import rules as stages_rules
 from annotator.stages.actions import changed_sentences
-from annotator.stages.actions.adjudicated import agree_together, open_version
+from annotator.stages.actions.adjudicated import adjudicate_together, open_version
 from annotator.stages.actions.documents import discard_reason
 from annotator.stages.actions.next_stage import open_next_stage
 from annotator.stages.comparison.comparison import ABSENT, FieldRow, same_text
@@ -354,7 +354,7 @@ def _close(board: AdjudicationBoard, action: Action, by: User) -> None:
     """Write the adjudicated version and open the next stage."""
     document, stage = board.document, board.stage
     before = changed_sentences.bases(document)
-    changed = agree_together(document, stage, board.comparison)
+    changed = adjudicate_together(document, stage, board.comparison)
     changed_sentences.ask_again(document, before)
     update_status(document, action)
     action.flush()

@@ -66,7 +66,7 @@ def open_version(document: Document, stage: Stage) -> Annotation:
     return version
 
 
-def agree_from(annotation: Annotation) -> list[int]:
+def adjudicate_from(annotation: Annotation) -> list[int]:
     """Write the adjudicated version of a stage from one annotation. Returns the adjudicated claims (primary keys) whose
     text is new or changed, which need evidence."""
     target = _standing_version(annotation.document, Stage(annotation.stage))
@@ -79,7 +79,7 @@ def agree_from(annotation: Annotation) -> list[int]:
     return []
 
 
-def agree_together(document: Document, stage: Stage, comparison: Comparison) -> list[int]:
+def adjudicate_together(document: Document, stage: Stage, comparison: Comparison) -> list[int]:
     """Write the adjudicated version of a stage from several people's decisions; otherwise the same as for one person.
 
     The caller has checked that nothing is open.

@@ -43,7 +43,7 @@ def _present_claims(sentence: Sentence) -> list[Claim]:
     return list(sentence.claims.filter(removed="").select_related("suggestion", "sentence").order_by("order", "id"))
 
 
-def _take_over(action: Action, record: Sentence | Claim) -> None:
+def _accept(action: Action, record: Sentence | Claim) -> None:
     """Decide every open field of a record as suggested; decided fields stay."""
     values: dict[str, object] = {}
     for field in fields_of(KINDS[type(record)]):
@@ -62,7 +62,7 @@ def _take_over(action: Action, record: Sentence | Claim) -> None:
     action.set(record, **values)
 
 
-def take_over_sentence(
+def accept_sentence(
     sentence: Sentence, *, by: User, seen: Collection[str] | None = None, active_seconds: int = 0
 ) -> bool:
     """Accept all open suggestions of a sentence and its claims (key A). If nothing was suggested, the sentence is kept
@@ -78,22 +78,22 @@ def take_over_sentence(
         if not suggested:
             action.name = "keep-text"
         if seen is None or not suggested or key_of(sentence) in seen:
-            _take_over(action, sentence)
+            _accept(action, sentence)
             if action.annotation is not None:
                 reveal(sentence, action.annotation.document)
         for claim in claims:
             if seen is None or key_of(claim) in seen:
-                _take_over(action, claim)
+                _accept(action, claim)
         action.write()
         return suggested
 
 
-def take_over_claim(claim: Claim, *, by: User, active_seconds: int = 0) -> None:
+def accept_claim(claim: Claim, *, by: User, active_seconds: int = 0) -> None:
     """Accept all open suggestions of one claim."""
     with transaction.atomic():
         action = _begin("take-over", claim.sentence, by, active_seconds)
         claim = _present(claim)
-        _take_over(action, claim)
+        _accept(action, claim)
         action.write()
 
 

@@ -22,7 +22,7 @@ from annotator.core.vocabulary import AnnotationState, NoticeKind, Origin, Phase
 from annotator.stages import rules
 from annotator.stages.actions import changed_sentences
 from annotator.stages.actions.adjudicate import begin
-from annotator.stages.actions.adjudicated import agree_from
+from annotator.stages.actions.adjudicated import adjudicate_from
 from annotator.stages.actions.adopt import earlier_version
 from annotator.stages.actions.annotate import fill_in
 from annotator.stages.actions.next_stage import open_next_stage
@@ -73,7 +73,7 @@ def submit(annotation: Annotation, *, by: User, active_seconds: int = 0, confirm
         changed_claims: list[int] = []
         if document.people_needed == 1:
             before = changed_sentences.bases(document)
-            changed_claims = agree_from(annotation)
+            changed_claims = adjudicate_from(annotation)
             changed_sentences.ask_again(document, before)
         update_status(document, action)
         action.write()

@@ -135,7 +135,7 @@ class TakeOverSentenceView(DecomposeAnswer):
     def post(self, request: Request, sentence_id: str) -> Response:
         """Accepts all open suggestions for a sentence and its claims; without any, keeps the sentence as is."""
         sentence = self.sentence(sentence_id)
-        actions.take_over_sentence(sentence, by=self.person, **self.body(ActiveInput))
+        actions.accept_sentence(sentence, by=self.person, **self.body(ActiveInput))
         return self.fresh(sentence.annotation)
 
 
@@ -174,7 +174,7 @@ class TakeOverClaimView(DecomposeAnswer):
     def post(self, request: Request, claim_id: str) -> Response:
         """Accepts all open suggestions for one claim."""
         claim = self.claim(claim_id)
-        actions.take_over_claim(claim, by=self.person, **self.body(ActiveInput))
+        actions.accept_claim(claim, by=self.person, **self.body(ActiveInput))
         return self.fresh(claim.sentence.annotation)
 
 

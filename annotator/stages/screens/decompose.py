@@ -335,10 +335,10 @@ def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what
     current = sentence.public_id
     if what == "take-over":
         seen = request.POST.get("seen", "").split()
-        suggested = actions.take_over_sentence(sentence, by=by, seen=seen, active_seconds=active)
+        suggested = actions.accept_sentence(sentence, by=by, seen=seen, active_seconds=active)
         _, following = next_incomplete(sentence.annotation, sentence)
         told = f"{'Accepted' if suggested else 'Kept as is'}. Press Z to undo"
-        return _taken_over(request, sentence, following, told)
+        return _accepted(request, sentence, following, told)
     elif what == "add-claim":
         current = actions.add_claim(sentence, by=by, active_seconds=active).public_id
     elif what == "split":
@@ -350,7 +350,7 @@ def change_sentence(request: HttpRequest, public_id: str, sentence_id: str, what
     return workspace(request, sentence.annotation, current)
 
 
-def _taken_over(request: HttpRequest, sentence: Sentence, current: str, told: str) -> HttpResponse:
+def _accepted(request: HttpRequest, sentence: Sentence, current: str, told: str) -> HttpResponse:
     """The sentence to continue with, and the state of the one that was accepted."""
     annotation = Annotation.objects.select_related("document__benchmark", "person").get(pk=sentence.annotation_id)
     context = context_of(annotation, person(request), current, raw=wants_raw(request)) | {"focus": True}
@@ -383,7 +383,7 @@ def change_claim(request: HttpRequest, public_id: str, claim_id: str, what: str)
     by, active = person(request), seconds(request)
     current = claim.public_id
     if what == "take-over":
-        actions.take_over_claim(claim, by=by, active_seconds=active)
+        actions.accept_claim(claim, by=by, active_seconds=active)
     elif what == "remove":
         reason, note = request.POST.get("reason", ""), request.POST.get("note", "")
         actions.remove_claim(claim, reason, note=note, by=by, active_seconds=active)

@@ -29,7 +29,7 @@ from annotator.measures.agreement.fields import LABEL_FIELDS
 from annotator.measures.queries.agreement import agreement_of
 from annotator.stages.actions import adjudicate, saving
 from annotator.stages.actions.annotate import open_annotation
-from annotator.stages.actions.decompose import split_claim, take_over_claim
+from annotator.stages.actions.decompose import accept_claim, split_claim
 from annotator.stages.actions.submit import submit
 from annotator.stages.queries.adjudication import board_of
 from tests.agreeing import begun, claims_of, settle
@@ -81,7 +81,7 @@ def test_words_that_are_none_of_its_labels_are_refused(ada: User, claim: Claim) 
 
 
 def test_its_suggestion_is_accepted_and_a_split_keeps_it(ada: User, claim: Claim) -> None:
-    take_over_claim(claim, by=ada)
+    accept_claim(claim, by=ada)
     claim.refresh_from_db()
     assert (claim.tone, claim.tone_origin) == ("loaded", Origin.ACCEPTED)
     second = split_claim(claim, claim.text.index(" "), by=ada)
