@@ -615,7 +615,7 @@ def test_the_import_page_knows_it(rich_file: bytes) -> None:
 
 def test_the_commands_know_it(rich: Benchmark, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "all.jsonl"
-    asked = {"benchmark": rich.slug, "format": "touchstone", "output": str(target), "include": "all"}
+    asked = {"benchmark": rich.slug, "format": ["touchstone"], "output": str(target), "include": "all"}
     call_command("export", **asked)
     call_command("import_gold", str(target), "--benchmark", "other", "--create")
     assert "3 imported" in capsys.readouterr().out

@@ -207,6 +207,6 @@ def test_only_the_whole_benchmark_has_them_and_the_schema_knows_them(studied: Be
     for line in exported(studied).splitlines():
         validator.validate(json.loads(line))
     path = tmp_path / "benchmark.jsonl"
-    call_command("export", benchmark=studied.slug, format="touchstone", include="all", output=str(path))
+    call_command("export", benchmark=studied.slug, format=["touchstone"], include="all", output=str(path))
     call_command("import_gold", str(path), benchmark="moved", create=True)
     assert Benchmark.objects.get(slug="moved").studies.count() == 4
