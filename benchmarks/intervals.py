@@ -111,8 +111,8 @@ def measure(*, simulations: int, documents: int, seed: int, groups_only: bool = 
     random = np.random.default_rng(seed)
     figures = of_groups if groups_only else figures_of
     truth = {
-        name: each.value
-        for name, each in figures(*drawn(POPULATION, random), resamples=0).items()  # type: ignore[attr-defined]
+        name: each.value  # type: ignore[attr-defined]
+        for name, each in figures(*drawn(POPULATION, random), resamples=0).items()
     }
     alike = dict.fromkeys(truth, 0)
     covered = dict.fromkeys(truth, 0)

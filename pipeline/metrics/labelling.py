@@ -72,11 +72,12 @@ def labelling(items: Sequence[LabelledSpan], *, resamples: int = RESAMPLES, seed
         return [*scores_of_tables(drawn, gold > 0), *scores_of_tables(constant_tables(drawn, most), gold > 0)]
 
     # Accuracies are shares; macro averages aren't.
-    found = sums_estimates(
+    accuracy, precision, recall, f1, *constant = sums_estimates(
         list(tables.items()), size * size, figures, resamples=resamples, seed=seed, others=(1, 2, 3, 5, 6, 7)
     )
-    accuracy, precision, recall, f1, *of_constant = found
     confusion = {one: {other: int(whole[place[one], place[other]]) for other in names} for one in names}
+    return Labelling(accuracy, precision, recall, f1, confusion, ConstantAnswer(names[most], *constant))
+    accuracy, precision, recall, f1, *of_constant = found
     return Labelling(accuracy, precision, recall, f1, confusion, ConstantAnswer(names[most], *of_constant))
 
 

@@ -293,7 +293,8 @@ def test_two_files_are_compared(pilot: Benchmark, tmp_path: Path) -> None:
     assert found["paired"]["difference"]["accuracy"] == pytest.approx(2 / 3)
     assert found["paired"]["p"]["accuracy"] < 0.02
     assert found["paired"]["mcnemar"] == {"only_first_right": 16, "only_second_right": 0, "p": pytest.approx(2 / 2**16)}
-    assert "p = " in command("claim_factuality", predictions=good, against=[bad])
+    said = command("claim_factuality", predictions=good, against=[bad])
+    assert "p = " in said and "over those in the gold or the predictions, F1 is 1.000." in said
 
 
 def test_two_files_of_texts_are_compared_without_mcnemar(pilot: Benchmark, tmp_path: Path) -> None:

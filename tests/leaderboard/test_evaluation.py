@@ -94,11 +94,12 @@ def test_breakdowns_are_the_figures_of_the_group_alone_as_scikit_learn_has_them(
         assert group["figures"]["accuracy"] == pytest.approx(metrics.accuracy_score(golds[part], answers[part]))
         f1 = metrics.f1_score(golds[part], answers[part], labels=sorted(set(golds[part])), average="macro")
         assert group["figures"]["f1_macro"] == pytest.approx(f1)
-        most = max(("true", "false"), key=golds[part].count)
-        constant = [most] * len(golds[part])
+        constant = [max(("true", "false"), key=golds[part].count)] * len(golds[part])
         assert group["baseline"]["accuracy"] == pytest.approx(metrics.accuracy_score(golds[part], constant))
         f1 = metrics.f1_score(golds[part], constant, labels=sorted(set(golds[part])), average="macro")
         assert group["baseline"]["f1_macro"] == pytest.approx(f1), "the most frequent label of the group, not of all"
+    one, other = (max(("true", "false"), key=golds[part].count) for part in (slice(0, 45), slice(45, 56)))
+    assert one != other, "the groups differ in their most frequent label"
     most_of = [max(("true", "false"), key=golds[part].count) for part in (slice(0, 45), slice(45, 56))]
     assert most_of[0] != most_of[1], "the groups differ in their most frequent label"
     assert (few["items"], few["documents"]) == (4, 4)

@@ -164,6 +164,7 @@ def test_every_accuracy_has_what_a_constant_answer_scores() -> None:
     found = observe(documents, threshold=THRESHOLD)[RULES].figures()
     accuracy, f1 = found["stance_4_accuracy"], found["stance_4_f1"]
     assert accuracy.baseline is not None and f1.baseline is not None
+    assert accuracy.estimate.value == pytest.approx(2 / 3) == accuracy.baseline.value
     assert accuracy.estimate.value == pytest.approx(2 / 3)
     assert accuracy.baseline.value == pytest.approx(2 / 3)
     assert f1.baseline.value == pytest.approx(0.8 / 2)
@@ -188,6 +189,7 @@ def test_texts_are_compared_with_leaving_them_unchanged() -> None:
     baselines = {name: each.baseline.value for name, each in found.items() if each.baseline}
     assert value(found, "claim_f1") == pytest.approx(4 / 5)
     assert baselines["claim_f1"] == pytest.approx(2 / 5), "of the two sentences as claims, only the second is one"
+    assert baselines["claim_precision"] == 0.5 and baselines["claim_recall"] == pytest.approx(1 / 3)
     assert baselines["claim_precision"] == 0.5
     assert baselines["claim_recall"] == pytest.approx(1 / 3)
     assert baselines["same_number"] == 0.5, "one claim a sentence"

@@ -592,6 +592,7 @@ def test_a_copy_is_labelled_and_agreed_as_usual_and_scores_each_person(client, b
     assert rows["Ben"].right == rows["Ben"].labels - 1
     said = page(client, owner, reverse("practice-list", args=[benchmark.slug])).text
     assert "Ada" in said and f"{rows['Ben'].percent}%" in said
+    assert "trivial baseline" in said
     pass_on(mixed, "broken", by=ada)
     [listed] = mixed_documents(benchmark)
     assert getattr(listed, "is_flagged")  # noqa: B009

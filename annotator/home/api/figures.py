@@ -270,6 +270,14 @@ class PracticeView(ApiView):
         return Response(PracticeSerializer(found, many=True).data)
 
 
+class ShareSerializer(serializers.Serializer):
+    """A share with its 95% interval, from resampling documents; null bounds for a single document."""
+
+    value = serializers.FloatField()
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+
+
 class PractisingSerializer(serializers.Serializer):
     """A person's accuracy in practice or on hidden gold."""
 
@@ -280,6 +288,10 @@ class PractisingSerializer(serializers.Serializer):
     is_open = serializers.BooleanField()
     right = serializers.IntegerField()
     labels = serializers.IntegerField()
+    accuracy = ShareSerializer(allow_null=True)
+    constant = ShareSerializer(
+        allow_null=True, help_text="What always giving each question's most frequent gold label would score."
+    )
 
 
 class PractisingPeopleSerializer(serializers.Serializer):

@@ -304,6 +304,11 @@ def _lines(report: dict[str, Any], task: Task) -> list[str]:
             f"{each['predicted']:>12,}"
             for name, each in first["per_label"].items()
         ]
+        lines += [
+            "",
+            "  Averages are over the labels in the gold; over those in the gold or the predictions, F1 is "
+            f"{first['f1_macro_with_predicted']:.3f}.",
+        ]
     if "paired" in report:
         paired = report["paired"]
         lines += [

@@ -6,7 +6,7 @@ in adjudication; at verify and revise, where each person works on their own clai
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,11 +39,12 @@ SAME_PASSAGE = 0.9
 
 @dataclass(slots=True)
 class FieldScore:
-    """How often a label equaled the gold's."""
+    """How often a label equaled the gold's. ``gold``: how often the gold has each label; empty for texts."""
 
     label: str
     right: int = 0
     total: int = 0
+    gold: Counter[Any] = field(default_factory=Counter)
 
     @property
     def percent(self) -> int:
@@ -103,6 +104,7 @@ class Score:
         name = f"{kind}:{row.name}"
         counted = self.fields.setdefault(name, FieldScore(row.label))
         counted.total += 1
+        counted.gold[gold] += 1
         if gold == theirs:
             counted.right += 1
         else:

@@ -15,11 +15,13 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
+from annotator.core.charts import percent
 from annotator.core.models import Annotation, Benchmark, Membership, Sentence, SentenceRevision, SignOff, User, Verdict
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Role, Stage
 from annotator.measures.queries.agreement import AgreementFilter, Kept, agreement_of, settled_of
 from annotator.measures.queries.pace import IS_PASSED
 from annotator.measures.queries.practice import measured_in
+from pipeline.metrics.agreement import ratio_estimate
 
 
 @dataclass(slots=True)
@@ -40,6 +42,7 @@ class PersonReport:
     settled: Kept = field(default_factory=Kept)
     right: int = 0
     measured: int = 0
+    hidden_gold: list[tuple[int, int, int]] = field(default_factory=list)  # document, right, labels
     sign_offs: int = 0
     sign_offs_as_adjudicator: int = 0
 
@@ -61,6 +64,13 @@ class PersonReport:
     def accuracy(self) -> int | None:
         """Percent of labels on hidden gold; None without any."""
         return round(100 * self.right / self.measured) if self.measured else None
+
+    @property
+    def accuracy_bounds(self) -> str:
+        """Its 95% interval over documents in words; "" if there is none."""
+        estimate = ratio_estimate(self.hidden_gold)
+        bounds = estimate and estimate.interval
+        return " to ".join(percent(each) for each in bounds) if bounds else ""
 
     @property
     def stages(self) -> list[tuple[Stage, int, int, float | None]]:
@@ -102,6 +112,7 @@ def people_report(
             if row and _is_within(each.annotation.submitted_at, since, until):
                 row.right += each.score.right
                 row.measured += each.score.total
+                row.hidden_gold.append((each.annotation.document_id, each.score.right, each.score.total))
     shown = (row for row in rows.values() if row.active or not row.is_blank)
     return sorted(shown, key=lambda row: str(row.person).casefold())
 

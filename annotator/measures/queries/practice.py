@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import Exists, OuterRef
 
+from annotator.core.charts import percent
 from annotator.core.gold_copies import practice_gold
 from annotator.core.models import Annotation, Benchmark, Document, Flag, User
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Phase, Role, Stage
 from annotator.measures.queries.annotator_accuracy import Score, scores_of
+from pipeline.metrics.agreement import Estimate, ratio_estimate
 from pipeline.metrics.alignment import PrecisionRecall
 
 SHOWN = 12  # newest scores of one person
@@ -50,6 +53,42 @@ class PracticeRow:
     @property
     def percent(self) -> int:
         return round(100 * self.right / self.labels) if self.labels else 0
+
+    @property
+    def accuracy(self) -> Estimate | None:
+        """The share of labels that equal the gold's, with its 95% interval over documents. None without labels."""
+        return ratio_estimate(
+            [(each.annotation.document_id, each.score.right, each.score.total) for each in self.scored]
+        )
+
+    @property
+    def constant(self) -> Estimate | None:
+        """What always giving each question's most frequent gold label would have scored. None without labels."""
+        gold: dict[str, Counter[Any]] = defaultdict(Counter)
+        for each in self.scored:
+            for name, counted in each.score.fields.items():
+                gold[name] += counted.gold
+        most = {name: labels.most_common(1)[0][0] for name, labels in gold.items() if labels}
+        return ratio_estimate(
+            [
+                (each.annotation.document_id, counted.gold[most[name]], counted.gold.total())
+                for each in self.scored
+                for name, counted in each.score.fields.items()
+                if name in most
+            ]
+        )
+
+    @property
+    def beside(self) -> str:
+        """The interval and the constant baseline in words: "60% to 88%; trivial baseline 50%"."""
+        accuracy, constant = self.accuracy, self.constant
+        bounds = accuracy and accuracy.interval
+        return "; ".join(
+            [
+                *([" to ".join(percent(each) for each in bounds)] if bounds else []),
+                *([f"trivial baseline {percent(constant.value)}"] if constant else []),
+            ]
+        )
 
     @property
     def claims_percent(self) -> int | None:

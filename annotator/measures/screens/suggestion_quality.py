@@ -69,6 +69,7 @@ class QualityBar:
         return cls(
             label,
             span(figure.estimate, interval(figure.estimate)),
+            None if trivial is None else span(trivial, f", trivial baseline {interval(trivial)}"),
             span(trivial, f", trivial baseline {interval(trivial)}") if trivial else None,
         )
 
