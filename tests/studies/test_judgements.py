@@ -278,13 +278,18 @@ def test_import_study_by_command(benchmark: Benchmark, owner: User, ada: User, t
     out = StringIO()
     arguments = {"benchmark": benchmark.slug, "protocol": "safe-readjudication", "create": True, "stdout": out}
     call_command("import_study", path, study="Facts", rater=[ada.username], **arguments)
-    assert "1 items imported into “Facts”" in out.getvalue()
+    assert "1 item imported into “Facts”" in out.getvalue()
     with pytest.raises(CommandError, match="There is no protocol “nothing”"):
         call_command("import_study", path, benchmark=benchmark.slug, protocol="nothing", create=True)
     path.write_text('{"id": "1", "prats": []}\n')
     with pytest.raises(CommandError, match="line 1, prats: unknown field"):
         call_command("import_study", path, study="Others", **arguments)
     assert not benchmark.studies.filter(name="Others").exists()
+    path.write_bytes(jsonl([{"id": "1", "text": "A claim."}]).getvalue())
+    with pytest.raises(CommandError, match="“nobody” isn’t a member"):
+        call_command("import_study", path, study="Others", rater=["nobody"], **arguments)
+    assert not benchmark.studies.filter(name="Others").exists()
+    assert "Others" not in out.getvalue()
 
 
 def test_disagreements_are_adjudicated_in_a_round_that_settles(benchmark: Benchmark, owner: User) -> None:

@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
+from django.test import Client
 from jsonschema import Draft202012Validator
 
 from annotator.core.actions.fields import BadValueError
@@ -20,7 +22,7 @@ from annotator.core.rules import NotAllowedError
 from annotator.studies.actions.protocols import migrate_study
 from annotator.studies.item_file import ItemRow, read_items
 from tests.conftest import ROOT
-from tests.studies_robots import PROTOCOLS, fill, raters, shipped, started
+from tests.studies_robots import PROTOCOLS, fill, new_study, raters, shipped, started
 
 NAMES = sorted(path.stem for path in PROTOCOLS.glob("*.json"))
 
@@ -244,3 +246,28 @@ def test_half_of_a_surrogate_pair_and_nul_in_an_item_are_left_out() -> None:
     row = next(read_items(io.BytesIO(line), shipped("veriscore-verification")))
     assert isinstance(row, ItemRow)
     assert (row.external_id, row.text, row.data, row.parts[0].text) == ("a", "A claim.", {"k": ""}, "P.")
+
+
+@pytest.mark.django_db
+def test_what_a_study_refuses_is_shown_where_it_was_asked(benchmark: Benchmark, owner: User, client: Client) -> None:
+    """Too few raters, a version without a label in use, a study without items: a message on the page itself."""
+    client.force_login(owner)
+    home = f"/b/{benchmark.slug}/studies/"
+    answer = client.post(f"{home}new/", {"protocol": "aggrefact", "name": "Mine"})
+    assert answer.status_code == 422
+    page = BeautifulSoup(answer.content, "html.parser")
+    assert "Choose a file with items" in page.get_text()
+    assert page.select_one("input[name=name][value=Mine]") is not None
+    assert page.select_one("input[value=aggrefact][checked]") is not None
+    study = new_study(benchmark, "aggrefact", [{"id": "1", "text": "A claim."}], by=owner)
+    where = f"{home}{study.public_id}/"
+    people = raters(benchmark, 2)
+    for what, sent, said in (
+        ("start", {"rater": [people[0].username]}, "needs 2 raters"),
+        ("migrate", {"version": "9"}, "Choose a version"),
+        ("round", {"round": "no", "rater": [people[0].username]}, "has no round “no”"),
+    ):
+        answer = client.post(f"{where}do/{what}/", sent, follow=True)
+        assert answer.request["PATH_INFO"] == where
+        assert said in BeautifulSoup(answer.content, "html.parser").get_text(" ")
+    assert client.post(f"{where}do/nothing/").status_code == 404

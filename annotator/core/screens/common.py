@@ -138,7 +138,7 @@ def problem(request: HttpRequest, message: str, *, status: int) -> HttpResponse:
         # Header values are Latin-1, so the script prefers the message in the response's [data-problem].
         response["X-Problem"] = message.encode("ascii", "replace").decode("ascii")
         return response
-    return render(request, "components/refused.html", {"message": message}, status=status)
+    return render(request, "components/refused.html", {"message": message, "no_access": status == 403}, status=status)
 
 
 def stage_links(document: Document, here: Stage, *, agreeing: bool = False) -> list[dict[str, object]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
 from annotator.core.actions.fields import BadValueError
 from annotator.core.file_problems import FileError
@@ -41,7 +42,8 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         benchmark = benchmark_named(options["benchmark"])
         try:
-            self._import(benchmark, options)
+            with transaction.atomic():  # a study whose raters are refused isn’t left behind
+                self._import(benchmark, options)
         except (BadValueError, FileError, NotAllowedError, ProtocolError, OSError) as refusal:
             raise CommandError(str(refusal)) from None
 
@@ -55,16 +57,17 @@ class Command(BaseCommand):
         with options["file"].open("rb") as stream:
             report = import_items(study, stream, by=None)
         if report.problems:
-            if created:
-                study.delete()
             lines = [str(each) for each in report.problems[:SHOWN]]
             raise CommandError("\n".join(["Nothing was imported.", *lines]))
-        words = f"{report.items:,} items imported into “{study.name}” ({study.public_id})"
+        if options["rater"]:
+            start_study(study, raters_by_name(benchmark, options["rater"]), by=None)
+        words = (
+            f"{report.items:,} item{'s' if report.items != 1 else ''} imported into “{study.name}” ({study.public_id})"
+        )
         if report.identical:
             words += f"; {report.identical:,} of them dropped, because their candidates are identical"
         self.stdout.write(f"{words}.")
         if options["rater"]:
-            start_study(study, raters_by_name(benchmark, options["rater"]), by=None)
             self.stdout.write(f"Started with {len(options['rater'])} raters.")
 
     def _restore(self, benchmark: Benchmark, stream: BinaryIO, options: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -64,7 +64,10 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = managed_benchmark(request, slug)
     problems: Iterable[Any] = ()
     if request.method == "POST":
-        found = _create(request, benchmark)
+        try:
+            found = _create(request, benchmark)
+        except BadValueError as refusal:
+            found = [refusal]
         if isinstance(found, Study):
             return redirect("study", slug=slug, study_id=found.public_id)
         problems = found[:ROWS_SHOWN]
@@ -138,33 +141,40 @@ def members_who_label(benchmark: Benchmark) -> list[User]:
 @require_POST
 @render_domain_errors
 def change(request: HttpRequest, slug: str, study_id: str, what: str) -> HttpResponse:
-    """Start, open a round, or move to another version of the protocol."""
+    """Start, open a round, or move to another version of the protocol. A refusal is shown on the study’s page."""
     study = study_for(request, slug, study_id)
     by = person(request)
     rules.check_manage(by, study.benchmark)
-    if what == "start":
-        start_study(study, raters_by_name(study.benchmark, request.POST.getlist("rater")), by=by)
-        messages.success(request, "The study has started.")
-    elif what == "round":
-        chosen = raters_by_name(study.benchmark, request.POST.getlist("rater"))
-        count = open_round(study, request.POST.get("round", ""), chosen, by=by)
-        messages.success(request, f"{count} item{'s' if count != 1 else ''} assigned.")
-    elif what == "migrate":
-        version = next(
-            (
-                each
-                for each in versions_of(study.benchmark, study.version.name)
-                if str(each.number) == request.POST.get("version")
-            ),
-            None,
-        )
-        if version is None:
-            raise BadValueError("Choose a version.")
-        migrate_study(study, version, by=by)
-        messages.success(request, f"The study now uses version {version.number}.")
-    else:
+    if what not in CHANGES:
         raise Http404
+    try:
+        messages.success(request, CHANGES[what](study, request.POST, by))
+    except BadValueError as refusal:
+        messages.error(request, str(refusal))
     return redirect("study", slug=slug, study_id=study_id)
+
+
+def _start(study: Study, sent: QueryDict, by: User) -> str:
+    start_study(study, raters_by_name(study.benchmark, sent.getlist("rater")), by=by)
+    return "The study has started."
+
+
+def _open_round(study: Study, sent: QueryDict, by: User) -> str:
+    chosen = raters_by_name(study.benchmark, sent.getlist("rater"))
+    count = open_round(study, sent.get("round", ""), chosen, by=by)
+    return f"{count} item{'s' if count != 1 else ''} assigned."
+
+
+def _migrate(study: Study, sent: QueryDict, by: User) -> str:
+    versions = {str(each.number): each for each in versions_of(study.benchmark, study.version.name)}
+    version = versions.get(sent.get("version", ""))
+    if version is None:
+        raise BadValueError("Choose a version.")
+    migrate_study(study, version, by=by)
+    return f"The study now uses version {version.number}."
+
+
+CHANGES = {"start": _start, "round": _open_round, "migrate": _migrate}
 
 
 @require_GET
