@@ -452,6 +452,8 @@ CELERY_RESULT_EXPIRES = 30 * 24 * 3600
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # tasks are long: reserve one at a time and leave the rest to other workers
+if not IN_PROCESS_WORKER:
+    CELERY_WORKER_CONSUMER = "config.redis_loss:RestartingConsumer"
 CELERY_ACCEPT_CONTENT = ["json"]  # never unpickle what comes from a network
 CELERY_TASK_SERIALIZER = "json"
 CELERY_RESULT_SERIALIZER = "json"

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from annotator.core.models import Annotation, Benchmark, Document, Membership, SignOff, User
 from annotator.core.rules import ADMIN_ROLES, NotAllowedError, role_of
@@ -48,8 +49,10 @@ class Copies:
 def copies_for(user: User, benchmarks: Collection[int]) -> Copies:
     """What gold copies mean for a person who labels in these benchmarks (primary keys). One query if there are none,
     else four."""
-    rows = Document.objects.filter(benchmark__in=benchmarks, twin_of__isnull=False)
-    rows = rows.filter(Q(practice_for__isnull=True) | Q(practice_for=user)).exclude(phase=Phase.DISCARDED)
+    # Practice in any benchmark: its gold may be from one of these.
+    hidden_here = Q(benchmark__in=benchmarks, practice_for__isnull=True)
+    rows = Document.objects.filter(hidden_here | Q(practice_for=user), twin_of__isnull=False)
+    rows = rows.exclude(phase=Phase.DISCARDED)
     mixed_in: dict[int, int] = {}
     practised: set[int] = set()
     practising: set[int] = set()
@@ -59,7 +62,7 @@ def copies_for(user: User, benchmarks: Collection[int]) -> Copies:
             mixed_in[twin] = gold or 0
         elif (stage, phase) != (Stage.REVISE, Phase.AGREED):
             practised.add(gold or 0)
-            practising.add(benchmark)
+            practising |= {benchmark} & set(benchmarks)
     known = known_gold(user, set(mixed_in.values()))
     not_given = {twin for twin, gold in mixed_in.items() if gold in known}
     return Copies(set(mixed_in) - not_given, not_given, (set(mixed_in.values()) - known) | practised, practising)
@@ -97,16 +100,36 @@ def check_see_document(user: User, document: Document) -> None:
 
 
 def practice_gold(benchmark: Benchmark) -> QuerySet[Document]:
-    """The gold documents that new annotators practice on: the first ones in the benchmark's order."""
-    gold = Document.objects.filter(IS_GOLD, benchmark=benchmark, twin_of__isnull=True)
-    return gold.order_by("order", "pk")[: benchmark.practice_documents]
+    """The gold documents that new annotators practice on: the first ones in the order of the benchmark, or of the one
+    that it takes practice from."""
+    return _gold_to_practise(benchmark)[: benchmark.practice_documents]
+
+
+def practice_gold_for(benchmark: Benchmark, person: User) -> list[Document]:
+    """The same for one new annotator: gold whose labels they know from working in its own benchmark comes last. At most
+    two queries."""
+    labelled = Annotation.objects.filter(document=OuterRef("pk"), person=person)
+    signed = SignOff.objects.filter(annotation__document=OuterRef("pk"), by=person)
+    unknown = _gold_to_practise(benchmark).exclude(Exists(labelled)).exclude(Exists(signed))
+    number = benchmark.practice_documents
+    chosen = list(unknown[:number])
+    if len(chosen) < number:
+        taken = {document.pk for document in chosen}
+        chosen += [document for document in practice_gold(benchmark) if document.pk not in taken]
+    return chosen[:number]
+
+
+def _gold_to_practise(benchmark: Benchmark) -> QuerySet[Document]:
+    source = benchmark.practice_from_id or benchmark.pk
+    return Document.objects.filter(IS_GOLD, benchmark=source, twin_of__isnull=True).order_by("order", "pk")
 
 
 def due_to_practise(user: User) -> QuerySet[Benchmark]:
     """The benchmarks in which this person is a new annotator who still needs practice documents: they have submitted
     nothing, the protocol requires practice, and there is gold to practice on."""
     here = {"benchmark": OuterRef("pk")}
-    gold = Document.objects.filter(IS_GOLD, twin_of__isnull=True, **here)
+    source = Coalesce(OuterRef("practice_from"), OuterRef("pk"))
+    gold = Document.objects.filter(IS_GOLD, twin_of__isnull=True, benchmark=source)
     submitted = Annotation.objects.filter(
         document__benchmark=OuterRef("pk"),
         person=user,

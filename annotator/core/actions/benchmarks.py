@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -46,34 +47,45 @@ def create_benchmark(
 
 
 def change_protocol(
-    benchmark: Benchmark, *, overlap: int, third_rater_at_verify: bool, practice_documents: int, by: User
+    benchmark: Benchmark,
+    *,
+    overlap: int,
+    third_rater_at_verify: bool,
+    practice_documents: int,
+    practice_from: Benchmark | None = None,
+    by: User,
 ) -> None:
     """Change how the benchmark works: people per document (Factcheck-Bench section 3.2 asks for two), whether an
-    adjudicator signs off every verify stage, and how many gold documents a new annotator practices on.
+    adjudicator signs off every verify stage, how many gold documents a new annotator practices on, and of which
+    benchmark (None: its own).
 
-    Raises NotAllowedError for anyone but owners, and for a new overlap once a document has been started; BadValueError
-    for numbers out of range.
+    Raises NotAllowedError for anyone but owners, for a new overlap once a document has been started, and for gold that
+    the person can't export; BadValueError for numbers out of range.
     """
     if not 1 <= overlap <= MAX_PEOPLE:
         raise BadValueError(f"A document can have between 1 and {MAX_PEOPLE} annotators.")
     if not 0 <= practice_documents <= MAX_PRACTICE:
         raise BadValueError(f"A new annotator can practice on at most {MAX_PRACTICE} documents. 0 turns practice off.")
-    new = {
+    new: dict[str, Any] = {
         "overlap": overlap,
         "third_rater_at_verify": third_rater_at_verify,
         "practice_documents": practice_documents,
+        "practice_from": None if practice_from == benchmark else practice_from,
     }
     with transaction.atomic():
         rules.check_change_protocol(by, benchmark)
         benchmark = lock_benchmark(benchmark.pk)
         if overlap != benchmark.overlap:
             rules.check_change_overlap(benchmark)
+        if new["practice_from"] not in (None, benchmark.practice_from):
+            rules.check_export(by, new["practice_from"])
         action = Action(name="change-protocol", by=by, benchmark=benchmark)
         for name, value in new.items():
             before = getattr(benchmark, name)
             if before != value:
                 record = f"benchmark:{benchmark.public_id}"
-                action.changes.append({"record": record, "field": name, "before": before, "after": value})
+                shown = [each.slug if isinstance(each, Benchmark) else each for each in (before, value)]
+                action.changes.append({"record": record, "field": name, "before": shown[0], "after": shown[1]})
                 setattr(benchmark, name, value)
         benchmark.save(update_fields=list(new))
         action.write()

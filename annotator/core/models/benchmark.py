@@ -31,6 +31,10 @@ class Benchmark(models.Model):
     practice_documents = models.PositiveSmallIntegerField(
         default=0, help_text="How many gold documents a new annotator practices on before real work."
     )
+    practice_from = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="+",
+        help_text="The benchmark whose gold new annotators practice on; blank for its own.",
+    )  # fmt: skip
     asks_reliable = models.BooleanField(default=True, help_text="Ask whether each source is reliable.")
     asks_sufficient = models.BooleanField(default=True, help_text="Ask whether each passage is sufficient on its own.")
     strategy = models.CharField(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from annotator.core.models import Benchmark, Corpus, GroupMember, Membership, User
-from annotator.core.rules import ADMIN_ROLES, LABEL_ROLES, can_create_benchmark
+from annotator.core.rules import ADMIN_ROLES, LABEL_ROLES, READ_GOLD_ROLES, can_create_benchmark
 from annotator.core.vocabulary import Role
 
 
@@ -29,6 +29,14 @@ def corpora_for(user: User) -> QuerySet[Corpus]:
         return Corpus.objects.order_by("name", "pk")
     mine = benchmarks_of(user, ADMIN_ROLES).filter(corpus__isnull=False)
     return Corpus.objects.filter(Q(pk__in=mine.values("corpus")) | Q(created_by=user)).order_by("name", "pk")
+
+
+def practice_sources(user: User, benchmark: Benchmark) -> QuerySet[Benchmark]:
+    """The benchmarks whose gold an owner may let new annotators of this one practice on: those whose gold they can
+    export, and the present choice."""
+    readable = benchmarks_of(user, READ_GOLD_ROLES).exclude(pk=benchmark.pk)
+    chosen = Q(pk__in=readable.values("pk")) | Q(pk=benchmark.practice_from_id)
+    return Benchmark.objects.filter(chosen).order_by("name", "pk")
 
 
 def managers_of(benchmark: Benchmark) -> list[User]:

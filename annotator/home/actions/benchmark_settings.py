@@ -111,6 +111,9 @@ def copy_benchmark(benchmark: Benchmark, *, slug: str, name: str, with_team: boo
     rules.check_create_benchmark(by)
     with transaction.atomic():
         settings = {field: getattr(benchmark, field) for field in COPIED}
+        practice_from = benchmark.practice_from or benchmark  # the copy has no gold of its own yet
+        if rules.can_export(by, practice_from):
+            settings["practice_from"] = practice_from
         copy = Benchmark.objects.create(slug=slug, name=_clean_name(name), **settings)
         newest = benchmark.guidelines.order_by("-number").first()
         if newest is not None:

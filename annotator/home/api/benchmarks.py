@@ -15,7 +15,7 @@ from annotator.core import rules
 from annotator.core.actions import benchmarks as actions
 from annotator.core.actions.fields import BadValueError
 from annotator.core.models import Corpus
-from annotator.core.queries.membership import benchmarks_of
+from annotator.core.queries.membership import benchmarks_of, practice_sources
 from annotator.core.vocabulary import Scope, Stage
 from annotator.home.queries.overview import listed
 from annotator.integrations.api.base import ApiView
@@ -49,6 +49,12 @@ class BenchmarkSerializer(serializers.Serializer):
     overlap = serializers.IntegerField(help_text="How many people annotate each document.")
     third_rater_at_verify = serializers.BooleanField()
     practice_documents = serializers.IntegerField()
+    practice_from = serializers.CharField(
+        source="practice_from.slug",
+        allow_null=True,
+        default=None,
+        help_text="The benchmark whose gold new annotators practice on; null for its own.",
+    )
     asks_reliable = serializers.BooleanField()
     asks_sufficient = serializers.BooleanField()
     strategy = serializers.CharField(help_text="Of automatic runs; blank means none.")
@@ -77,6 +83,12 @@ class ProtocolInput(Input):
     overlap = serializers.IntegerField(min_value=1, max_value=actions.MAX_PEOPLE, required=False)
     third_rater_at_verify = serializers.BooleanField(required=False)
     practice_documents = serializers.IntegerField(min_value=0, max_value=actions.MAX_PRACTICE, required=False)
+    practice_from = serializers.CharField(
+        max_length=80,
+        allow_null=True,
+        required=False,
+        help_text="The slug of a benchmark whose gold you can export; null for its own gold.",
+    )
 
 
 class StrategyInput(Input):
@@ -88,7 +100,7 @@ class StrategyInput(Input):
     budget_money = serializers.FloatField(min_value=0, max_value=1e12, allow_null=True, default=None)
 
 
-PROTOCOL = ("overlap", "third_rater_at_verify", "practice_documents")
+PROTOCOL = ("overlap", "third_rater_at_verify", "practice_documents", "practice_from")
 
 
 class BenchmarksView(ApiView):
@@ -152,6 +164,8 @@ class ProtocolView(ApiView):
         benchmark = self.benchmark(slug)
         rules.check_change_protocol(self.person, benchmark)
         given = {name: getattr(benchmark, name) for name in PROTOCOL} | self.body(ProtocolInput)
+        if isinstance(slug_of_gold := given["practice_from"], str):
+            given["practice_from"] = get_object_or_404(practice_sources(self.person, benchmark), slug=slug_of_gold)
         actions.change_protocol(benchmark, by=self.person, **given)
         return Response(BenchmarkSerializer(self.benchmark(slug), context={"person": self.person}).data)
 

@@ -21,7 +21,7 @@ from annotator.core.actions.locking import lock_benchmark, lock_document
 from annotator.core.actions.recorder import Action
 from annotator.core.actions.status import update_status
 from annotator.core.fields import suggested_fields
-from annotator.core.gold_copies import due_to_practise, practice_gold, unfinished_practice
+from annotator.core.gold_copies import due_to_practise, practice_gold_for, unfinished_practice
 from annotator.core.models import (
     Activity,
     Annotation,
@@ -55,8 +55,8 @@ def make_practice(benchmark: Benchmark, person: User, *, by: User) -> list[Docum
         benchmark = lock_benchmark(benchmark.pk)
         if not due_to_practise(person).filter(pk=benchmark.pk).exists():
             return []
-        golds = list(practice_gold(benchmark))
-        copies = [_copy(gold, order=gold.order, practice_for=person) for gold in golds]
+        golds = practice_gold_for(benchmark, person)
+        copies = [_copy(gold, benchmark=benchmark, order=gold.order, practice_for=person) for gold in golds]
         _suggest(golds, copies, by=by)
         Action(name="make-practice", by=by, benchmark=benchmark, reason=f"{len(copies)} for {person}").write()
         return copies
@@ -110,7 +110,7 @@ def mix_in(batch: Batch, *, number: int, seed: int, by: User) -> list[Document]:
         chosen = [golds[each] for each in generator.sample(sorted(golds), number)]
         copies = [
             # Just behind the document that stands there: of two with the same order the older one comes first.
-            _copy(gold, order=generator.choice(places), batch=batch)
+            _copy(gold, benchmark=batch.benchmark, order=generator.choice(places), batch=batch)
             for gold in chosen
         ]
         _suggest(chosen, copies, by=by)
@@ -129,10 +129,12 @@ def _places(batch: Batch) -> list[int]:
 # --- the copy -------------------------------------------------------------------------------------
 
 
-def _copy(gold: Document, *, order: int, practice_for: User | None = None, batch: Batch | None = None) -> Document:
+def _copy(
+    gold: Document, *, benchmark: Benchmark, order: int, practice_for: User | None = None, batch: Batch | None = None
+) -> Document:
     """A copy that looks like any document: with the name and the day of import of its gold."""
     copy = Document.objects.create(
-        benchmark_id=gold.benchmark_id,
+        benchmark=benchmark,
         twin_of=gold,
         practice_for=practice_for,
         batch=batch,
@@ -162,7 +164,12 @@ def _suggest(golds: Sequence[Document], copies: Sequence[Document], *, by: User)
 
 
 def _copy_suggestions(*, gold: Document, copy: Document) -> bool:
-    """Copy the newest suggestions of the gold, with the line in the history that says so. False: there are none."""
+    """Copy the newest suggestions of the gold, with the line in the history that says so.
+
+    False: there are none, or they are from a run of another benchmark, whose runs and costs stay its own.
+    """
+    if gold.benchmark_id != copy.benchmark_id:
+        return False
     suggested = list(suggested_sentences(gold).prefetch_related("claims"))
     sentences = SentenceSuggestion.objects.bulk_create(
         SentenceSuggestion(

@@ -33,7 +33,7 @@ def mixable(batch: Batch) -> list[Document]:
     known: dict[int | None, set[int | None]] = defaultdict(set)
     labelled = Annotation.objects.filter(document__in=documents.values("pk"), person__in=people)
     signed = SignOff.objects.filter(annotation__document__in=documents.values("pk"), by__in=people)
-    practised = Document.objects.filter(benchmark=benchmark, practice_for__in=people)
+    practised = Document.objects.filter(twin_of__benchmark=benchmark, practice_for__in=people)
     for pairs in (
         labelled.values_list("document", "person"),
         signed.values_list("annotation__document", "by"),

@@ -20,8 +20,9 @@ from django.views.decorators.http import require_GET, require_POST
 from annotator.core import rules
 from annotator.core.actions import benchmarks as protocol
 from annotator.core.actions.fields import BadValueError
-from annotator.core.models import Benchmark, Group, Invitation, Membership
+from annotator.core.models import Benchmark, Group, Invitation, Membership, User
 from annotator.core.models.base import choices
+from annotator.core.queries.membership import practice_sources
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, person, render_domain_errors
 from annotator.core.vocabulary import Role, Seat, TwoStep
@@ -101,11 +102,21 @@ class ProtocolForm(forms.Form):
         label="Practice documents",
         help_text="Gold documents a new annotator practices on first; 0 for none.",
     )
+    practice_from = forms.ModelChoiceField(
+        Benchmark.objects.none(),
+        required=False,
+        to_field_name="slug",
+        empty_label="This benchmark’s own gold",
+        label="Practice on the gold of",
+        help_text="New annotators see its prompts and responses, and after each stage its labels.",
+    )
     third_rater_at_verify = forms.BooleanField(required=False, label="The adjudicator signs off on every verify stage")
 
-    def __init__(self, benchmark: Benchmark, data: Any = None) -> None:
+    def __init__(self, benchmark: Benchmark, user: User, data: Any = None) -> None:
         initial = {name: getattr(benchmark, name) for name in self.base_fields}
         super().__init__(data, initial=initial, auto_id="protocol_%s")
+        sources = practice_sources(user, benchmark)
+        cast("forms.ModelChoiceField[Benchmark]", self.fields["practice_from"]).queryset = sources
         if not rules.can_change_overlap(benchmark):
             self.fields["overlap"].disabled = True
             self.fields["overlap"].help_text = "Someone has started a document, so this number can’t change."
@@ -150,7 +161,7 @@ def _page(
         context |= {
             "invite_form": invite_form or InviteForm(benchmark, roles),
             "invitations": _invitations(request, benchmark, roles),
-            "protocol_form": protocol_form or ProtocolForm(benchmark),
+            "protocol_form": protocol_form or ProtocolForm(benchmark, user),
         }
     return render(request, "team/team.html", context, status=status)
 
@@ -331,7 +342,7 @@ def change_protocol(request: HttpRequest, slug: str) -> HttpResponse:
     """People per document, the adjudicator at verify, practice."""
     benchmark, user = benchmark_for(request, slug), person(request)
     rules.check_change_protocol(user, benchmark)
-    form = ProtocolForm(benchmark, request.POST)
+    form = ProtocolForm(benchmark, user, request.POST)
     if form.fields["overlap"].disabled and request.POST.get("overlap", "") not in ("", str(benchmark.overlap)):
         rules.check_change_overlap(benchmark)  # says why it stays, rather than leaving it in silence
     if not form.is_valid():
