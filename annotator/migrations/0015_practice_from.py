@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotator", "0033_several_formats"),
+        ("annotator", "0014_details_for_owners"),
     ]
 
     operations = [
