@@ -1,5 +1,5 @@
 """What strategies cost in time, calls and our own computing: 47 released documents from end to end, with a model, a
-search and a web site that answer after a fixed time (1 s, 0.5 s, 1 s), 32 calls at once to each.
+search and a web site that answer after a fixed time (1 s, 0.5 s, 1 s; --latency: each so many), 32 calls at once.
 
 ``wall_over_ideal``: wall time over that of the ideal schedule, which is the same calls with the same answers played
 again in virtual time, where calls take their latency, wait for one of the 32 places, and nothing else takes time.
@@ -7,7 +7,9 @@ again in virtual time, where calls take their latency, wait for one of the 32 pl
 the strategy's formula makes of the counts it reports. ``own_cpu_s_per_document`` is the processor time of this process:
 the fakes run in another.
 
-    python benchmarks/pipeline.py [--strategy NAME] [--documents N] [--json]
+    python benchmarks/pipeline.py [--strategy NAME] [--documents N] [--latency SECONDS] [--json]
+    python benchmarks/pipeline.py --worker          # through Celery, PostgreSQL and Redis (benchmarks/real_worker.py)
+    python benchmarks/pipeline.py --offline 10000   # the offline strategy alone through the worker: seconds for so many
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import real_worker  # noqa: E402
 from benchmarks.virtual_time import Replay, ReplayedChat, ReplayedPages, ReplayedSearch, seconds_of  # noqa: E402
 from pipeline import strategies  # noqa: E402
 from pipeline.clients.assemble import ServiceSettings, open_services  # noqa: E402
@@ -39,6 +42,7 @@ from pipeline.tools import Tools  # noqa: E402
 from tests.memory_ledger import MemoryMeter, MemoryStore  # noqa: E402
 
 MODEL, SEARCH, PAGE, AT_ONCE = 1.0, 0.5, 1.0, 32
+WORKER_LATENCY = 0.2
 DATA = Path(os.environ.get("TOUCHSTONE_DATA", ROOT.parent / "shared" / "data"))
 
 
@@ -57,15 +61,24 @@ class Row:
     own_cpu_s_per_document: float
 
 
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Seconds after which the services answer."""
+
+    model: float = MODEL
+    search: float = SEARCH
+    page: float = PAGE
+
+
 @contextmanager
-def fakes() -> Iterator[dict[str, str]]:
-    """Addresses of the fake services, which run in a process of their own."""
+def fakes(after: Latencies) -> Iterator[tuple[dict[str, str], int]]:
+    """Addresses of the fake services, and the process of their own in which they run."""
     command = [sys.executable, str(ROOT / "benchmarks" / "fake_services.py")]
-    command += ["--model", str(MODEL), "--search", str(SEARCH), "--page", str(PAGE)]
+    command += ["--model", str(after.model), "--search", str(after.search), "--page", str(after.page)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        yield json.loads(process.stdout.readline())
+        yield json.loads(process.stdout.readline()), process.pid
         process.stdin.close()
 
 
@@ -76,7 +89,7 @@ def documents_of(path: Path, number: int) -> list[DocumentText]:
     return [DocumentText(row["prompt"], row["response"]) for row in rows[:number]]
 
 
-def measure(name: str, documents: Sequence[DocumentText], urls: dict[str, str]) -> Row:
+def measure(name: str, documents: Sequence[DocumentText], urls: dict[str, str], after: Latencies) -> Row:
     """Run one strategy for real, then once more in virtual time."""
     strategy = strategies.get(name)
     settings = ServiceSettings(
@@ -102,9 +115,9 @@ def measure(name: str, documents: Sequence[DocumentText], urls: dict[str, str]) 
     wall, cpu = time.monotonic() - began, time.process_time() - cpu
 
     replay = Replay(store.values, Limiter(AT_ONCE))
-    chat = ReplayedChat(replay, f"chat {endpoint(urls['chat'], 'chat/completions')}", MODEL)
-    search = ReplayedSearch(replay, f"serper {urls['search']}", SEARCH)
-    again = Tools(model="fake", chat=chat, search=search, pages=ReplayedPages(replay, PAGE), prompts=prompts)
+    chat = ReplayedChat(replay, f"chat {endpoint(urls['chat'], 'chat/completions')}", after.model)
+    search = ReplayedSearch(replay, f"serper {urls['search']}", after.search)
+    again = Tools(model="fake", chat=chat, search=search, pages=ReplayedPages(replay, after.page), prompts=prompts)
 
     async def ideally() -> None:
         await asyncio.gather(*(check(strategy, each, again) for each in documents))
@@ -130,13 +143,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--strategy", action="append", choices=sorted(strategies.STRATEGIES), help="all, if not given")
     parser.add_argument("--documents", type=int, default=47)
+    parser.add_argument("--latency", type=float, metavar="SECONDS")
+    parser.add_argument("--worker", action="store_true")
+    parser.add_argument("--offline", type=int, metavar="DOCUMENTS")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
-    documents = documents_of(DATA / "factcheck-bench.dev.jsonl", asked.documents)
+    path = DATA / "factcheck-bench.dev.jsonl"
+    documents = documents_of(path, asked.documents)
+    names = asked.strategy or list(strategies.STRATEGIES)
+    latency = asked.latency or (WORKER_LATENCY if asked.worker else None)
+    after = Latencies(latency, latency, latency) if latency else Latencies()
+    if asked.worker or asked.offline:
+        with fakes(after) as (urls, process):
+            if asked.offline:
+                found = real_worker.offline(urls, process, documents, asked.offline)
+            else:
+                asking = [name for name in names if name != "offline"]
+                found = real_worker.measure(urls, process, asking, path, asked.documents, after.model)
+        print(json.dumps(found, indent=1))
+        return
     rows: dict[str, Row] = {}
-    with fakes() as urls:
-        for name in asked.strategy or strategies.STRATEGIES:
-            rows[name] = measure(name, documents, urls)
+    with fakes(after) as (urls, _):
+        for name in names:
+            rows[name] = measure(name, documents, urls, after)
             if not asked.json:
                 print(_line(name, rows[name]), flush=True)
     if asked.json:

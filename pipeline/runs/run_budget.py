@@ -37,6 +37,9 @@ from pipeline.runs.gathered import Gathered, NotTogetherError
 
 # Seconds between two tries of a call that waits for others to give back what they hold.
 WAIT = 0.25
+# Seconds that a call that ended waits for others to be written with it: little beside a call, and the calls that follow
+# begin together, too.
+LINGER = 0.005
 _COLUMN = {CallKind.CHAT: "chats", CallKind.SEARCH: "searches", CallKind.PAGE: "pages", CallKind.RANK: "rankings"}
 
 
@@ -169,7 +172,7 @@ class RunMeter:
             lists = item.run.model_batches.values_list("unanswered", flat=True)
             self.unanswered = frozenset(key for keys in lists for key in keys)
         self._begins = Gathered(bridge, self._hold_all)
-        self._ends = Gathered(bridge, self._write_ended)
+        self._ends = Gathered(bridge, self._write_ended, linger=LINGER)
 
     def stop(self, reason: str) -> None:
         """Let no further call be made: those under way may end. From any thread."""
