@@ -77,8 +77,6 @@ def labelling(items: Sequence[LabelledSpan], *, resamples: int = RESAMPLES, seed
     )
     confusion = {one: {other: int(whole[place[one], place[other]]) for other in names} for one in names}
     return Labelling(accuracy, precision, recall, f1, confusion, ConstantAnswer(names[most], *constant))
-    accuracy, precision, recall, f1, *of_constant = found
-    return Labelling(accuracy, precision, recall, f1, confusion, ConstantAnswer(names[most], *of_constant))
 
 
 def constant_tables(tables: _Floats, label: int) -> _Floats:

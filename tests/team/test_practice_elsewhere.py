@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -69,8 +71,9 @@ def here(owner: User, elsewhere: Benchmark) -> Benchmark:
     benchmark = BenchmarkFactory(slug="here", name="Here")
     Membership.objects.create(benchmark=benchmark, user=owner, role=Role.OWNER)
     with_corpus(benchmark)
-    asked = {"overlap": 1, "third_rater_at_verify": False, "practice_documents": 1, "practice_from": elsewhere}
-    change_protocol(benchmark, by=owner, **asked)
+    change_protocol(
+        benchmark, by=owner, overlap=1, third_rater_at_verify=False, practice_documents=1, practice_from=elsewhere
+    )
     benchmark.refresh_from_db()
     return benchmark
 
@@ -145,7 +148,7 @@ def test_only_gold_that_the_owner_may_export_can_be_chosen(
 ) -> None:
     stranger = member(here, Role.OWNER)
     closed = BenchmarkFactory(slug="closed", name="Closed")
-    asked = {"overlap": 1, "third_rater_at_verify": False, "practice_documents": 1}
+    asked: dict[str, Any] = {"overlap": 1, "third_rater_at_verify": False, "practice_documents": 1}
     with pytest.raises(rules.NotAllowedError, match="export gold"):
         change_protocol(here, by=stranger, practice_from=closed, **asked)
     client.force_login(owner)

@@ -70,7 +70,6 @@ class QualityBar:
             label,
             span(figure.estimate, interval(figure.estimate)),
             None if trivial is None else span(trivial, f", trivial baseline {interval(trivial)}"),
-            span(trivial, f", trivial baseline {interval(trivial)}") if trivial else None,
         )
 
 
