@@ -81,9 +81,8 @@ async def _logprobs(chat: ModelClient, settings: ServiceSettings) -> Finding:
 
 
 async def _batches(chat: ModelClient) -> Finding:
-    batches = batches_of(chat)
     try:
-        if batches is not None and await batches.works():
+        if await batches_of(chat).works():
             return Finding(True, "It supports batches: a run can get its answers within a day, at half the price.")
     except ServiceError as error:
         return Finding(False, str(error))

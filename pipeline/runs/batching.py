@@ -154,10 +154,7 @@ def _ask(batch: ModelBatch, work: Callable[[Batches], Awaitable[T]]) -> T:
 
     async def main() -> T:
         async with open_chat(found) as chat:
-            batches = batches_of(chat)
-            if batches is None:
-                raise ServiceError(f"“{found.llm_provider}” takes no batches.")
-            return await work(batches)
+            return await work(batches_of(chat))
 
     try:
         return asyncio.run(main())

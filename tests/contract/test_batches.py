@@ -57,9 +57,7 @@ def at(name: str, url: str, work: Callable[[Batches], Awaitable[T]], key: str = 
         async with open_client() as client:
             patience = Patience(tries=2, total=10, first_pause=0.01)
             chat = KINDS[name][0](client, Limiter(8), url=url, key=key, prices=Prices(1e6, 2e6), patience=patience)
-            batches = batches_of(chat)
-            assert batches is not None
-            return await work(batches)
+            return await work(batches_of(chat))
 
     return asyncio.run(main())
 

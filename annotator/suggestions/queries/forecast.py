@@ -32,7 +32,7 @@ _SEARCHES, _PAGES, _RANKINGS = {"search"}, {"fetch", "pages"}, {"rank"}
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """For all chosen documents together. ``measured``: the number of documents averaged, 0 if the formula was used.
-    ``money_in_batches``: the cost where the model is asked in batches; None if it can't be. ``long``: documents
+    ``money_in_batches``: the cost where the model is asked in batches; None if none is asked. ``long``: documents
     decomposed in parts of at most ``part`` characters."""
 
     documents: int
@@ -79,13 +79,12 @@ def forecast(
     return _from_formula(benchmark, choice, parameters, stage, scope, prompts)
 
 
-def _in_batches(services: ServiceSettings, choice: StrategyChoice, model: float, search: float) -> float | None:
+def _in_batches(choice: StrategyChoice, model: float, search: float) -> float | None:
     """The cost in batches, from that of the model's calls and that of searches, which are never in batches."""
     from pipeline.catalogue import BATCH_PRICE
 
+    return BATCH_PRICE * model + search if "chat" in choice.needs else None
     if "chat" not in choice.needs or not services.llm_provider:
-        return None
-    return BATCH_PRICE * model + search
 
 
 def _model_money(services: ServiceSettings, prompt_tokens: float, answer_tokens: float) -> float:
@@ -112,7 +111,7 @@ def _from_measured(benchmark: Benchmark, choice: StrategyChoice, past: Compared,
         money=use.money * whole * share,
         seconds=past.seconds * documents / min(at_once, max(documents, 1)),
         measured=past.documents,
-        money_in_batches=_in_batches(services, choice, model, search),
+        money_in_batches=_in_batches(choice, model, search),
     )
 
 
@@ -159,7 +158,7 @@ def _from_formula(
         money=model + search,
         seconds=calls * SECONDS_A_CALL / min(at_once, max(settings.CALLS_AT_ONCE, 1)),
         measured=0,
-        money_in_batches=_in_batches(services, choice, model, search),
+        money_in_batches=_in_batches(choice, model, search),
         long=len(long),
         part=choice.longest_at_once,
     )

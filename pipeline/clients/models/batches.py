@@ -334,10 +334,9 @@ def max_requests(provider: str) -> int:
     return _MAX_REQUESTS_OF.get(provider, MAX_REQUESTS)
 
 
-def batches_of(chat: ModelClient) -> Batches | None:
-    """The batches of the service that a client asks; None where its protocol has none that we speak."""
-    found = _OF.get(type(chat))
-    return None if found is None else found(chat)
+def batches_of(chat: ModelClient) -> Batches:
+    """The batches of the service that a client asks."""
+    return _OF[type(chat)](chat)
 
 
 def _text(value: Any, name: str) -> str:
