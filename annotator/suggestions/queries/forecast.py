@@ -84,7 +84,6 @@ def _in_batches(choice: StrategyChoice, model: float, search: float) -> float | 
     from pipeline.catalogue import BATCH_PRICE
 
     return BATCH_PRICE * model + search if "chat" in choice.needs else None
-    if "chat" not in choice.needs or not services.llm_provider:
 
 
 def _model_money(services: ServiceSettings, prompt_tokens: float, answer_tokens: float) -> float:
