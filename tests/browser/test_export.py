@@ -36,6 +36,7 @@ def test_the_page_follows_a_download(
     Download.objects.filter(pk=running.pk).update(state=RunState.FINISHED, done=4)
     expect(page.locator("#downloads progress")).to_have_count(0)
     # Nothing is on its way: the list is asked for again only when something is taken away.
+    page.locator("[name=format]:checked").uncheck()
     page.get_by_label("Touchstone").check()
     with page.expect_download() as taken:
         page.get_by_role("button", name="Download").click()
