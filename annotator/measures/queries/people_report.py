@@ -15,13 +15,11 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
-from annotator.core.charts import percent
 from annotator.core.models import Annotation, Benchmark, Membership, Sentence, SentenceRevision, SignOff, User, Verdict
 from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Role, Stage
 from annotator.measures.queries.agreement import AgreementFilter, Kept, agreement_of, settled_of
 from annotator.measures.queries.pace import IS_PASSED
-from annotator.measures.queries.practice import measured_in
-from pipeline.metrics.agreement import ratio_estimate
+from annotator.measures.queries.practice import PracticeRow, measured_in
 
 
 @dataclass(slots=True)
@@ -29,7 +27,7 @@ class PersonReport:
     """One person's period. ``documents`` and ``pieces`` (sentences, claims, revised sentences) by stage; ``seconds``:
     active time of each adjudicated piece of work by stage. ``agreement`` is the share of labels on which they and a
     partner agreed before adjudication, over ``agreement_items`` labels (fields of which a pair has too few items
-    for a figure are left out); ``right`` of ``measured`` labels on hidden gold were those of the gold."""
+    for a figure are left out); ``hidden_gold`` is their work on hidden gold."""
 
     person: User
     role: Role
@@ -40,11 +38,12 @@ class PersonReport:
     agreed: float = 0.0
     agreement_items: int = 0
     settled: Kept = field(default_factory=Kept)
-    right: int = 0
-    measured: int = 0
-    hidden_gold: list[tuple[int, int, int]] = field(default_factory=list)  # document, right, labels
+    hidden_gold: PracticeRow = field(init=False)
     sign_offs: int = 0
     sign_offs_as_adjudicator: int = 0
+
+    def __post_init__(self) -> None:
+        self.hidden_gold = PracticeRow(self.person)
 
     @property
     def minutes(self) -> int:
@@ -63,14 +62,7 @@ class PersonReport:
     @property
     def accuracy(self) -> int | None:
         """Percent of labels on hidden gold; None without any."""
-        return round(100 * self.right / self.measured) if self.measured else None
-
-    @property
-    def accuracy_bounds(self) -> str:
-        """Its 95% interval over documents in words; "" if there is none."""
-        estimate = ratio_estimate(self.hidden_gold)
-        bounds = estimate and estimate.interval
-        return " to ".join(percent(each) for each in bounds) if bounds else ""
+        return self.hidden_gold.percent if self.hidden_gold.labels else None
 
     @property
     def stages(self) -> list[tuple[Stage, int, int, float | None]]:
@@ -88,7 +80,7 @@ class PersonReport:
     @property
     def is_blank(self) -> bool:
         """Nothing was done in the period."""
-        return not (self.documents or self.sign_offs or self.measured)
+        return not (self.documents or self.sign_offs or self.hidden_gold.labels)
 
 
 def people_report(
@@ -108,11 +100,10 @@ def people_report(
             rows[person].sign_offs_as_adjudicator += number if as_adjudicator else 0
     for measured in measured_in(benchmark):
         row = rows.get(measured.person.pk)
-        for each in measured.scored if row else ():
-            if row and _is_within(each.annotation.submitted_at, since, until):
-                row.right += each.score.right
-                row.measured += each.score.total
-                row.hidden_gold.append((each.annotation.document_id, each.score.right, each.score.total))
+        if row:
+            row.hidden_gold.scored = [
+                each for each in measured.scored if _is_within(each.annotation.submitted_at, since, until)
+            ]
     shown = (row for row in rows.values() if row.active or not row.is_blank)
     return sorted(shown, key=lambda row: str(row.person).casefold())
 
@@ -194,7 +185,8 @@ def table_of(rows: Iterable[PersonReport]) -> list[list[Any]]:
             for _, documents, pieces, minutes in row.stages
             for cell in (documents, pieces, "" if minutes is None else round(minutes, 1))
         ]
-        figures = (row.agreement, row.agreement_items, row.overruled, row.settled.total, row.accuracy, row.measured)
+        labels = row.hidden_gold.labels
+        figures = (row.agreement, row.agreement_items, row.overruled, row.settled.total, row.accuracy, labels)
         table.append(
             [
                 row.person.display_name,

@@ -1,4 +1,4 @@
-"""Practice and hidden gold for admins: who practices, who was measured when, what can be added."""
+"""Practice and hidden gold for managers: who practices, who was measured when, what can be added."""
 
 from __future__ import annotations
 
