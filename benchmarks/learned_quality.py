@@ -16,6 +16,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from pipeline.learned.examples import (  # noqa: E402
     ExamplePassage,
     ExampleSentence,
 )
+from pipeline.metrics.agreement import Estimate  # noqa: E402
+from pipeline.metrics.labelling import ConstantAnswer, Labelling  # noqa: E402
 
 SEEDS = (0, 1, 2)
 STANCES = {
@@ -140,13 +143,19 @@ def with_two_types(document: ExampleDocument) -> ExampleDocument:
 
 def as_json(quality: Quality) -> dict[str, Any]:
     figures = {name: getattr(quality, name) for name in ("accuracy", "precision", "recall", "f1", "calibration_error")}
+    always = quality.first_seed.constant
     return {
         "documents": quality.documents,
         "examples": quality.examples,
-        "f1_interval": first.interval if (first := quality.first_seed.f1) else None,
+        "intervals": _figures(quality.first_seed, lambda each: each.interval),
+        "constant": always and _figures(always, lambda each: (each.value, each.interval)),
         "labels": {name: score.f1 for name, score in quality.reports[0].labels.items()},
         "confusion": quality.reports[0].confusion,
     } | {name: {"mean": each.mean, "deviation": each.deviation} for name, each in figures.items()}
+
+
+def _figures(scores: Labelling | ConstantAnswer, read: Callable[[Estimate], Any]) -> dict[str, Any]:
+    return {name: each and read(each) for name in ("accuracy", "f1") for each in [getattr(scores, name)]}
 
 
 def table(results: dict[str, Quality]) -> str:
@@ -164,9 +173,13 @@ def table(results: dict[str, Quality]) -> str:
         assert always is not None and quality.first_seed.f1 is not None
         four = [each.value for each in (always.accuracy, always.precision, always.recall, always.f1) if each]
         lines.append(f"  {'trivial: always ' + always.label:26}" + "".join(f"{each:13.3f}  " for each in four))
-        low, high = quality.first_seed.f1.interval or (0.0, 1.0)
+        over = _figures(quality.first_seed, lambda each: each.interval or (0.0, 1.0))
+        (least, most), (low, high) = over["accuracy"], over["f1"]
         by_label = ", ".join(f"{name} {score.f1:.3f}" for name, score in quality.reports[0].labels.items())
-        lines.append(f"  macro-F1 over documents {low:.3f} to {high:.3f}; ECE {quality.calibration_error.mean:.3f}")
+        lines.append(
+            f"  over documents: accuracy {least:.3f} to {most:.3f}, macro-F1 {low:.3f} to {high:.3f}; "
+            f"ECE {quality.calibration_error.mean:.3f}"
+        )
         lines.append(f"  F1 by label: {by_label}\n")
     return "\n".join(lines).rstrip()
 
