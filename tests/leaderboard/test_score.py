@@ -234,3 +234,4 @@ def test_averitec_scores_are_broken_down_by_label_and_source(tmp_path: Path) -> 
     assert low < 0.75 < high
     assert supported == {"group": "Supported", "items": 4, "documents": 4, "figures": None, "intervals": None}
     assert [each["group"] for each in found["source"]] == ["blog", "paper"]
+    assert found["source"][0]["baseline"] == {"score": 1.0}, "always “Refuted”, the most frequent label of this group"

@@ -127,12 +127,20 @@ def score(pairs: Sequence[tuple[CheckedRow, CheckedRow]], *, max_pairs: int = MA
         "pairs_beyond": sum(max(0, len(two.pairs) - max_pairs) for two in said),
         "meteor": variant(),
         "labels": dict(Counter(one.label for one in gold)),
-        "breakdowns": _breakdowns([one for one, _ in pairs], right),
+        "breakdowns": _breakdowns([one for one, _ in pairs], right, [evidence > THRESHOLD for evidence in each]),
     }
 
 
-def _breakdowns(gold: Sequence[CheckedRow], right: Sequence[float]) -> dict[str, list[dict[str, Any]]]:
-    """The score by where claims are from and by their gold label."""
+def _breakdowns(
+    gold: Sequence[CheckedRow], right: Sequence[float], supported: Sequence[bool]
+) -> dict[str, list[dict[str, Any]]]:
+    """The score by where claims are from, beside that of always answering the group's most frequent label with this
+    prediction's evidence, and by gold label. ``supported``: whether a claim's evidence passes the threshold."""
+
+    def always_the_most_frequent(places: Sequence[int]) -> float:
+        most = Counter(gold[place].label for place in places).most_common(1)[0][0]
+        return sum(gold[place].label == most and supported[place] for place in places)
+
     told = groups_of({str(place): DocumentTraits(row.source, "", {}, None, 0) for place, row in enumerate(gold)})
     groups = {name: list(each.values()) for name, each in told.items()}
-    return mean_scores(groups | {"label": [row.label for row in gold]}, right)
+    return mean_scores(groups | {"label": [row.label for row in gold]}, right, always_the_most_frequent)

@@ -212,5 +212,6 @@ def _breakdown_lines(breakdowns: dict[str, list[dict[str, Any]]], things: str) -
             score = "too few"
             if each["figures"]:
                 score = _with_interval(each["figures"]["score"], each["intervals"]["score"])
-            lines.append(f"  {each['group']:<36.36}{score:>24}  {each['items']:,} {things}")
+            baseline = f"; trivial baseline {each['baseline']['score']:.3f}" if each.get("baseline") else ""
+            lines.append(f"  {each['group']:<36.36}{score:>24}  {each['items']:,} {things}{baseline}")
     return lines

@@ -143,14 +143,32 @@ def broken_down(
     return told
 
 
-def mean_scores(groups: Mapping[str, Sequence[str]], scores: Sequence[float]) -> dict[str, list[dict[str, Any]]]:
+def mean_scores(
+    groups: Mapping[str, Sequence[str]],
+    scores: Sequence[float],
+    trivial: Callable[[Sequence[int]], float] | None = None,
+) -> dict[str, list[dict[str, Any]]]:
     """The mean score of each group, by breakdown, if every score belongs to a different document. ``groups`` has the
-    group of each score."""
+    group of each score; ``trivial`` takes the places of a group's scores and returns the sum of those of the trivial
+    baseline."""
+
+    def of_baseline(places: Sequence[int], total: NDArray[np.float64]) -> NDArray[np.float64]:
+        assert trivial is not None
+        return np.array([[trivial(places), total[0, 1]]])
+
     number = np.arange(len(scores))
     sums = np.array([(score, 1.0) for score in scores])
     items = np.ones_like(number)
     rows = {
-        name: Rows(each, number, items, sums, ("score",), lambda _: lambda drawn: [share(drawn[:, 0], drawn[:, 1])])
+        name: Rows(
+            each,
+            number,
+            items,
+            sums,
+            ("score",),
+            lambda _: lambda drawn: [share(drawn[:, 0], drawn[:, 1])],
+            of_baseline if trivial and name != "label" else None,
+        )
         for name, each in groups.items()
     }
     return broken_down(rows, len(scores))
