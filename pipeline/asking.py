@@ -12,8 +12,9 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import json_repair
 from pydantic import BaseModel, ValidationError
@@ -81,7 +82,7 @@ async def ask(
     ServiceError and BudgetSpentError from the client, MissingServiceError without one.
     """
     chat = tools.need_chat()
-    schema = form.model_json_schema()
+    schema = _schema_of(form)
     messages = list(tools.prompts[prompt].messages(fields))
     problem = ""
     for call in range(1, attempts + 1):
@@ -113,6 +114,12 @@ async def ask(
                 Message("user", f"That could not be read: {problem}. Answer again, with the JSON object alone."),
             ]
     raise NoAnswerError(f"The model's answer could not be read after {attempts} tries: {problem}", attempts)
+
+
+@cache
+def _schema_of(form: type[BaseModel]) -> dict[str, Any]:
+    """The form as JSON Schema; nobody changes it."""
+    return form.model_json_schema()
 
 
 def _is_readable(answer: ChatAnswer, form: type[BaseModel]) -> bool:

@@ -120,8 +120,11 @@ class Account:
             if kept is not None and (usable is None or usable(kept)):
                 await self._meter.count_cached(hold.step, hold.kind)
                 return kept, True
+            hold = replace(hold, instead=kept is not None)
             if await self._meter.reserve(hold):
-                # Another process may have finished the same call between the look-up and the reservation.
+                if kept is None:
+                    break
+                # Another process may have replaced the unusable answer between the look-up and the reservation.
                 kept = await self._store.get(key)
                 if kept is None or (usable is not None and not usable(kept)):
                     break

@@ -38,7 +38,8 @@ class KeptAnswer:
 @dataclass(frozen=True, slots=True)
 class Hold:
     """The reservation for a pending call: its maximum cost. ``key``: the request's, so that nobody else makes the same
-    call at the same time; blank: anyone may. ``service``: who is asked, as people know it."""
+    call at the same time; blank: anyone may. ``service``: who is asked, as people know it. ``instead``: a stored
+    response can't be used, so the call is made although there is one."""
 
     step: str
     kind: CallKind
@@ -46,6 +47,7 @@ class Hold:
     money: float = 0.0
     key: str = ""
     service: str = ""
+    instead: bool = False
 
 
 class Store(Protocol):
@@ -59,9 +61,9 @@ class Meter(Protocol):
     """Counts a run's usage and never lets it exceed the budget. One for each document of a run."""
 
     async def reserve(self, hold: Hold) -> bool:
-        """Reserve the cost. False without a reservation if another process is making the same call, whose response will
-        soon be in the store. Raises BudgetSpentError without a reservation if spent and reserved costs would exceed the
-        budget, or the run was stopped in the meantime."""
+        """Reserve the cost. False without a reservation if the same call is being made, or has been: its response is in
+        the store, or will be soon. Raises BudgetSpentError without a reservation if spent and reserved costs would
+        exceed the budget, or the run was stopped in the meantime."""
 
     async def settle(self, hold: Hold, usage: Usage, seconds: float, answer: KeptAnswer | None) -> None:
         """The call succeeded: in one transaction, release the reservation, count the call and its usage, and store the

@@ -37,9 +37,9 @@ from pipeline.runs.gathered import Gathered, NotTogetherError
 
 # Seconds between two tries of a call that waits for others to give back what they hold.
 WAIT = 0.25
-# Seconds that a call that ended waits for others to be written with it: little beside a call, and the calls that follow
-# begin together, too.
-LINGER = 0.005
+# Seconds that a call waits for others that begin or end with it: little beside a call, and each transaction less leaves
+# the run's row to other workers.
+LINGER = 0.008
 _COLUMN = {CallKind.CHAT: "chats", CallKind.SEARCH: "searches", CallKind.PAGE: "pages", CallKind.RANK: "rankings"}
 
 
@@ -121,7 +121,7 @@ class _Held(Enum):
 
     YES = 1
     NO = 2  # others hold too much
-    UNDER_WAY = 3  # somebody makes the same call
+    UNDER_WAY = 3  # somebody makes the same call, or has made it
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Ended:
 
 
 class _SameCallError(Exception):
-    """The same call is under way in another process."""
+    """The same call is under way, or its answer is kept already."""
 
 
 class RunMeter:
@@ -171,7 +171,7 @@ class RunMeter:
         if self._is_in_batches:
             lists = item.run.model_batches.values_list("unanswered", flat=True)
             self.unanswered = frozenset(key for keys in lists for key in keys)
-        self._begins = Gathered(bridge, self._hold_all)
+        self._begins = Gathered(bridge, self._hold_all, linger=LINGER)
         self._ends = Gathered(bridge, self._write_ended, linger=LINGER)
 
     def stop(self, reason: str) -> None:
@@ -180,8 +180,9 @@ class RunMeter:
 
     async def reserve(self, hold: Hold) -> bool:
         """Hold that much of the budget back; waits while calls under way hold too much of it, and for the service's
-        limit of calls. False, after a moment, where another process is making the same call. Raises BudgetSpentError
-        where even alone it might pass what is left, RunStoppedError where no call may be made any more."""
+        limit of calls. False, after a moment, where the same call is being made or its answer is kept. Raises
+        BudgetSpentError where even alone it might pass what is left, RunStoppedError where no call may be made any
+        more."""
         while True:
             if self._stopped:
                 raise RunStoppedError(self._stopped)
@@ -255,9 +256,11 @@ class RunMeter:
         if len(set(keys)) < len(keys) or any(self._limited(hold) for hold in holds):
             raise NotTogetherError
         with transaction.atomic():
+            rows = self._add_rows(holds)
+            # The run last: all its workers wait for that row, which stays locked until the commit is on the disk.
             if not self._charged(sum(hold.tokens for hold in holds), sum(hold.money for hold in holds)):
                 raise NotTogetherError
-            self._add_rows(holds)
+        self._is_held(holds, rows)
         return [_Outcome(_Held.YES)] * len(holds)
 
     def _try_to_hold(self, hold: Hold, request: Mapping[str, Any] | None = None) -> _Outcome:
@@ -265,15 +268,17 @@ class RunMeter:
         try:
             with transaction.atomic():
                 # The service first, then the run, as everywhere: so nobody waits for each other.
-                rows = Service.objects.select_for_update(no_key=True)
-                service = rows.filter(pk=limited.pk).first() if limited else None  # None, too, if it was removed
+                locked = Service.objects.select_for_update(no_key=True)
+                service = locked.filter(pk=limited.pk).first() if limited else None  # None, too, if it was removed
                 wait = self._turn(service, hold, is_paced=request is None) if service else 0.0
                 if wait is None:
                     return _Outcome(_Held.NO)
-                if self._charged(hold.tokens, hold.money):
-                    self._add_rows([hold], service, request)
-                    return _Outcome(_Held.YES, wait)
-                transaction.set_rollback(True)  # the turn is left to others
+                rows = self._add_rows([hold], service, request)
+                if not (is_charged := self._charged(hold.tokens, hold.money)):
+                    transaction.set_rollback(True)  # the turn is left to others
+            if is_charged:
+                self._is_held([hold], rows)
+                return _Outcome(_Held.YES, wait)
         except (_SameCallError, IntegrityError):  # the latter where two begin at the same moment
             return _Outcome(_Held.UNDER_WAY)
         except BudgetSpentError as fault:
@@ -320,15 +325,17 @@ class RunMeter:
 
     def _add_rows(
         self, holds: Sequence[Hold], service: Service | None = None, request: Mapping[str, Any] | None = None
-    ) -> None:
-        """Write the calls' rows; with a ``request``, of one that waits for a batch. What it raises rolls the hold
-        back."""
+    ) -> list[int]:
+        """Write the calls' rows; with a ``request``, of one that waits for a batch. Returns their primary keys. Raises
+        _SameCallError, RunStoppedError; the caller rolls back."""
         keys = [hold.key for hold in holds if hold.key]
         same = PendingCall.objects.filter(key__in=keys, lost_at__isnull=True)
-        is_under_way = self._item.annotate(same=Exists(same)).values_list("same", flat=True).first()
-        if is_under_way is None:
+        # Another process may have finished the same call since the store was asked for its answer.
+        kept = CachedAnswer.objects.filter(key__in=[hold.key for hold in holds if hold.key and not hold.instead])
+        is_there = self._item.annotate(there=Exists(same) | Exists(kept)).values_list("there", flat=True).first()
+        if is_there is None:
             raise RunStoppedError("Another worker has the document now.")
-        if is_under_way:
+        if is_there:
             raise _SameCallError
         rows = PendingCall.objects.bulk_create(
             PendingCall(
@@ -343,8 +350,11 @@ class RunMeter:
             )
             for hold in holds
         )
+        return [row.pk for row in rows]
+
+    def _is_held(self, holds: Sequence[Hold], rows: Sequence[int]) -> None:
         for hold, row in zip(holds, rows, strict=True):
-            self._rows[hold].append(row.pk)
+            self._rows[hold].append(row)
 
     def _over_budget(self, run: Any, hold: Hold) -> BudgetSpentError | None:
         """What is wrong with a hold that the budget cannot bear even alone; None while others hold too much."""
@@ -386,7 +396,9 @@ class RunMeter:
             if each.usage is not None and each.hold.service:
                 services[self._service_of(each.hold)].update(numbers | {"calls": 1})
         with transaction.atomic():
-            # The run first, then its document, as everywhere: so nobody waits for each other.
+            # The answers first, so that other workers don't wait for the run's row while they are written. Then the
+            # run, then its document, as everywhere: so nobody waits for each other.
+            keep_answers([each.answer for each in ended if each.answer is not None])
             self._run.update(spent_tokens=F("spent_tokens") + tokens, spent_money=F("spent_money") + money)
             # Also where the worker was taken for lost meanwhile: what the call did cost is known after all.
             PendingCall.objects.filter(pk__in=[each.row for each in ended]).delete()
@@ -394,7 +406,6 @@ class RunMeter:
                 self._count(step, **sums)
             for key in sorted(services):
                 self._count_service(key, services[key])
-            keep_answers([each.answer for each in ended if each.answer is not None])
         return [None] * len(ended)
 
     def _service_of(self, hold: Hold) -> tuple[str, str, str]:

@@ -76,16 +76,18 @@ def test_the_same_id_with_other_content_is_never_written_over(benchmark):
 
 
 def test_two_rows_of_a_file_with_one_id(benchmark):
-    report = bring(benchmark, [row(1), row(2), row(1), {"response": "x"}, {"response": "x"}])
-    assert (report.imported, report.bad) == (3, 2)
-    assert [(each.line, each.field) for each in report.problems] == [(3, "id"), (5, "id")]
-    assert "is already on line 1" in report.problems[0].reason
+    """The same content counts as unchanged, as if the file came twice; other content is an error."""
+    same = [row(1), {"response": "x"}, {"response": "x"}]
+    report = bring(benchmark, [row(1), row(2), row(1, response="Another answer."), *same])
+    assert (report.imported, report.unchanged, report.bad) == (3, 2, 1)
+    assert [(each.line, each.field) for each in report.problems] == [(3, "id")]
+    assert "is already on line 1, with different content" in report.problems[0].reason
 
 
 def test_two_rows_with_one_id_are_found_in_different_batches_too(benchmark, monkeypatch):
     monkeypatch.setattr(imports, "BATCH_ROWS", 2)
-    report = bring(benchmark, [row(1), row(2), row(3), row(1)])
-    assert (report.imported, report.unchanged, report.bad) == (3, 0, 1)
+    report = bring(benchmark, [row(1), row(2), row(3), row(1), row(1, response="Another answer.")])
+    assert (report.imported, report.unchanged, report.bad) == (3, 1, 1)
 
 
 def test_good_rows_go_in_and_bad_ones_are_named(benchmark):

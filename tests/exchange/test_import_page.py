@@ -221,6 +221,46 @@ def test_good_rows_come_in_and_each_bad_one_is_named(client: Client, benchmark: 
     assert "1 document imported; 2 rows have errors and were skipped." in page.text
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "errors"),
+    [
+        (
+            "a.jsonl",
+            '{"id": "a", "response": "Fine."}\n{broken\n\n{"id": "b", "response": 7}\n',
+            '{broken\n{"id": "b", "response": 7}\n',
+        ),
+        (
+            "a.csv",
+            'response;date\nFine.;\n"Two\nlines";soon\nAlso fine.;2024-05-31\none;two;three\n',
+            'response;date\n"Two\nlines";soon\none;two;three\n',
+        ),
+    ],
+)
+def test_rows_with_errors_can_be_taken_away_corrected_and_imported(
+    client: Client, benchmark: Benchmark, owner: User, name: str, text: str, errors: str
+) -> None:
+    job = done(press_import(client, benchmark, soup_of(upload(client, benchmark, name, text))))
+    assert (job.imported, job.bad) == (len(text.splitlines()) - len(errors.splitlines()) - (name == "a.jsonl"), 2)
+    url = reverse("import-job", args=[benchmark.slug, job.public_id])
+    assert soup_of(client.get(url)).select_one("a[href='?format=rows']") is not None
+    response = client.get(url, {"format": "rows"})
+    assert response.content.decode() == errors
+    assert response["Content-Disposition"] == f'attachment; filename="{name.replace(".", "-errors.")}"'
+
+
+def test_rows_with_errors_are_deleted_after_a_week(client: Client, benchmark: Benchmark, owner: User) -> None:
+    job = done(press_import(client, benchmark, soup_of(upload(client, benchmark, "a.jsonl", "{broken\n"))))
+    long_ago = timezone.now() - import_jobs.BAD_ROWS_KEPT - dt.timedelta(hours=1)
+    ImportJob.objects.filter(pk=job.pk).update(finished_at=long_ago)
+    path = Path(job.bad_rows.path)
+    os.utime(path, (long_ago.timestamp(), long_ago.timestamp()))
+    upload(client, benchmark, "b.jsonl", jsonl({"response": "Fine."}))
+    assert not path.exists()
+    url = reverse("import-job", args=[benchmark.slug, job.public_id])
+    assert soup_of(client.get(url)).select_one("a[href='?format=rows']") is None
+    assert client.get(url, {"format": "rows"}).status_code == 404
+
+
 def test_all_or_nothing_writes_nothing(client: Client, benchmark: Benchmark, owner: User) -> None:
     rows = jsonl({"response": "Fine."}, "{broken")
     page = soup_of(upload(client, benchmark, "a.jsonl", rows))

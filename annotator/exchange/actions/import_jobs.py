@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
+from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
@@ -29,6 +31,8 @@ from annotator.core.vocabulary import OPEN_STATES, RunState, WebhookEvent
 from annotator.exchange.actions.corpora import import_corpus
 from annotator.exchange.actions.import_native import import_native
 from annotator.exchange.actions.imports import ImportReport, import_documents, import_gold
+from annotator.exchange.formats.bad_rows import bad_rows
+from annotator.exchange.formats.documents import detect
 from annotator.exchange.formats.gold_readers import GOLD_READERS
 from annotator.exchange.models import ImportJob
 from annotator.exchange.native import touchstone
@@ -43,6 +47,9 @@ RUN_IMPORT = "annotator.run_import"
 LOST_AFTER = dt.timedelta(seconds=60)
 # Uploads that were previewed but never imported are deleted after this time.
 FORGOTTEN_AFTER = dt.timedelta(days=1)
+
+# The rows with errors of an import can be downloaded this long.
+BAD_ROWS_KEPT = dt.timedelta(days=7)
 
 # The format of pages for a corpus; ``mapping`` then names the corpus.
 CORPUS = "corpus"
@@ -66,12 +73,15 @@ def keep_upload(upload: UploadedFile) -> str:
 
 
 def _forget_uploads() -> None:
-    """Delete uploads that no import refers to and nobody returned to."""
+    """Delete uploads that no import refers to and nobody returned to, and rows with errors after BAD_ROWS_KEPT."""
     if not default_storage.exists(_FOLDER):
         return
     _, names = default_storage.listdir(_FOLDER)
     stored = [f"{_FOLDER}/{name}" for name in names]
-    wanted = set(ImportJob.objects.exclude(file="").values_list("file", flat=True))
+    kept_since = timezone.now() - BAD_ROWS_KEPT
+    ImportJob.objects.exclude(bad_rows="").filter(finished_at__lt=kept_since).update(bad_rows="")
+    pairs = ImportJob.objects.exclude(file="", bad_rows="").values_list("file", "bad_rows")
+    wanted = {name for pair in pairs for name in pair}
     for name in stored:
         if name not in wanted and default_storage.get_modified_time(name) < timezone.now() - FORGOTTEN_AFTER:
             default_storage.delete(name)
@@ -144,6 +154,7 @@ def run_import(job_id: int) -> None:
     try:
         with Path(job.file.path).open("rb") as stream:
             report = _import(job, _ImportProgress(job, stream), stream)
+            _keep_bad_rows(job, report, stream)
     except ImportCancelledError:
         _prefill_new(job)
         job.file.delete(save=False)
@@ -246,6 +257,21 @@ class _ImportProgress:
         )
         if not here:
             raise ImportCancelledError
+
+
+def _keep_bad_rows(job: ImportJob, report: ImportReport, stream: BinaryIO) -> None:
+    """Store the rows with errors in a file of their own: a person corrects and imports these alone."""
+    if not report.bad_lines:
+        return
+    format = detect(stream, job.filename) if job.format == "auto" else job.format
+    with tempfile.TemporaryFile() as file:
+        for raw in bad_rows(stream, format=format, lines=report.bad_lines):
+            file.write(raw)
+        if not file.tell():
+            return
+        file.seek(0)
+        job.bad_rows.save(f"{new_public_id()}{Path(job.filename).suffix.lower()[:12]}", File(file), save=False)
+    ImportJob.objects.filter(pk=job.pk).update(bad_rows=job.bad_rows.name)
 
 
 def _finish(job: ImportJob, state: RunState, *, message: str = "") -> None:

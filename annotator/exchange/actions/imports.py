@@ -71,13 +71,17 @@ S = TypeVar("S", bound=Sized)
 R = TypeVar("R", bound=ImportRow)
 T = TypeVar("T")
 
+# Where identities first occurred, and with which content, by the identity's hash: about 200 bytes per document.
+FirstRows = dict[int, tuple[int, int]]
+
 
 @dataclass
 class ImportReport:
     """What an import did, or would do on a dry run. ``bad`` counts rows; the first hundred problems are kept.
 
-    ``studies``: imported with everyone's work, from a native file. ``notes`` are remarks on good rows. ``written`` is
-    false if nothing was stored: on a dry run, or if ``strict`` found a bad row.
+    ``bad_lines`` are the lines of all bad rows. ``studies``: imported with everyone's work, from a native file.
+    ``notes`` are remarks on good rows. ``written`` is false if nothing was stored: on a dry run, or if ``strict`` found
+    a bad row.
     """
 
     read: int = 0
@@ -87,6 +91,7 @@ class ImportReport:
     studies: int = 0
     problems: list[Problem] = field(default_factory=list)
     problem_count: int = 0
+    bad_lines: set[int] = field(default_factory=set)
     elapsed: float = 0.0  # seconds
     written: bool = True
     notes: Counter[str] = field(default_factory=Counter)
@@ -97,6 +102,7 @@ class ImportReport:
 
     def note(self, row: BadRow) -> None:
         self.bad += 1
+        self.bad_lines.add(row.line)
         self.problem_count += len(row.problems)
         for problem in row.problems[: PROBLEMS_KEPT - len(self.problems)]:
             self.problems.append(Problem(problem.line, storable(problem.field), storable(problem.reason)))
@@ -129,19 +135,18 @@ class _Import(Generic[R]):
 
     def _check(self, report: ImportReport) -> None:
         """Count what would be imported."""
-        # The lines where identities first occurred, by hash: about 100 bytes per document.
-        lines: dict[int, int] = {}
+        first: FirstRows = {}
         with closing(read_ahead(in_batches(self.rows()))) as batches:
             for batch in batches:
-                report.imported += len(self._new(_once(batch, lines, report), report))
+                report.imported += len(self._new(_once(batch, first, report), report))
                 self._tell(report)
 
     def _store(self, report: ImportReport) -> None:
         """Import batch by batch, each in a transaction of its own."""
-        lines: dict[int, int] = {}
+        first: FirstRows = {}
         with closing(read_ahead(self._made())) as batches:
             for batch, made in batches:
-                self._store_batch(_once(batch, lines, report), made, report)
+                self._store_batch(_once(batch, first, report), made, report)
                 self._tell(report)
 
     def _made(self) -> Iterator[tuple[list[R | BadRow], Made]]:
@@ -203,17 +208,22 @@ class _Import(Generic[R]):
             self.on_imported(ids)
 
 
-def _once(batch: Sequence[R | BadRow], lines: dict[int, int], report: ImportReport) -> list[R]:
-    """The good rows of a batch whose identity is new in the file. The others are added to the report."""
+def _once(batch: Sequence[R | BadRow], first: FirstRows, report: ImportReport) -> list[R]:
+    """The good rows of a batch whose identity is new in the file. The others are added to the report: as unchanged if
+    the content is the same, otherwise as bad."""
     report.read += len(batch)
     good: list[R] = []
     for row in batch:
         if isinstance(row, BadRow):
             report.note(row)
             continue
-        first = lines.setdefault(hash(row.identity), row.line)
-        if first != row.line:
-            report.note(bad_row(row.line, f"{_what_repeats(row)} is already on line {first}. Keep only one.", "id"))
+        content = hash(row.content_hash)
+        line, known = first.setdefault(hash(row.identity), (row.line, content))
+        if line != row.line and known == content:
+            report.unchanged += 1
+        elif line != row.line:
+            reason = f"{_what_repeats(row)} is already on line {line}, with different content. Keep only one."
+            report.note(bad_row(row.line, reason, "id"))
         else:
             good.append(row)
             if isinstance(row, GoldDocument):

@@ -150,7 +150,7 @@ def read_csv(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocum
             "Rename or map the column that contains the responses."
         )
     problems: dict[int, BadRow] = {}
-    rows = csv.reader(_csv_lines(stream, problems), delimiter=_delimiter(stream), strict=True)
+    rows = csv.reader(_csv_lines(stream, problems), delimiter=csv_delimiter(stream), strict=True)
     next(rows)
     while True:
         first = rows.line_num + 1
@@ -174,7 +174,7 @@ def read_csv(stream: BinaryIO, mapping: Mapped = None) -> Iterator[IncomingDocum
 def csv_columns(stream: BinaryIO) -> list[str]:
     """The column names of a CSV file. Raises ``FileError`` for too many, two alike, or names that are no text."""
     lines.check_encoding(stream)
-    head = next(csv.reader(_csv_lines(stream, {}), delimiter=_delimiter(stream)), [])
+    head = next(csv.reader(_csv_lines(stream, {}), delimiter=csv_delimiter(stream)), [])
     names = [name.strip() for name in head]
     if len(names) > MAX_COLUMNS:
         raise FileError(
@@ -237,7 +237,8 @@ def _not_utf8(cell: str) -> str:
     return f"character {place + 1:,} of the cell{before} (0x{byte:02X}) is not UTF-8. {SAVE_AS_UTF8}"
 
 
-def _delimiter(stream: BinaryIO) -> str:
+def csv_delimiter(stream: BinaryIO) -> str:
+    """The sign that occurs most in the header: a comma, a semicolon or a tab."""
     stream.seek(0)
     head = stream.readline(_HEAD_BYTES).decode("utf-8", "replace")
     return max((",", ";", "\t"), key=head.count)

@@ -14,8 +14,9 @@ from annotator.core.vocabulary import RunState
 class ImportJob(models.Model):
     """One uploaded file. ``problems`` lists the first bad rows as ``{"line": …, "field": …, "reason": …}``.
 
-    ``mapping`` names fields' columns that have other names. ``share`` is the share of the file that is done, from 0 to
-    1. ``seen_at`` is the last heartbeat of its worker.
+    ``bad_rows`` holds all bad rows as they stand in the file, if it is read line by line. ``mapping`` names fields'
+    columns that have other names. ``share`` is the share of the file that is done, from 0 to 1. ``seen_at`` is the last
+    heartbeat of its worker.
     """
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -32,6 +33,7 @@ class ImportJob(models.Model):
     unchanged = models.PositiveIntegerField(default=0)
     bad = models.PositiveIntegerField(default=0)
     problems = models.JSONField(default=list)
+    bad_rows = models.FileField(upload_to="imports/", blank=True)
     share = models.FloatField(default=0.0)
     message = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -15,7 +15,7 @@ from django.core.files.storage import default_storage
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.http import urlencode
+from django.utils.http import content_disposition_header, urlencode
 from django.views.decorators.http import require_http_methods
 
 from annotator.core import rules
@@ -311,7 +311,8 @@ def _counted(number: int, thing: str) -> str:
 @require_http_methods(["GET", "POST"])
 @render_domain_errors
 def progress(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
-    """How far an import is, once a second while it runs (htmx); POST cancels it. ``?format=csv``: its problems."""
+    """How far an import is, once a second while it runs (htmx); POST cancels it. ``?format=csv``: its problems;
+    ``?format=rows``: the rows with errors."""
     benchmark = benchmark_for(request, slug)
     rules.check_manage(person(request), benchmark)
     job = get_object_or_404(ImportJob.objects.select_related("by"), benchmark=benchmark, public_id=job_id)
@@ -323,6 +324,8 @@ def progress(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
     if request.GET.get("format") == "csv":
         rows = [(each["line"] or "", each["field"], each["reason"]) for each in job.problems]
         return csv_of([("line", "field", "problem"), *rows], f"{benchmark.slug}-import-problems")
+    if request.GET.get("format") == "rows":
+        return _bad_rows(job)
     context = {"benchmark": benchmark, "job": job, "pace": pace_of(job), "state": RunState(job.state).label}
     context["is_open"] = job.state in (RunState.QUEUED, RunState.RUNNING)
     context["corpus"] = job.mapping["corpus"] if job.format == import_jobs.CORPUS else ""
@@ -333,3 +336,14 @@ def progress(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
             response["HX-Retarget"] = "#job"
         return response
     return render(request, JOB, page_of_benchmark(request, benchmark, "Import") | context)
+
+
+def _bad_rows(job: ImportJob) -> HttpResponse:
+    """The rows with errors as a file like the one that was imported. Raises Http404 once they are gone."""
+    if not job.bad_rows.name or not default_storage.exists(job.bad_rows.name):
+        raise Http404
+    name = Path(job.filename)
+    with job.bad_rows.open("rb") as file:
+        response = HttpResponse(file.read(), content_type="application/octet-stream")
+    response["Content-Disposition"] = content_disposition_header(True, f"{name.stem}-errors{name.suffix}")
+    return response

@@ -167,8 +167,9 @@ def delete_rows(benchmark_id: int) -> None:
     benchmark = Benchmark.objects.filter(pk=benchmark_id, deleting_at__isnull=False).first()
     if benchmark is None:
         return
-    for job in benchmark.imports.exclude(file=""):
+    for job in benchmark.imports.exclude(file="", bad_rows=""):
         job.file.delete(save=False)
+        job.bad_rows.delete(save=False)
     for copies in (True, False):  # copies of gold first: each points to its gold
         rows = benchmark.documents.filter(twin_of__isnull=not copies).order_by("pk")
         in_small_steps(list(rows.values_list("pk", flat=True)), _delete_documents)
