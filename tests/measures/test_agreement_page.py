@@ -149,6 +149,17 @@ def test_a_field_is_said_in_words_in_a_drawing_and_in_a_table(client, benchmark,
     assert "Cohen’s kappa" in words(field.select_one("dl.terms"))
 
 
+def test_a_summary_on_top_leads_to_each_field(client, benchmark, owner, ada, ben):
+    labelled(benchmark, ada, ben, differing=1)
+    page = get(client, owner, PAGE)
+    rows = page.select("section[aria-labelledby=reading] tbody tr")
+    fields = page.select("article.agree-field[id]")
+    assert [row.select_one("a")["href"] for row in rows] == [f"#{field['id']}" for field in fields]
+    assert len(rows) == len({field["id"] for field in fields}) > 3
+    importance = next(words(row) for row in rows if "Importance of sentence" in words(row))
+    assert "67%" in importance and "3 sentences" in importance
+
+
 def test_figures_of_papers_stand_beside_with_where_they_are_from(client, benchmark, owner, ada, ben):
     labelled(benchmark, ada, ben)
     said = words(get(client, owner, PAGE).select_one(".pad-more ul"))

@@ -168,10 +168,14 @@ def _name(names: Mapping[int, Any], key: int | None, otherwise: str = "An annota
 
 @dataclass(frozen=True, slots=True)
 class AgreementFieldView:
-    """A field in one sentence, as a drawing, and in all its figures."""
+    """A field in one sentence, as a drawing, and in all its figures. ``percent``, ``alpha`` and ``items`` are for the
+    summary."""
 
     field: AgreementField
     words: str
+    percent: str
+    alpha: str
+    items: str
     chart: Dots | None
     coefficients: list[tuple[str, str]]
     heat: Heat
@@ -185,6 +189,7 @@ def _stage(figures: StageFigures, people: Mapping[int, User]) -> dict[str, Any]:
         "documents": figures.documents,
         "fields": [_field(each, people) for each in figures.labels],
         "claims": figures.claims,
+        "claims_f1": "" if figures.claims is None else interval(figures.claims.f1),
         "claims_words": "" if figures.claims is None else _claims_words(figures),
         "claims_chart": None
         if figures.claims is None
@@ -222,6 +227,9 @@ def _field(each: LabelFigures, people: Mapping[int, User]) -> AgreementFieldView
     return AgreementFieldView(
         field=each.field,
         words=_words(each),
+        percent="–" if each.figures.percent is None else percent(each.figures.percent.value),
+        alpha=interval(each.figures.alpha),
+        items=_counted(each.figures.items, each.field.thing),
         chart=dots(figures, f"{each.field.label}: {_words(each)}, AC1 {interval(each.figures.ac1)}"),
         coefficients=[
             (COEFFICIENTS[name], interval(estimate))
