@@ -12,7 +12,7 @@ that the database doesn't hold as they were acknowledged; memory of the web proc
 from /proc, Linux: what they share is counted once); the load of the machine, since clients, database and server share
 it.
 
-    .venv/bin/python benchmarks/load.py [--annotators 50] [--minutes 10] [--pause 3] [--sign-ins 0] [--json]
+    .venv/bin/python benchmarks/load.py [--annotators 50] [--minutes 10] [--pause 3] [--sign-ins 0] [--alone] [--json]
 
 Exit code 1 when a request failed, an acknowledged save was lost, or the 95th percentile of saves is 250 ms or more.
 """
@@ -310,7 +310,8 @@ def play(options: argparse.Namespace, var: str) -> Found:
                 partial(annotate, browser, documents, options.pause, found, over)
                 for browser, documents in zip(people, work, strict=True)
             ]
-            tasks += [partial(export, owner, found, over), partial(prepare, found, over)]
+            if not options.alone:
+                tasks += [partial(export, owner, found, over), partial(prepare, found, over)]
             tasks += [partial(watch, web, worker, found, over)]
             tasks += [partial(guess, address, number, found, over) for number in range(options.sign_ins)]
             threads = [threading.Thread(target=task) for task in tasks]
@@ -344,6 +345,7 @@ def main() -> int:
     parser.add_argument("--documents", type=int, default=2000, help="that a run prepares, again and again")
     parser.add_argument("--processes", type=int, default=2, help="of gunicorn; delivered: 2")
     parser.add_argument("--sign-ins", type=int, default=0, help="clients that send wrong passwords without pause")
+    parser.add_argument("--alone", action="store_true", help="no run and no exports beside")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     var = tempfile.mkdtemp(prefix="touchstone-load-")

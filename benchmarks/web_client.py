@@ -107,8 +107,14 @@ class Browser:
         if ask.data is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         body = None if ask.data is None else urlencode(ask.data)
-        self.connection.request("GET" if body is None else "POST", ask.path, body, headers)
-        response = self.connection.getresponse()
+        method = "GET" if body is None else "POST"
+        try:
+            self.connection.request(method, ask.path, body, headers)
+            response = self.connection.getresponse()
+        except ConnectionError:  # the server closed it while it was idle: browsers send again on another
+            self.connection.close()
+            self.connection.request(method, ask.path, body, headers)
+            response = self.connection.getresponse()
         sent = response.read()
         content = gzip.decompress(sent) if response.headers["Content-Encoding"] == "gzip" else sent
         return Answer(response.status, response.headers, content, len(sent))

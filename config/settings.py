@@ -202,6 +202,7 @@ SITE_URL = environment.text("SITE_URL", "http://localhost:8000").rstrip("/")
 
 # The only one: with a second one, each wrong password would be hashed twice.
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+PASSWORD_HASHERS = ["config.hashing.PatientPasswordHasher"]
 ACCOUNT_ADAPTER = "annotator.team.screens.accounts.AccountAdapter"
 ACCOUNT_FORMS = {
     "login": "annotator.team.screens.accounts.SignInForm",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import os
 import re
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -21,6 +24,7 @@ from allauth.mfa.totp.internal.auth import (
 )
 from bs4 import BeautifulSoup
 from django.contrib.auth import hashers
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.core import mail
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
@@ -35,6 +39,7 @@ from annotator.integrations.actions.tokens import TokenRefusedError, create_toke
 from annotator.team.actions.security import forget_old_events
 from annotator.team.actions.team import invite
 from annotator.team.screens import accounts
+from config import hashing
 from tests.factories import BenchmarkFactory, DocumentFactory, UserFactory, member
 
 pytestmark = pytest.mark.django_db
@@ -338,7 +343,7 @@ def test_signing_in_counts_for_nothing(client: Client, ada: User) -> None:
     assert "Too many failed attempts" in text_of(sign_in(client))  # nor does it give new attempts
 
 
-def test_no_more_than_a_few_passwords_are_hashed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_than_a_few_sign_ins_are_worked_on_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     running, most, refused = 0, 0, 0
     lock = threading.Lock()
 
@@ -361,7 +366,33 @@ def test_no_more_than_a_few_passwords_are_hashed_at_once(monkeypatch: pytest.Mon
         thread.start()
     for thread in threads:
         thread.join()
-    assert (most, refused) == (accounts.HASHING, 12 - accounts.HASHING - accounts.WAITING)
+    assert (most, refused) == (accounts.SIGN_INS, 12 - accounts.SIGN_INS)
+
+
+def test_passwords_are_hashed_as_django_does_by_a_few_threads_that_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, int]] = []
+    running = 0
+    encode = PBKDF2PasswordHasher.encode
+
+    def noted(self: PBKDF2PasswordHasher, *given: Any) -> str:
+        nonlocal running
+        running += 1
+        seen.append((running, os.getpriority(os.PRIO_PROCESS, threading.get_native_id())))
+        time.sleep(0.1)
+        running -= 1
+        return encode(self, *given)
+
+    monkeypatch.setattr(PBKDF2PasswordHasher, "encode", noted)
+    before = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    hasher = hashing.PatientPasswordHasher()
+    hashing._threads.cache_clear()  # whoever has hashed before has done so at the priority of then
+    with ThreadPoolExecutor(6) as sign_ins:
+        hashes = list(sign_ins.map(lambda salt: hasher.encode("a password", salt, 10), "abcdef"))
+    assert max(number for number, _ in seen) == hashing.AT_ONCE
+    if sys.platform == "linux":
+        assert {nice for _, nice in seen} == {hashing.NICE}
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
+    assert hashes == [encode(PBKDF2PasswordHasher(), "a password", salt, 10) for salt in "abcdef"]
 
 
 # --- what is kept ---------------------------------------------------------------------------------

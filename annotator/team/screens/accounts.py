@@ -25,11 +25,11 @@ from annotator.core.vocabulary import SecurityEventKind
 from annotator.integrations.actions.tokens import revoke_tokens_of
 from annotator.team.actions.security import note
 
-HASHING = 2  # passwords that one process hashes at the same time; each takes a third of a second of processor time
-WAITING = 2  # sign-ins that may wait for that; the other threads serve people at work
+# Sign-ins that one process works on at the same time, waiting for their hash included. Its other threads serve people
+# at work.
+SIGN_INS = 4
 
-_admitted = threading.BoundedSemaphore(HASHING + WAITING)
-_hashing = threading.BoundedSemaphore(HASHING)
+_admitted = threading.BoundedSemaphore(SIGN_INS)
 
 
 @contextmanager
@@ -38,8 +38,7 @@ def _turn() -> Iterator[None]:
     if not _admitted.acquire(blocking=False):
         raise ValidationError("Many people are signing in right now. Try again in a few seconds.", code="busy")
     try:
-        with _hashing:
-            yield
+        yield
     finally:
         _admitted.release()
 
@@ -69,7 +68,7 @@ class AccountAdapter(DefaultAccountAdapter):
             raise
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
-        """Hashes only a few passwords at once, so that pages stay fast during a flood of sign-ins."""
+        """Admits only a few sign-ins at once, so that pages stay fast during a flood of them."""
         with _turn():
             return super().authenticate(request, **credentials)
 
