@@ -164,8 +164,8 @@ def parse_date(value: Any, field_name: str) -> tuple[dt.date | None, list[tuple[
             return dt.date.fromisoformat(match[1]), []
     except ValueError:
         pass
-    shown = repr(value) if isinstance(value, str | int | float) else kind_of(value)
-    return None, [(field_name, f"{shown[:40]} isn’t a valid date. Write it as year-month-day, such as 2023-11-20.")]
+    shown = f"“{str(value)[:40]}”" if isinstance(value, str | int | float) else kind_of(value)
+    return None, [(field_name, f"{shown} isn’t a valid date. Write it as year-month-day, such as 2023-11-20.")]
 
 
 def picked(row: Mapping[str, Any], mapping: Mapping[str, str] | None) -> dict[str, Any]:
