@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import qrcode
 from allauth.account.adapter import DefaultAccountAdapter
@@ -15,9 +13,12 @@ from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django import forms
 from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.decorators import method_decorator
 from qrcode.image.svg import SvgPathImage
 
 from annotator.core.models import User
@@ -28,23 +29,13 @@ from annotator.team.actions.security import note
 # Sign-ins that one process works on at the same time, waiting for their hash included. Its other threads serve people
 # at work.
 SIGN_INS = 4
+AGAIN = 5  # seconds after which people are asked to try again
 
 _admitted = threading.BoundedSemaphore(SIGN_INS)
 
 
-@contextmanager
-def _turn() -> Iterator[None]:
-    """Permission to hash a password. Raises ValidationError at once if too many sign-ins are waiting."""
-    if not _admitted.acquire(blocking=False):
-        raise ValidationError("Many people are signing in right now. Try again in a few seconds.", code="busy")
-    try:
-        yield
-    finally:
-        _admitted.release()
-
-
 class AccountAdapter(DefaultAccountAdapter):
-    """Accounts are created by invitation, and sign-ins never occupy all threads of a process."""
+    """Accounts are created by invitation."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
         "username_password_mismatch": "The username or the password is wrong.",
@@ -66,11 +57,6 @@ class AccountAdapter(DefaultAccountAdapter):
             if cache.add(f"throttled:{self.get_client_ip(request)}:{user.pk if user else ''}", 1, timeout=60):
                 note(SecurityEventKind.THROTTLED, request=request, user=user, name="" if user else typed)
             raise
-
-    def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
-        """Admits only a few sign-ins at once, so that pages stay fast during a flood of them."""
-        with _turn():
-            return super().authenticate(request, **credentials)
 
 
 class SecondStepAdapter(DefaultMFAAdapter):
@@ -109,7 +95,20 @@ class SignInForm(LoginForm):
 
 
 class SignIn(LoginView):
-    """The one place to sign in, for the pages and the admin."""
+    """The one place to sign in, for the pages and the admin. Sign-ins never occupy all threads of a process."""
+
+    @method_decorator(login_not_required)
+    def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        """What comes while enough sign-ins are being worked on is refused before anything is read, hashed or asked of
+        the database: so pages stay fast during a flood of them."""
+        if request.method != "POST":
+            return cast("HttpResponse", super().dispatch(request, *args, **options))
+        if not _admitted.acquire(blocking=False):
+            return HttpResponse(render_to_string("account/busy.html"), status=503, headers={"Retry-After": str(AGAIN)})
+        try:
+            return cast("HttpResponse", super().dispatch(request, *args, **options))
+        finally:
+            _admitted.release()
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         """Whether a forgotten password can be mailed."""
