@@ -330,12 +330,12 @@ class RunMeter:
         _SameCallError, RunStoppedError; the caller rolls back."""
         keys = [hold.key for hold in holds if hold.key]
         same = PendingCall.objects.filter(key__in=keys, lost_at__isnull=True)
-        # Another process may have finished the same call since the store was asked for its answer.
-        kept = CachedAnswer.objects.filter(key__in=[hold.key for hold in holds if hold.key and not hold.instead])
-        is_there = self._item.annotate(there=Exists(same) | Exists(kept)).values_list("there", flat=True).first()
-        if is_there is None:
+        is_under_way = self._item.annotate(same=Exists(same)).values_list("same", flat=True).first()
+        if is_under_way is None:
             raise RunStoppedError("Another worker has the document now.")
-        if is_there:
+        # Another process may have finished the same call since the store was asked for its answer.
+        wanted = [hold.key for hold in holds if hold.key and not hold.instead]
+        if is_under_way or any(value is not None for value in kept_answers(wanted)):
             raise _SameCallError
         rows = PendingCall.objects.bulk_create(
             PendingCall(

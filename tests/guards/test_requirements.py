@@ -19,6 +19,7 @@ BY_NAME = {
     "whitenoise": "named in MIDDLEWARE",
     "django-celery-results": "named in INSTALLED_APPS",
     "python-json-logger": "named in LOGGING",
+    "sniffio": "imported by httpcore at each call",
 }
 
 

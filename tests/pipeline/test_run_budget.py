@@ -323,6 +323,24 @@ def test_the_same_call_is_made_once_by_all_processes(benchmark: Benchmark, chat:
     assert held(second)
 
 
+@pytest.mark.parametrize(
+    ("kept", "instead", "may"),
+    [
+        ({"text": "kept"}, False, False),
+        ({"text": "kept, and of no use"}, True, True),
+        ({"snapshot": "its text is gone"}, False, True),
+    ],
+)
+def test_a_call_whose_answer_came_meanwhile_is_not_made_again(
+    benchmark: Benchmark, chat: FakeChat, kept: dict[str, str], instead: bool, may: bool
+) -> None:
+    [meter] = meters(counting(benchmark, 1))
+    CachedAnswer.objects.create(key="k" * 64, kind=CallKind.PAGE, answer=kept)
+    hold = Hold("count", CallKind.CHAT, tokens=10, key="k" * 64, instead=instead)
+    assert meter.bridge.run(lambda: meter.reserve(hold)) == may
+    assert PipelineRun.objects.get().spent_tokens == (10 if may else 0)
+
+
 def test_a_worker_that_was_only_slow_stores_nothing(benchmark: Benchmark, chat: FakeChat) -> None:
     """Another worker took its document and did it: two results would be two sets of suggestions."""
     run = counting(benchmark, 1)
