@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from config import gunicorn
 from tests.conftest import ROOT
 
 KEY = "for-a-test-only-0123456789-abcdefghijklmnopqrstuvwxyz"
@@ -55,6 +57,12 @@ def test_no_secret_stands_in_the_environment_of_a_container() -> None:
         ]
         assert not named, name
         assert set(service.get("secrets", [])) <= set(found["secrets"]), name
+
+
+def test_the_proxy_gives_up_idle_connections_before_the_web_process_does() -> None:
+    """Otherwise a save could go out on a connection that is just being closed, and be answered with 502."""
+    kept = re.search(r"^\s*keepalive (\d+)s$", (ROOT / "deploy" / "Caddyfile").read_text(), re.MULTILINE)
+    assert kept is not None and int(kept[1]) < gunicorn.keepalive
 
 
 def test_what_the_services_need_is_declared() -> None:
