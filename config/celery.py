@@ -10,7 +10,7 @@ import os
 import threading
 
 from celery import Celery
-from celery.signals import task_postrun, task_prerun, task_revoked, worker_ready
+from celery.signals import celeryd_init, task_postrun, task_prerun, task_revoked, worker_ready
 from django.conf import settings
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -19,6 +19,8 @@ from django.dispatch import receiver
 from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+WORKER_NICE = 10  # about a tenth of the processor time where the web processes want it all
 
 app = Celery("touchstone")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -33,6 +35,14 @@ app.add_defaults(
     }
 )
 app.autodiscover_tasks(["annotator", "pipeline"])
+
+
+@celeryd_init.connect
+def come_after_people(**_: object) -> None:
+    """A worker of its own leaves the processor to whoever works in a browser at that moment. The one in the web process
+    can't: it would slow that down for good."""
+    if hasattr(os, "nice"):
+        os.nice(WORKER_NICE)
 
 
 @worker_ready.connect

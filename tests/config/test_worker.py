@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 from celery.app.task import Task
+from celery.signals import celeryd_init
 from django.db import connection
 from django_celery_results.models import TaskResult
 
-from config.celery import app
+from config.celery import WORKER_NICE, app
 from config.worker import InProcessWorker
 
 pytestmark = pytest.mark.real_worker
@@ -137,3 +138,10 @@ def test_the_embedded_database_takes_its_lock_at_the_start_of_a_transaction(db: 
     assert mode[0] == "wal"
     assert connection.settings_dict["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
     assert os.path.exists(connection.settings_dict["NAME"])  # noqa: PTH110
+
+
+def test_a_worker_of_its_own_comes_after_people_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered: list[int] = []
+    monkeypatch.setattr(os, "nice", lowered.append)
+    celeryd_init.send(sender="celery@here")  # as `celery worker` does before it starts its processes
+    assert lowered == [WORKER_NICE]
