@@ -20,7 +20,7 @@ from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-WORKER_NICE = 10  # about a tenth of the processor time where the web processes want it all
+WORKER_NICE = 10  # about a tenth of the processor time when the web processes need all of it
 
 app = Celery("touchstone")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -38,9 +38,9 @@ app.autodiscover_tasks(["annotator", "pipeline"])
 
 
 @celeryd_init.connect
-def come_after_people(**_: object) -> None:
-    """A worker of its own leaves the processor to whoever works in a browser at that moment. The one in the web process
-    can't: it would slow that down for good."""
+def lower_priority(**_: object) -> None:
+    """Run a separate worker at a low priority, so that saves and pages come first. The in-process worker doesn't get
+    here: it would lower the web process's priority too."""
     if hasattr(os, "nice"):
         os.nice(WORKER_NICE)
 

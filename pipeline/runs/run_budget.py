@@ -37,8 +37,8 @@ from pipeline.runs.gathered import Gathered, NotTogetherError
 
 # Seconds between two tries of a call that waits for others to give back what they hold.
 WAIT = 0.25
-# Seconds that a call waits for others that begin or end with it: little beside a call, and each transaction less leaves
-# the run's row to other workers.
+# Seconds that a call waits for others, so that they begin or end in one transaction: short beside a call, and fewer
+# transactions lock the run's row for less time.
 LINGER = 0.008
 _COLUMN = {CallKind.CHAT: "chats", CallKind.SEARCH: "searches", CallKind.PAGE: "pages", CallKind.RANK: "rankings"}
 
@@ -257,10 +257,10 @@ class RunMeter:
             raise NotTogetherError
         with transaction.atomic():
             rows = self._add_rows(holds)
-            # The run last: all its workers wait for that row, which stays locked until the commit is on the disk.
+            # The run last: all workers need its row, which stays locked until the commit is on disk.
             if not self._charged(sum(hold.tokens for hold in holds), sum(hold.money for hold in holds)):
                 raise NotTogetherError
-        self._is_held(holds, rows)
+        self._remember(holds, rows)
         return [_Outcome(_Held.YES)] * len(holds)
 
     def _try_to_hold(self, hold: Hold, request: Mapping[str, Any] | None = None) -> _Outcome:
@@ -277,7 +277,7 @@ class RunMeter:
                 if not (is_charged := self._charged(hold.tokens, hold.money)):
                     transaction.set_rollback(True)  # the turn is left to others
             if is_charged:
-                self._is_held([hold], rows)
+                self._remember([hold], rows)
                 return _Outcome(_Held.YES, wait)
         except (_SameCallError, IntegrityError):  # the latter where two begin at the same moment
             return _Outcome(_Held.UNDER_WAY)
@@ -352,7 +352,7 @@ class RunMeter:
         )
         return [row.pk for row in rows]
 
-    def _is_held(self, holds: Sequence[Hold], rows: Sequence[int]) -> None:
+    def _remember(self, holds: Sequence[Hold], rows: Sequence[int]) -> None:
         for hold, row in zip(holds, rows, strict=True):
             self._rows[hold].append(row)
 

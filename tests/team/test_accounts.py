@@ -360,7 +360,7 @@ def test_no_more_than_a_few_sign_ins_are_worked_on_at_once(
         assert sign_in(client, password=password).status_code == (302 if password == PASSWORD else 200)
 
 
-def test_passwords_are_hashed_as_django_does_by_a_few_threads_that_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passwords_are_hashed_as_django_does_by_a_few_threads_of_low_priority(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, int]] = []
     running = 0
     encode = PBKDF2PasswordHasher.encode

@@ -238,7 +238,7 @@ def _not_utf8(cell: str) -> str:
 
 
 def csv_delimiter(stream: BinaryIO) -> str:
-    """The sign that occurs most in the header: a comma, a semicolon or a tab."""
+    """The most frequent of comma, semicolon and tab in the header."""
     stream.seek(0)
     head = stream.readline(_HEAD_BYTES).decode("utf-8", "replace")
     return max((",", ";", "\t"), key=head.count)

@@ -26,8 +26,8 @@ from annotator.core.vocabulary import SecurityEventKind
 from annotator.integrations.actions.tokens import revoke_tokens_of
 from annotator.team.actions.security import note
 
-# Sign-ins that one process works on at the same time, waiting for their hash included. Its other threads serve people
-# at work.
+# Sign-ins that one process handles at the same time, including those waiting for their hash. The other threads serve
+# people at work.
 SIGN_INS = 4
 AGAIN = 5  # seconds after which people are asked to try again
 
@@ -99,8 +99,8 @@ class SignIn(LoginView):
 
     @method_decorator(login_not_required)
     def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        """What comes while enough sign-ins are being worked on is refused before anything is read, hashed or asked of
-        the database: so pages stay fast during a flood of them."""
+        """Refuses a sign-in at once if the process is busy with others. Nothing is parsed, hashed or queried, so pages
+        stay fast during a flood."""
         if request.method != "POST":
             return cast("HttpResponse", super().dispatch(request, *args, **options))
         if not _admitted.acquire(blocking=False):
