@@ -5,7 +5,8 @@ earnest and a private Redis. Each annotator has a document at decompose and one 
 a label after a pause of random length, and opens the page again after every twentieth save. Beside them a run prepares
 ``--documents`` documents with the offline strategy, one run after the other, and the owner downloads everything in one
 format after the other. With ``--sign-ins``, as many clients send wrong passwords without pause, each with an account
-and an address of its own, so that no limit for one account or address stops them.
+and an address of its own, so that no limit for one account or address stops them. They run in a process of their own at
+the lowest priority: strangers bring their own processors.
 
 Reported: errors, and what clients wait for saves, pages and exports (median and 95th percentile, milliseconds); saves
 that the database doesn't hold as they were acknowledged; memory of the web processes and of the worker over time (PSS
@@ -24,6 +25,7 @@ import contextlib
 import http.client
 import itertools
 import json
+import multiprocessing
 import os
 import random
 import shutil
@@ -37,6 +39,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -169,7 +173,22 @@ def prepare(found: Found, over: threading.Event) -> None:
     connection.close()
 
 
-def guess(address: str, number: int, found: Found, over: threading.Event) -> None:
+def end(over: threading.Event, seconds: float) -> None:
+    """Everybody stops after so long."""
+    time.sleep(seconds)
+    over.set()
+
+
+def run_all(tasks: list[Callable[[], None]]) -> None:
+    """Each task in a thread of its own, until all are done."""
+    threads = [threading.Thread(target=task) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def guess(address: str, number: int, statuses: Counter[int], over: Event) -> None:
     """A stranger who guesses passwords, each time for another account and from another address."""
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
     for attempt in itertools.count():
@@ -185,10 +204,33 @@ def guess(address: str, number: int, found: Found, over: threading.Event) -> Non
             connection.request("POST", "/sign-in/", body, headers)
             answer = connection.getresponse()
             answer.read()
-            found.sign_ins[answer.status] += 1
+            statuses[answer.status] += 1
         except (OSError, http.client.HTTPException):
-            found.sign_ins[0] += 1
+            statuses[0] += 1
             connection.close()
+
+
+def guess_all(address: str, count: int, over: Event, counted: Queue[Counter[int]]) -> None:
+    """So many strangers, in a process that leaves the processors to everybody else."""
+    os.nice(19)
+    statuses: Counter[int] = Counter()
+    run_all([partial(guess, address, number, statuses, over) for number in range(count)])
+    counted.put(statuses)
+
+
+@contextlib.contextmanager
+def strangers(address: str, count: int, found: Found) -> Iterator[None]:
+    """So many clients guess passwords meanwhile, in a process of their own."""
+    apart = multiprocessing.get_context("spawn")
+    over, counted = apart.Event(), apart.Queue()
+    process = apart.Process(target=guess_all, args=(address, count, over, counted))
+    process.start()
+    try:
+        yield
+    finally:
+        over.set()
+        found.sign_ins = counted.get(timeout=90)
+        process.join()
 
 
 def watch(web: int, worker: int, found: Found, over: threading.Event) -> None:
@@ -313,15 +355,10 @@ def play(options: argparse.Namespace, var: str) -> Found:
             if not options.alone:
                 tasks += [partial(export, owner, found, over), partial(prepare, found, over)]
             tasks += [partial(watch, web, worker, found, over)]
-            tasks += [partial(guess, address, number, found, over) for number in range(options.sign_ins)]
-            threads = [threading.Thread(target=task) for task in tasks]
-            for thread in threads:
-                thread.start()
+            tasks += [partial(end, over, 60 * options.minutes)]
             print(f"{options.annotators} annotators for {options.minutes} minutes", file=sys.stderr, flush=True)
-            over.wait(60 * options.minutes)
-            over.set()
-            for thread in threads:
-                thread.join()
+            with strangers(address, options.sign_ins, found):
+                run_all(tasks)
         found.lost = lost_saves(work)
         connection.close()
     return found

@@ -75,6 +75,7 @@ MIDDLEWARE = [
     *(["config.tracing.TracingMiddleware"] if TRACING else []),
     "django_guid.middleware.guid_middleware",  # first: every line of the log names the request
     "config.metrics.MetricsMiddleware",
+    "config.sign_ins.SignInLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.CompressPagesMiddleware",

@@ -38,8 +38,7 @@ from annotator.core.vocabulary import Role, TwoStep
 from annotator.integrations.actions.tokens import TokenRefusedError, create_token, token_for
 from annotator.team.actions.security import forget_old_events
 from annotator.team.actions.team import invite
-from annotator.team.screens import accounts
-from config import hashing
+from config import hashing, sign_ins
 from tests.factories import BenchmarkFactory, DocumentFactory, UserFactory, member
 
 pytestmark = pytest.mark.django_db
@@ -346,13 +345,13 @@ def test_signing_in_counts_for_nothing(client: Client, ada: User) -> None:
 def test_no_more_than_a_few_sign_ins_are_worked_on_at_once(
     client: Client, ada: User, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
 ) -> None:
-    full = threading.BoundedSemaphore(accounts.SIGN_INS)
-    monkeypatch.setattr(accounts, "_admitted", full)
-    for _ in range(accounts.SIGN_INS):
+    full = threading.BoundedSemaphore(sign_ins.AT_ONCE)
+    monkeypatch.setattr(sign_ins, "_admitted", full)
+    for _ in range(sign_ins.AT_ONCE):
         full.acquire()
     with django_assert_num_queries(0):
         answer = sign_in(client)
-    assert (answer.status_code, answer["Retry-After"]) == (503, str(accounts.AGAIN))
+    assert (answer.status_code, answer["Retry-After"]) == (503, str(sign_ins.AGAIN))
     assert "Many people are signing in right now" in text_of(answer)
     assert client.get(reverse("login")).status_code == 200
     full.release()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from typing import Any, cast
+from typing import Any
 
 import qrcode
 from allauth.account.adapter import DefaultAccountAdapter
@@ -13,25 +12,15 @@ from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django import forms
 from django.conf import settings
-from django.contrib.auth.decorators import login_not_required
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
-from django.template.loader import render_to_string
-from django.utils.decorators import method_decorator
+from django.http import HttpRequest
 from qrcode.image.svg import SvgPathImage
 
 from annotator.core.models import User
 from annotator.core.vocabulary import SecurityEventKind
 from annotator.integrations.actions.tokens import revoke_tokens_of
 from annotator.team.actions.security import note
-
-# Sign-ins that one process handles at the same time, including those waiting for their hash. The other threads serve
-# people at work.
-SIGN_INS = 4
-AGAIN = 5  # seconds after which people are asked to try again
-
-_admitted = threading.BoundedSemaphore(SIGN_INS)
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -95,20 +84,7 @@ class SignInForm(LoginForm):
 
 
 class SignIn(LoginView):
-    """The one place to sign in, for the pages and the admin. Sign-ins never occupy all threads of a process."""
-
-    @method_decorator(login_not_required)
-    def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        """Refuses a sign-in at once if the process is busy with others. Nothing is parsed, hashed or queried, so pages
-        stay fast during a flood."""
-        if request.method != "POST":
-            return cast("HttpResponse", super().dispatch(request, *args, **options))
-        if not _admitted.acquire(blocking=False):
-            return HttpResponse(render_to_string("account/busy.html"), status=503, headers={"Retry-After": str(AGAIN)})
-        try:
-            return cast("HttpResponse", super().dispatch(request, *args, **options))
-        finally:
-            _admitted.release()
+    """The one place to sign in, for the pages and the admin."""
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         """Whether a forgotten password can be mailed."""
