@@ -1,9 +1,10 @@
 """How long do a backup and its restore take with 100,000 documents?
 
-Fills a private SQLite database through the actions: documents with a suggested decomposition each, of sentences and
-claims. Then runs the commands that an operator runs, in processes of their own, and counts what has come back.
+Fills a private database, SQLite or PostgreSQL that writes to the disk as in earnest: documents with a suggested
+decomposition each, of sentences and claims. Then runs the commands that an operator runs, in processes of their own,
+and counts what has come back.
 
-    .venv/bin/python benchmarks/restore.py [--documents 100000] [--json]
+    .venv/bin/python benchmarks/restore.py [--documents 100000] [--postgres] [--json]
 
 Times depend on the machine's load, which is printed.
 """
@@ -92,6 +93,7 @@ def measure(count: int, folder: Path) -> dict[str, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--postgres", action="store_true", help="on PostgreSQL, not SQLite")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="touchstone-restore-"))
@@ -99,10 +101,20 @@ def main() -> int:
     for name in ("DATABASE_URL", "REDIS_URL"):
         os.environ.pop(name, None)
     try:
-        found = measure(options.documents, folder)
+        if options.postgres:
+            from tests import services
+
+            with services.postgres(durable=True) as database:
+                os.environ["DATABASE_URL"] = database
+                found = measure(options.documents, folder)
+        else:
+            found = measure(options.documents, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    result = {"documents": options.documents, "load": [round(each, 1) for each in os.getloadavg()], **found}
+    result = {
+        "documents": options.documents, "database": "PostgreSQL" if options.postgres else "SQLite",
+        "load": [round(each, 1) for each in os.getloadavg()], **found,
+    }  # fmt: skip
     if options.json:
         print(json.dumps(result, indent=2))
     else:
