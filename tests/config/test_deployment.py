@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import yaml
 
-from config import gunicorn
 from tests.conftest import ROOT
 
 KEY = "for-a-test-only-0123456789-abcdefghijklmnopqrstuvwxyz"
@@ -59,10 +58,10 @@ def test_no_secret_stands_in_the_environment_of_a_container() -> None:
         assert set(service.get("secrets", [])) <= set(found["secrets"]), name
 
 
-def test_the_proxy_gives_up_idle_connections_before_the_web_process_does() -> None:
-    """Otherwise a save could go out on a connection that is just being closed, and be answered with 502."""
-    kept = re.search(r"^\s*keepalive (\d+)s$", (ROOT / "deploy" / "Caddyfile").read_text(), re.MULTILINE)
-    assert kept is not None and int(kept[1]) < gunicorn.keepalive
+def test_the_compose_file_follows_composes_own_schema() -> None:
+    command = ["-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", "compose.yaml"]
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_what_the_services_need_is_declared() -> None:
@@ -133,3 +132,12 @@ def test_the_units_are_fenced_in(unit: str) -> None:
     text = (ROOT / "deploy" / "systemd" / f"touchstone-{unit}.service").read_text()
     for line in ("User=touchstone", "Restart=always", "ProtectSystem=strict", "NoNewPrivileges=true", "UMask=0077"):
         assert line in text.splitlines()
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd isn't installed")
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
+    for unit in sorted((ROOT / "deploy" / "systemd").glob("*.service")):
+        (tmp_path / unit.name).write_text(unit.read_text().replace("/opt/touchstone/.venv/bin/python", sys.executable))
+    units = [str(each) for each in sorted(tmp_path.glob("*.service"))]
+    done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
