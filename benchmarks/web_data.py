@@ -328,18 +328,18 @@ class _Filler:
                 if not version:
                     continue
                 edited = self.chance.random() < 0.2
-                agreed = Claim(
+                adjudicated = Claim(
                     sentence=sentence, order=place, text=claim.text, suggestion=proposed, **labels,
                     text_origin=Origin.EDITED if edited else Origin.ACCEPTED, type_origin=Origin.ACCEPTED,
                     worth_checking_origin=Origin.ACCEPTED, importance_origin=Origin.ACCEPTED,
                 )  # fmt: skip
-                rows.add(agreed)
+                rows.add(adjudicated)
                 if with_evidence:
-                    self._evidence(rows, agreed, document.order + place)
+                    self._evidence(rows, adjudicated, document.order + place)
                 if verified:
                     rows.add(
                         Verdict(
-                            annotation=verified, claim=agreed, evidence_sufficient=True,
+                            annotation=verified, claim=adjudicated, evidence_sufficient=True,
                             evidence_sufficient_origin=Origin.HUMAN, factuality=Factuality.TRUE,
                             factuality_origin=Origin.HUMAN,
                         )

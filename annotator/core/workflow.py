@@ -26,7 +26,7 @@ class Facts:
     without one. ``overlap``: people needed. ``prefilling``: suggestions for that stage are being made.
     """
 
-    agreed: frozenset[Stage]
+    adjudicated: frozenset[Stage]
     submitted: int
     overlap: int
     prefilling: bool
@@ -61,17 +61,17 @@ class IllegalMoveError(RuntimeError):
     """The facts imply a move that isn't in the table."""
 
 
-def current_stage(agreed: frozenset[Stage]) -> Stage:
+def current_stage(adjudicated: frozenset[Stage]) -> Stage:
     """The first stage without an adjudicated version, or the last stage if all have one."""
-    return next((stage for stage in STAGES if stage not in agreed), STAGES[-1])
+    return next((stage for stage in STAGES if stage not in adjudicated), STAGES[-1])
 
 
 def derive(facts: Facts) -> Status:
     """The status that follows from the facts. Total: every combination has exactly one status."""
-    stage = current_stage(facts.agreed)
+    stage = current_stage(facts.adjudicated)
     if facts.discarded:
         return Status(stage, Phase.DISCARDED)
-    if len(facts.agreed) == len(STAGES):
+    if len(facts.adjudicated) == len(STAGES):
         return Status(stage, Phase.AGREED)
     if facts.prefilling:
         return Status(stage, Phase.PREFILLING)

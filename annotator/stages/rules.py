@@ -160,8 +160,10 @@ def check_look_back(user: User, document: Document, stage: Stage) -> None:
         raise NotAllowedError("You are not a member of this benchmark. Its owner can invite you.")
     if document.phase == Phase.DISCARDED:
         raise NotAllowedError("This document was discarded. An admin can bring it back.")
-    agreed = document.annotations.filter(stage=stage, kind=AnnotationKind.CONSOLIDATED, state=AnnotationState.SUBMITTED)
-    if not agreed.exists():
+    adjudicated = document.annotations.filter(
+        stage=stage, kind=AnnotationKind.CONSOLIDATED, state=AnnotationState.SUBMITTED
+    )
+    if not adjudicated.exists():
         raise NotAllowedError(f"{stage.label} can be adjudicated when everyone has submitted it.")
     if len(partners_of(document, stage)) < 2:
         raise NotAllowedError(f"{stage.label} had one annotator, so there was nothing to adjudicate.")

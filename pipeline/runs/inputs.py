@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from annotator.core.models import Claim, ClaimSuggestion, Document, PipelineRun, Verdict
 from annotator.core.vocabulary import Factuality, Stage
-from annotator.stages.queries.agreed import agreed
+from annotator.stages.queries.adjudicated import adjudicated
 from pipeline.suggestions import CheckedClaim, ClaimText, DocumentText, Prejudgement
 
 
@@ -51,7 +51,7 @@ def _prejudgement(suggestion: ClaimSuggestion) -> Prejudgement | None:
 
 def checked_claims(document: Document) -> list[CheckedClaim]:
     """A document's claims with their adjudicated decisions, in order."""
-    version = agreed(document, Stage.VERIFY)
+    version = adjudicated(document, Stage.VERIFY)
     if version is None:
         return []
     verdicts = (

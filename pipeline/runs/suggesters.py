@@ -162,7 +162,7 @@ def suggest_stances(run: PipelineRun, document: Document) -> int:
     if not waiting:
         return 0
     version, model = suggester
-    examples, rows = _agreed_examples([document.pk])[document.pk]
+    examples, rows = _adjudicated_examples([document.pk])[document.pk]
     found = model.suggest(examples)
     made = StanceSuggestion.objects.bulk_create(
         StanceSuggestion(run=run, evidence_id=pk, label=each.label, by=named(version), probability=each.probability)
@@ -248,27 +248,28 @@ def _loaded(pk: int) -> Suggester:
 
 
 def read_examples(ids: Iterable[int], *, with_labels: bool) -> list[ExampleDocument]:
-    """Documents (primary keys) with their agreed sentences and claims and the evidence found for them, in the order of
-    the keys; with the agreed labels if asked for. A document without an agreed decomposition has no sentences."""
+    """Documents (primary keys) with their adjudicated sentences and claims and the evidence found for them, in the
+    order of the keys; with the adjudicated labels if asked for. A document without an adjudicated decomposition has no
+    sentences."""
     wanted = list(ids)
-    found = _agreed_examples(wanted, with_labels=with_labels)
+    found = _adjudicated_examples(wanted, with_labels=with_labels)
     return [found[pk][0] for pk in wanted]
 
 
-def _agreed_examples(ids: list[int], *, with_labels: bool = False) -> dict[int, tuple[ExampleDocument, list[int]]]:
+def _adjudicated_examples(ids: list[int], *, with_labels: bool = False) -> dict[int, tuple[ExampleDocument, list[int]]]:
     """By document: the example, and the primary keys of its passages in the example's order. Five queries at most."""
-    agreed = {"kind": AnnotationKind.CONSOLIDATED, "state": AnnotationState.SUBMITTED}
-    of_agreed = {f"annotation__{name}": value for name, value in agreed.items()}
+    adjudicated = {"kind": AnnotationKind.CONSOLIDATED, "state": AnnotationState.SUBMITTED}
+    of_adjudicated = {f"annotation__{name}": value for name, value in adjudicated.items()}
     sentences: dict[int, list[Sentence]] = defaultdict(list)
     claims: dict[int, list[Claim]] = defaultdict(list)
     evidence: dict[int, list[Evidence]] = defaultdict(list)
     stances: dict[int, str] = {}
     rows = Sentence.objects.filter(
-        annotation__document__in=ids, annotation__stage=Stage.DECOMPOSE, removed="", **of_agreed
+        annotation__document__in=ids, annotation__stage=Stage.DECOMPOSE, removed="", **of_adjudicated
     ).select_related("annotation")
     for sentence in rows.order_by("order", "pk"):
         sentences[sentence.annotation.document_id].append(sentence)
-    here = {f"sentence__{name}": value for name, value in of_agreed.items()}
+    here = {f"sentence__{name}": value for name, value in of_adjudicated.items()}
     for claim in Claim.objects.filter(
         sentence__annotation__document__in=ids, sentence__removed="", removed="", **here
     ).order_by("order", "pk"):
@@ -279,7 +280,7 @@ def _agreed_examples(ids: list[int], *, with_labels: bool = False) -> dict[int, 
     for passage in passages.order_by("order", "pk"):
         evidence[passage.claim_id].append(passage)
     if with_labels:
-        labelled = Stance.objects.filter(annotation__document__in=ids, annotation__stage=Stage.VERIFY, **of_agreed)
+        labelled = Stance.objects.filter(annotation__document__in=ids, annotation__stage=Stage.VERIFY, **of_adjudicated)
         stances = dict(labelled.exclude(label="").values_list("evidence_id", "label"))
     result = {}
     for pk, public_id, prompt in Document.objects.filter(pk__in=ids).values_list("pk", "public_id", "prompt"):

@@ -62,7 +62,7 @@ def told(person: User) -> list[str]:
     return [row.text for row in person.notices.all()]
 
 
-def agreed(document: Document, ada: User, ben: User) -> Document:
+def adjudicated(document: Document, ada: User, ben: User) -> Document:
     """The document with decompose agreed, and nothing to read."""
     for person in (ada, ben):
         submit(begun(document, person), by=person)
@@ -152,7 +152,7 @@ def test_a_reopened_stage_is_told_with_the_reason_to_those_whose_work_it_is(
     document: Document, benchmark: Benchmark, owner: User, ada: User, ben: User
 ) -> None:
     bystander = member(benchmark)
-    agreed(document, ada, ben)
+    adjudicated(document, ada, ben)
     actions.reopen(document, Stage.DECOMPOSE, "Claim two is two claims.", by=owner)
     for person in (ada, ben):
         notice = person.notices.get()
@@ -164,7 +164,7 @@ def test_a_reopened_stage_is_told_with_the_reason_to_those_whose_work_it_is(
 def test_who_worked_on_a_later_stage_alone_is_led_to_the_document(
     document: Document, benchmark: Benchmark, owner: User, ada: User, ben: User
 ) -> None:
-    agreed(document, ada, ben)
+    adjudicated(document, ada, ben)
     cleo = member(benchmark)
     open_annotation(document, Stage.VERIFY, by=cleo)
     actions.reopen(document, Stage.DECOMPOSE, "a slip", by=owner)
@@ -186,7 +186,7 @@ def test_discarding_and_bringing_back_is_told_to_those_at_work(
 def test_a_claim_that_is_sent_back_is_told_to_those_who_decomposed_it(
     document: Document, benchmark: Benchmark, ada: User, ben: User
 ) -> None:
-    agreed(document, ada, ben)
+    adjudicated(document, ada, ben)
     cleo = member(benchmark)
     claim = open_annotation(document, Stage.VERIFY, by=cleo).verdicts.all()[0].claim
     actions.send_back(claim, "Two claims in one.", by=cleo)

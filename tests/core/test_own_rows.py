@@ -87,8 +87,8 @@ def test_revise_lacks_what_is_done_with_an_undecided_claim(
     document: Document, owner: User, ada: User, ben: User
 ) -> None:
     document = at_revise(document, owner, ada, ben)
-    agreed = Verdict.objects.filter(annotation__document=document, annotation__person=None)
-    agreed.filter(pk=agreed.order_by("pk")[0].pk).update(factuality=Factuality.NOT_ENOUGH_EVIDENCE)
+    adjudicated = Verdict.objects.filter(annotation__document=document, annotation__person=None)
+    adjudicated.filter(pk=adjudicated.order_by("pk")[0].pk).update(factuality=Factuality.NOT_ENOUGH_EVIDENCE)
     annotation = open_annotation(document, Stage.REVISE, by=ada)
     assert not lacks(document, Stage.REVISE, ada)
     ClaimRevision.objects.filter(annotation=annotation).delete()

@@ -15,8 +15,10 @@ AGREED = [frozenset(STAGES[:count]) for count in range(len(STAGES) + 1)]
 
 def every_fact() -> list[workflow.Facts]:
     return [
-        workflow.Facts(agreed=agreed, submitted=submitted, overlap=overlap, prefilling=prefilling, discarded=discarded)
-        for agreed, submitted, overlap, prefilling, discarded in itertools.product(
+        workflow.Facts(
+            adjudicated=adjudicated, submitted=submitted, overlap=overlap, prefilling=prefilling, discarded=discarded
+        )
+        for adjudicated, submitted, overlap, prefilling, discarded in itertools.product(
             AGREED, (0, 1, 2, 3), (1, 2, 3), (False, True), (False, True)
         )
     ]
@@ -27,12 +29,12 @@ def test_every_combination_of_facts_has_one_status() -> None:
     assert phases == set(Phase)
 
 
-def test_gold_is_agreed_at_the_last_stage() -> None:
-    facts = workflow.Facts(agreed=frozenset(STAGES), submitted=1, overlap=1, prefilling=False, discarded=False)
+def test_gold_is_adjudicated_at_the_last_stage() -> None:
+    facts = workflow.Facts(adjudicated=frozenset(STAGES), submitted=1, overlap=1, prefilling=False, discarded=False)
     assert workflow.derive(facts) == workflow.Status(Stage.REVISE, Phase.AGREED)
 
 
-def test_the_first_stage_that_is_not_agreed_is_the_current_one() -> None:
+def test_the_first_stage_that_is_not_adjudicated_is_the_current_one() -> None:
     assert workflow.current_stage(frozenset()) == Stage.DECOMPOSE
     assert workflow.current_stage(frozenset({Stage.DECOMPOSE})) == Stage.VERIFY
     assert workflow.current_stage(frozenset({Stage.VERIFY})) == Stage.DECOMPOSE, "a reopened stage comes first"

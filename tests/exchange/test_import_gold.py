@@ -57,7 +57,7 @@ def test_oddities_come_back(benchmark):
     assert not any("\x00" in passage for passage in Evidence.objects.values_list("passage", flat=True))
 
 
-def test_each_stage_is_agreed_and_everything_imported(benchmark):
+def test_each_stage_is_adjudicated_and_everything_imported(benchmark):
     bring(benchmark, released_document(id="a1", source="in-house"))
     document = Document.objects.get()
     assert document.is_gold

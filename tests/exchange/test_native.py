@@ -193,9 +193,9 @@ def _revise(document: Document, ada: User, ben: User) -> None:
     document.refresh_from_db()
     if document.phase == Phase.CONSOLIDATING:
         settle(document, [ada, ben], [])
-    agreed = document.annotations.get(stage=Stage.REVISE, kind=AnnotationKind.CONSOLIDATED)
+    adjudicated = document.annotations.get(stage=Stage.REVISE, kind=AnnotationKind.CONSOLIDATED)
     claim = Claim.objects.filter(verdicts__annotation__document=document).earliest("pk")
-    agreed.claim_revisions.create(claim=claim, handling=Handling.REWRITE, text="Perhaps.")
+    adjudicated.claim_revisions.create(claim=claim, handling=Handling.REWRITE, text="Perhaps.")
 
 
 def _suggestions(document: Document) -> None:

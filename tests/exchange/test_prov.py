@@ -94,19 +94,19 @@ def test_an_independent_reader_finds_everything(benchmark: Benchmark, gold: Docu
 def test_agreed_rows_lead_back_to_people_and_suggestions(benchmark: Benchmark, gold: Document) -> None:
     [record] = lines(benchmark)
     [tables] = gold_documents(benchmark)
-    agreed = {name for name, each in record["entity"].items() if each.get("ts:agreed") is True}
+    adjudicated = {name for name, each in record["entity"].items() if each.get("ts:agreed") is True}
     claims = [claim for sentence in tables.sentences for claim in sentence.claims]
-    assert {name for name in agreed if name.startswith("sentence:")} == {
+    assert {name for name in adjudicated if name.startswith("sentence:")} == {
         f"sentence:{each.public_id}" for each in tables.sentences
     }
-    assert {name for name in agreed if name.startswith("claim:")} == {f"claim:{each.public_id}" for each in claims}
-    assert {name for name in agreed if name.startswith("evidence:")} == {
+    assert {name for name in adjudicated if name.startswith("claim:")} == {f"claim:{each.public_id}" for each in claims}
+    assert {name for name in adjudicated if name.startswith("evidence:")} == {
         f"evidence:{each.public_id}" for claim in claims for each in claim.retrieved
     }
     from_what = derivations(record)
     claim = f"claim:{claims[0].public_id}"
     sources = [name for name in from_what[claim] if name.startswith("claim:")]
-    assert len(sources) == 2 and not agreed & set(sources)
+    assert len(sources) == 2 and not adjudicated & set(sources)
     for source in sources:
         [suggestion] = [name for name in from_what[source] if name.startswith("claim-suggestion:")]
         assert of_type(record, "entity", "ts:ClaimSuggestion").keys() >= {suggestion}
@@ -231,8 +231,8 @@ def test_copies_of_gold_and_unfinished_documents_stay_here(benchmark: Benchmark,
 
 
 def test_what_was_removed_takes_the_agreed_rows_about_it_along(benchmark: Benchmark, gold: Document) -> None:
-    agreed = Stance.objects.filter(annotation__kind=AnnotationKind.CONSOLIDATED, evidence__annotation__isnull=True)
-    stance = agreed.select_related("evidence__claim").order_by("pk")[0]
+    adjudicated = Stance.objects.filter(annotation__kind=AnnotationKind.CONSOLIDATED, evidence__annotation__isnull=True)
+    stance = adjudicated.select_related("evidence__claim").order_by("pk")[0]
     own = Stance.objects.filter(evidence=stance.evidence, annotation__kind=AnnotationKind.INDIVIDUAL)
     before = lines(benchmark)[0]["entity"]
     assert {f"evidence:{stance.evidence.public_id}", f"stance:{stance.public_id}"} <= before.keys()

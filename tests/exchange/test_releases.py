@@ -227,8 +227,8 @@ def test_the_splits_of_an_earlier_release_can_be_kept(benchmark):
 def test_the_difference_is_counted_from_the_data(benchmark, owner):
     first = made(benchmark)
     changed, gone, *_ = Document.objects.filter(benchmark=benchmark)
-    agreed = Verdict.objects.filter(annotation__document=changed, annotation__kind=AnnotationKind.CONSOLIDATED)
-    agreed.filter(claim__text="Ada Lovelace wrote notes on an engine.").update(factuality="not_enough_evidence")
+    adjudicated = Verdict.objects.filter(annotation__document=changed, annotation__kind=AnnotationKind.CONSOLIDATED)
+    adjudicated.filter(claim__text="Ada Lovelace wrote notes on an engine.").update(factuality="not_enough_evidence")
     Claim.objects.filter(sentence__annotation__document=changed, text="The notes are from 1842.").update(
         text="Her notes are from 1842."
     )

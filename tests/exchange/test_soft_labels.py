@@ -55,8 +55,8 @@ def gold(benchmark: Benchmark, people: tuple[User, User, User]) -> Document:
     submitted(document, ada, ben)
     retrieve(settle(document, [ada, ben], []))
     verified(document, ada)
-    agreed = document.annotations.get(stage=Stage.DECOMPOSE, kind="consolidated")
-    verified(document, ben, false_claim=claims_of(agreed)[0].text)
+    adjudicated = document.annotations.get(stage=Stage.DECOMPOSE, kind="consolidated")
+    verified(document, ben, false_claim=claims_of(adjudicated)[0].text)
     settle(document, [ada, ben, boss], [])
     for person in (ada, ben):
         submit(open_annotation(document, Stage.REVISE, by=person), by=person)

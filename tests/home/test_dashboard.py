@@ -148,7 +148,7 @@ def test_partners_who_have_left_are_not_waited_for_and_without_any_the_third_rat
     assert waits_of(benchmark, standing_of(benchmark)).groups[0].waits == ["adjudicator Cleo: 1"]
 
 
-def test_what_has_waited_longest_to_be_agreed_is_named_first(benchmark, ada, ben):
+def test_what_has_waited_longest_to_be_adjudicated_is_named_first(benchmark, ada, ben):
     older, newer = (prefill(row) for row in documents(2, benchmark=benchmark))
     for document, days in ((newer, 1), (older, 6)):
         submitted(document, ada, ben)
@@ -170,7 +170,7 @@ def burn_up(benchmark: Benchmark) -> pace.BurnUp:
     return pace.burn_up(benchmark, standing.total - standing.discarded)
 
 
-def test_burn_up_adds_up_what_was_agreed_day_by_day(client, benchmark, owner, ada, ben):
+def test_burn_up_adds_up_what_was_adjudicated_day_by_day(client, benchmark, owner, ada, ben):
     first, second, third = (prefill(row) for row in documents(3, benchmark=benchmark))
     assert burn_up(benchmark).rows == []
     for document in (first, second):
@@ -190,7 +190,7 @@ def test_burn_up_adds_up_what_was_agreed_day_by_day(client, benchmark, owner, ad
         f"{today},2,0,0,3",
     ]
     reopen(second, Stage.DECOMPOSE, "A sentence is missing.", by=owner)
-    assert burn_up(benchmark).agreed[Stage.DECOMPOSE][-1] == 1
+    assert burn_up(benchmark).adjudicated[Stage.DECOMPOSE][-1] == 1
     discard(first, "Empty.", by=owner)
     assert burn_up(benchmark).rows == []
 
@@ -201,23 +201,23 @@ def test_burn_up_ends_where_the_bars_are(benchmark, ada, ben, owner):
     verified(document, ada)
     verified(document, ben)
     signed(document, ada, ben, owner)
-    ends = {stage: values[-1] for stage, values in burn_up(benchmark).agreed.items()}
-    assert ends == {bar.stage: bar.agreed for bar in bars_of(standing_of(benchmark))}
+    ends = {stage: values[-1] for stage, values in burn_up(benchmark).adjudicated.items()}
+    assert ends == {bar.stage: bar.adjudicated for bar in bars_of(standing_of(benchmark))}
     assert ends == {Stage.DECOMPOSE: 2, Stage.VERIFY: 1, Stage.REVISE: 0}
 
 
 # --- times ----------------------------------------------------------------------------------------
 
 
-def test_times_are_told_of_agreed_stages_alone(benchmark, owner, ada, ben):
-    agreed, together, blind, gone = (prefill(row) for row in documents(4, benchmark=benchmark))
+def test_times_are_told_of_adjudicated_stages_alone(benchmark, owner, ada, ben):
+    adjudicated, together, blind, gone = (prefill(row) for row in documents(4, benchmark=benchmark))
     for person, seconds in ((ada, 120), (ben, 360)):
-        submitted(agreed, person, seconds=seconds)
+        submitted(adjudicated, person, seconds=seconds)
         submitted(together, person, seconds=5000)
         submitted(gone, person, seconds=7000)
     submitted(blind, ada, seconds=9000)
     assert pace.times_of(benchmark, None).strips == ()
-    signed(agreed, ada, ben)
+    signed(adjudicated, ada, ben)
     signed(gone, ada, ben)
     discard(gone, "Broken.", by=owner)
     times = pace.times_of(benchmark, pace.document_times(benchmark))
@@ -269,7 +269,7 @@ def test_that_a_partner_has_not_begun_is_not_told_in_a_group(client, benchmark, 
     assert figures(client, owner) == before
 
 
-def test_how_fast_a_partner_submitted_is_not_told_before_the_stage_is_agreed(client, benchmark, owner, ada, ben):
+def test_how_fast_a_partner_submitted_is_not_told_before_the_stage_is_adjudicated(client, benchmark, owner, ada, ben):
     document = prefill(DocumentFactory(benchmark=benchmark))
     submitted(document, ben, seconds=77)
     before = figures(client, owner)

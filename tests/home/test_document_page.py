@@ -176,15 +176,17 @@ def test_gold_is_readable_with_verdicts_and_the_diff_of_the_answer(
 ) -> None:
     gold(document, ada)
     page = show(client, owner, document)
-    agreed = words(one(page, "[aria-labelledby=agreed-title]"))
-    assert "1 false" in agreed
-    assert "born in 1825. (False)" in agreed
+    adjudicated = words(one(page, "[aria-labelledby=agreed-title]"))
+    assert "1 false" in adjudicated
+    assert "born in 1825. (False)" in adjudicated
     assert "born in 1815" in one(page, "#revised").get_text()
     diff = one(page, "[data-diff-of='#revised']")
     assert "born in 1825" in str(diff["data-diff-base"])
 
 
-def test_nothing_of_open_work_is_shown_as_agreed(client: Client, document: Document, ada: User, owner: User) -> None:
+def test_nothing_of_open_work_is_shown_as_adjudicated(
+    client: Client, document: Document, ada: User, owner: User
+) -> None:
     annotation = open_annotation(document, Stage.DECOMPOSE, by=ada)
     save(sentences_of(annotation)[0], "decontext", "Only Ada has written this.", ada)
     html = str(show(client, owner, document))
@@ -195,7 +197,7 @@ def test_nothing_of_open_work_is_shown_as_agreed(client: Client, document: Docum
 # --- history and blindness ------------------------------------------------------------------------
 
 
-def test_the_history_hides_a_partners_work_until_the_stage_is_agreed(
+def test_the_history_hides_a_partners_work_until_the_stage_is_adjudicated(
     client: Client, document: Document, ada: User, owner: User
 ) -> None:
     annotation = open_annotation(document, Stage.DECOMPOSE, by=ada)
@@ -282,7 +284,7 @@ def test_history_is_paged(client: Client, document: Document, ada: User) -> None
 # --- actions on the document ----------------------------------------------------------------------
 
 
-def test_the_owner_reopens_an_agreed_stage_with_a_reason(
+def test_the_owner_reopens_an_adjudicated_stage_with_a_reason(
     client: Client, document: Document, ada: User, owner: User
 ) -> None:
     gold(document, ada)

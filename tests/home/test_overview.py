@@ -90,9 +90,9 @@ def test_bars_count_agreed_in_work_and_waiting_documents(benchmark: Benchmark, o
     standing = standing_of(benchmark)
     bars = bars_of(standing)
     assert bars == [
-        StageBar(Stage.DECOMPOSE, agreed=2, to_agree=0, in_work=1, waiting=2, total=5),
-        StageBar(Stage.VERIFY, agreed=1, to_agree=1, in_work=0, waiting=0, total=5),
-        StageBar(Stage.REVISE, agreed=1, to_agree=0, in_work=0, waiting=0, total=5),
+        StageBar(Stage.DECOMPOSE, adjudicated=2, to_agree=0, in_work=1, waiting=2, total=5),
+        StageBar(Stage.VERIFY, adjudicated=1, to_agree=1, in_work=0, waiting=0, total=5),
+        StageBar(Stage.REVISE, adjudicated=1, to_agree=0, in_work=0, waiting=0, total=5),
     ]
     assert (standing.total, standing.gold, standing.discarded) == (6, 1, 1)
     assert bars[1].words == "1 completed, 1 awaiting adjudication"
@@ -364,6 +364,6 @@ def test_decomposed_documents_count_as_agreed_there(benchmark: Benchmark, owner:
     document = prefill(DocumentFactory(benchmark=benchmark))
     decomposed(document, owner)
     bars = bars_of(standing_of(benchmark))
-    assert [(bar.agreed, bar.in_work, bar.waiting) for bar in bars] == [(1, 0, 0), (0, 0, 1), (0, 0, 0)]
+    assert [(bar.adjudicated, bar.in_work, bar.waiting) for bar in bars] == [(1, 0, 0), (0, 0, 1), (0, 0, 0)]
     open_annotation(document, Stage.VERIFY, by=owner)
     assert bars_of(standing_of(benchmark))[1].in_work == 1

@@ -189,8 +189,8 @@ def made(owner: User) -> tuple[Document, User, User, User]:
 
 
 def first_claim(document: Document) -> Claim:
-    agreed = document.annotations.get(stage=Stage.DECOMPOSE, kind="consolidated")
-    return claims_of(agreed)[0]
+    adjudicated = document.annotations.get(stage=Stage.DECOMPOSE, kind="consolidated")
+    return claims_of(adjudicated)[0]
 
 
 def test_an_item_shows_all_raters_all_systems_and_the_evidence(

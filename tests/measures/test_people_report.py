@@ -93,8 +93,8 @@ def test_agreement_what_was_overruled_and_sign_offs(benchmark: Benchmark, ada: U
 def test_an_adjudicators_sign_offs_are_counted(benchmark: Benchmark, ada: User, ben: User) -> None:
     third = member(benchmark, Role.THIRD_RATER)
     document = differing(benchmark, ada, ben)
-    agreed = Annotation.objects.get(document=document, kind=AnnotationKind.CONSOLIDATED)
-    SignOff.objects.create(annotation=agreed, by=third, as_third_rater=True)
+    adjudicated = Annotation.objects.get(document=document, kind=AnnotationKind.CONSOLIDATED)
+    SignOff.objects.create(annotation=adjudicated, by=third, as_third_rater=True)
     row = row_of(benchmark, third)
     assert (row.sign_offs, row.sign_offs_as_adjudicator, row.is_blank) == (1, 1, False)
 

@@ -245,10 +245,10 @@ def test_only_the_agreed_version_is_counted(pilot: Benchmark) -> None:
         submit(open_annotation(document, Stage.REVISE, by=person), by=person)
     document.refresh_from_db()
     assert settle(document, [ada, ben], []).is_gold
-    agreed = document.annotations.get(stage=Stage.DECOMPOSE, kind="consolidated").sentences.filter(removed="")
+    adjudicated = document.annotations.get(stage=Stage.DECOMPOSE, kind="consolidated").sentences.filter(removed="")
     found = figures()
-    assert found["table1"]["sent"] == agreed.count() < Sentence.objects.count()
-    claims = sum(sentence.claims.filter(removed="").count() for sentence in agreed)
+    assert found["table1"]["sent"] == adjudicated.count() < Sentence.objects.count()
+    claims = sum(sentence.claims.filter(removed="").count() for sentence in adjudicated)
     assert found["table1"]["claim"] == claims
     assert found["claims"]["factuality"] == {"true": found["table1"]["cw_claim"]}
     assert sum(found["stance"]["all"].values()) == found["table1"]["evid"] > 0

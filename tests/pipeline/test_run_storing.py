@@ -318,11 +318,11 @@ def test_a_lost_order_is_made_up_for(
 def test_what_was_agreed_meanwhile_names_the_page_too(annotation: Annotation, ada: User, site: FakeSite) -> None:
     evidence = added(annotation, ada, f"{site.url}/", passage="It was built in 1820.")
     verified(annotation.document, ada)
-    agreed_row = Evidence.objects.get(sources=evidence)
-    assert agreed_row.snapshot is None
+    adjudicated_row = Evidence.objects.get(sources=evidence)
+    assert adjudicated_row.snapshot is None
     added_pages.fetch_page_of(evidence.pk)
-    agreed_row.refresh_from_db()
-    assert agreed_row.snapshot is not None
+    adjudicated_row.refresh_from_db()
+    assert adjudicated_row.snapshot is not None
 
 
 def test_a_fault_of_a_learned_suggester_takes_nothing_away(

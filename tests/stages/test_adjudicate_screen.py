@@ -435,7 +435,7 @@ def test_with_three_people_columns_have_names_and_ties_wait_for_the_third_rater(
 
 
 @pytest.fixture
-def agreed(differing: Document, ada: User, ben: User) -> Document:
+def adjudicated(differing: Document, ada: User, ben: User) -> Document:
     """The text is Ada's, the importance Ben's: a slip."""
     adjudicate.decide(differing, Stage.DECOMPOSE, field(differing, "text").key, by=ben, choice=0)
     key = field(differing, "importance").key
@@ -446,31 +446,31 @@ def agreed(differing: Document, ada: User, ben: User) -> Document:
     return retrieve(differing)
 
 
-def test_afterwards_each_sees_what_became_of_their_answers(client, agreed, ada, ben):
-    total = board_of(agreed, Stage.DECOMPOSE).comparison.total
-    page = load(client, ada, agreed)
+def test_afterwards_each_sees_what_became_of_their_answers(client, adjudicated, ada, ben):
+    total = board_of(adjudicated, Stage.DECOMPOSE).comparison.total
+    page = load(client, ada, adjudicated)
     said = f"{total - 1} of your {total} decisions stand; 1 was changed: 1 slip."
     assert words(one(page, ".look-back")).startswith(said)
-    assert "1 was changed. Your agreement" in words(load(client, ben, agreed).select_one(".look-back"))
+    assert "1 was changed. Your agreement" in words(load(client, ben, adjudicated).select_one(".look-back"))
     row = one(page, ".agree-row.settled")
     assert "Importance Less" in words(row) and "Ben chose this: slip." in words(row)
     assert "yours was changed" in words(row)
     assert not page.select("#workspace form, #workspace input, #workspace [hx-post]"), "nothing can be changed"
     assert not one(page, "#news").has_attr("hx-get")
-    assert post(client, ada, agreed, "comment", {"key": "", "text": "But"}).status_code == 403
+    assert post(client, ada, adjudicated, "comment", {"key": "", "text": "But"}).status_code == 403
 
 
-def test_who_may_look_back(client, agreed, benchmark, owner, ada, cleo):
+def test_who_may_look_back(client, adjudicated, benchmark, owner, ada, cleo):
     for person, status in (
         (owner, 200), (member(benchmark, Role.ADMIN), 200), (cleo, 200),
         (member(benchmark), 403), (member(benchmark, Role.RESEARCHER), 403), (UserFactory(), 404),
     ):  # fmt: skip
         client.force_login(person)
-        assert client.get(url(agreed)).status_code == status, person
-    assert not load(client, owner, agreed).select_one(".look-back")
-    reopen(agreed, Stage.DECOMPOSE, "look again", by=owner)
+        assert client.get(url(adjudicated)).status_code == status, person
+    assert not load(client, owner, adjudicated).select_one(".look-back")
+    reopen(adjudicated, Stage.DECOMPOSE, "look again", by=owner)
     client.force_login(member(benchmark, Role.ADMIN))
-    assert client.get(url(agreed)).status_code == 403
+    assert client.get(url(adjudicated)).status_code == 403
 
 
 def test_one_persons_stage_has_nothing_to_look_back_at(client):

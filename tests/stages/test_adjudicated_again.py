@@ -132,8 +132,8 @@ def test_a_claim_that_is_no_longer_checked_loses_verdict_and_edit(gold: Document
     gold.refresh_from_db()
     finish(gold, owner)
     assert "1825" in answer(gold)
-    agreed = claim.agreed_rows.get()
-    assert set(agreed.verdicts.values_list("factuality", flat=True)) == {""}
+    adjudicated = claim.agreed_rows.get()
+    assert set(adjudicated.verdicts.values_list("factuality", flat=True)) == {""}
 
 
 def test_a_claim_that_becomes_checked_gets_evidence(document: Document, owner: User) -> None:
@@ -141,13 +141,13 @@ def test_a_claim_that_becomes_checked_gets_evidence(document: Document, owner: U
     claim = next(c for s in sentences_of(annotation) for c in s.claims.all() if "Babbage" in c.text)
     save(claim, "type", "opinion", owner)
     decomposed(document, owner)
-    agreed = claim.agreed_rows.get()
-    assert not Evidence.objects.filter(claim=agreed).exists()
+    adjudicated = claim.agreed_rows.get()
+    assert not Evidence.objects.filter(claim=adjudicated).exists()
     annotation = reopened(document, Stage.DECOMPOSE, owner)
     save(claim, "type", "factual", owner)
     submit(annotation, by=owner)
     retrieve(document)
-    assert Evidence.objects.filter(claim=agreed).exists()
+    assert Evidence.objects.filter(claim=adjudicated).exists()
 
 
 def test_undo_does_not_bring_an_edit_back_onto_a_changed_claim(document: Document, owner: User) -> None:
@@ -205,14 +205,14 @@ def test_evidence_that_came_meanwhile_is_asked_at_submit(document: Document, own
         submit(annotation, by=owner)
 
 
-def test_work_that_starts_from_an_agreed_version_is_not_independent(gold: Document, owner: User) -> None:
+def test_work_that_starts_from_an_adjudicated_version_is_not_independent(gold: Document, owner: User) -> None:
     documents.reopen(gold, Stage.DECOMPOSE, "Look again.", by=owner)
     gold.annotations.filter(kind=AnnotationKind.INDIVIDUAL, stage=Stage.DECOMPOSE).delete()
     gold.refresh_from_db()
     assert not open_annotation(gold, Stage.DECOMPOSE, by=owner).independent
 
 
-def test_only_an_agreed_stage_can_be_reopened(document: Document, owner: User) -> None:
+def test_only_an_adjudicated_stage_can_be_reopened(document: Document, owner: User) -> None:
     with pytest.raises(BadValueError, match="not been adjudicated"):
         documents.reopen(document, Stage.VERIFY, "Too early.", by=owner)
 

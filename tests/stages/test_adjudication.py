@@ -64,10 +64,10 @@ def test_what_two_people_say_alike_is_adopted_and_two_signatures_open_the_next_s
     assert document.stage == Stage.VERIFY
     assert document.phase == Phase.PREFILLING, "evidence is looked for at that moment"
     version = document.annotations.get(stage=Stage.DECOMPOSE, kind=AnnotationKind.CONSOLIDATED)
-    agreed = claims_of(version)
-    assert [claim.text for claim in agreed] == [claim.text for claim in claims_of(board.people[0])]
-    assert {claim.sources.count() for claim in agreed} == {2}
-    assert {claim.text_origin for claim in agreed} == {Origin.ACCEPTED}
+    adjudicated = claims_of(version)
+    assert [claim.text for claim in adjudicated] == [claim.text for claim in claims_of(board.people[0])]
+    assert {claim.sources.count() for claim in adjudicated} == {2}
+    assert {claim.text_origin for claim in adjudicated} == {Origin.ACCEPTED}
     assert retrieve(document).phase == Phase.INDEPENDENT
 
 
@@ -106,12 +106,15 @@ def test_each_difference_is_settled_by_a_or_b_or_a_new_value(document, ada, ben)
     board = adjudicate.decide(document, Stage.DECOMPOSE, importance.key, by=ben, choice=1, reason="slip")
     assert board.comparison.open == 0
     signed_by(document, ada, ben)
-    agreed = Claim.objects.get(
+    adjudicated = Claim.objects.get(
         sentence__annotation__kind=AnnotationKind.CONSOLIDATED, text="Ada Lovelace was a mathematician."
     )
-    assert agreed.importance == "less"
-    assert (agreed.text_origin, agreed.importance_origin) == (Origin.CONSOLIDATED, Origin.CONSOLIDATED)
-    assert set(agreed.sources.values_list("text", flat=True)) == {claims_of(mine)[0].text, claims_of(theirs)[0].text}
+    assert adjudicated.importance == "less"
+    assert (adjudicated.text_origin, adjudicated.importance_origin) == (Origin.CONSOLIDATED, Origin.CONSOLIDATED)
+    assert set(adjudicated.sources.values_list("text", flat=True)) == {
+        claims_of(mine)[0].text,
+        claims_of(theirs)[0].text,
+    }
     assert Activity.objects.filter(action="decide", document=document).count() == 2
 
 
@@ -174,7 +177,7 @@ def test_a_claim_against_its_two_halves_is_offered_as_a_split(document, ada, ben
     assert [text for text in (claim.text for claim in claims_of(version)) if text in item.texts[1]] == item.texts[1]
 
 
-def test_a_sentence_that_one_calls_an_opinion_hides_its_claims_once_that_is_agreed(document, ada, ben):
+def test_a_sentence_that_one_calls_an_opinion_hides_its_claims_once_that_is_adjudicated(document, ada, ben):
     mine, theirs = begun(document, ada), begun(document, ben)
     sentence = sentences_of(theirs)[0]
     save(sentence, "type", "opinion", ben)
@@ -554,6 +557,6 @@ def test_a_sentence_that_one_person_deletes_is_offered_as_deleted(document, owne
     assert row.words == [first.text, "Delete the sentence"]
     document = settle(document, [ada, ben], [{"value": ""}])
     version = document.annotations.get(stage=Stage.REVISE, kind=AnnotationKind.CONSOLIDATED)
-    agreed = version.sentence_revisions.get(sentence=first.sentence)
-    assert (agreed.deleted, agreed.text) == (True, first.text)
+    adjudicated = version.sentence_revisions.get(sentence=first.sentence)
+    assert (adjudicated.deleted, adjudicated.text) == (True, first.text)
     assert version.sentence_revisions.filter(deleted=True).count() == 1

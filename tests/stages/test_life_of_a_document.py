@@ -61,9 +61,9 @@ def test_becomes_gold(document: Document, person: User) -> None:
     submit(annotation, by=person)
     document.refresh_from_db()
     assert document.is_gold
-    agreed = document.annotations.get(stage=Stage.REVISE, kind=AnnotationKind.CONSOLIDATED)
-    assert "1815" in agreed.response_revision.text
-    assert "1825" not in agreed.response_revision.text
+    adjudicated = document.annotations.get(stage=Stage.REVISE, kind=AnnotationKind.CONSOLIDATED)
+    assert "1815" in adjudicated.response_revision.text
+    assert "1825" not in adjudicated.response_revision.text
 
 
 def test_what_is_only_suggested_is_missing(document: Document, person: User) -> None:
@@ -202,8 +202,8 @@ def test_a_removed_claim_keeps_its_reason_when_its_sentence_is_folded(document: 
     remove_claim(removed, Removal.REDUNDANT, by=person, note="Said twice.")
     save(sentence, "type", "opinion", person)
     submit(annotation, by=person)
-    [agreed] = removed.agreed_rows.all()
-    assert (agreed.removed, agreed.removed_note) == (Removal.REDUNDANT, "Said twice.")
+    [adjudicated] = removed.agreed_rows.all()
+    assert (adjudicated.removed, adjudicated.removed_note) == (Removal.REDUNDANT, "Said twice.")
     assert {claim.agreed_rows.get().removed for claim in others} == {Removal.FOLDED}
 
 

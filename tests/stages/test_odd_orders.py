@@ -117,7 +117,7 @@ def test_nobody_agrees_on_checkworthy_where_nobody_has_claims(document, ada, ben
         adjudicate.decide(document, Stage.DECOMPOSE, row.key, by=ada, value="checkworthy")
 
 
-def test_a_claim_agreed_to_be_factual_is_asked_whether_it_is_worth_checking(document, ada, ben):
+def test_a_claim_adjudicated_to_be_factual_is_asked_whether_it_is_worth_checking(document, ada, ben):
     mine, theirs = begun(document, ada), begun(document, ben)
     save(claims_of(mine)[0], "type", "opinion", ada)
     save(claims_of(theirs)[0], "type", "other", ben)
@@ -150,7 +150,7 @@ def test_a_checkworthy_sentence_is_not_left_without_a_claim(document, ada, ben):
         signed_by(document, ada, ben)
 
 
-def test_claims_typed_for_a_split_are_not_doubled_when_the_stage_is_agreed_again(document, owner, ada, ben):
+def test_claims_typed_for_a_split_are_not_doubled_when_the_stage_is_adjudicated_again(document, owner, ada, ben):
     mine, theirs = begun(document, ada), begun(document, ben)
     for annotation, person in ((mine, ada), (theirs, ben)):
         whole = next(claim for claim in claims_of(annotation) if "mathematician" in claim.text)
@@ -392,7 +392,7 @@ def gone_through_again(row: dict[str, Any], overlap: int) -> Any:
     return json.loads(line)
 
 
-def test_gold_agreed_again_by_two_is_the_same_as_by_one():
+def test_gold_adjudicated_again_by_two_is_the_same_as_by_one():
     """Passages without a stance, passages that repeat, spaces at the ends, evidence that a verdict rests on."""
     assert gone_through_again(released_document(), 2) == gone_through_again(released_document(), 1)
 

@@ -102,9 +102,9 @@ def test_the_adjudicated_version_has_what_those_selected_whose_stance_stands(
     assert f"“{passage[0:3]}”" in page
     assert f"“{passage[9:11]}”" in page
     signed_by(at_verify, ada, ben, owner)
-    agreed = Stance.objects.get(annotation__kind=AnnotationKind.CONSOLIDATED, evidence=stance.evidence)
-    assert agreed.label == StanceLabel.COMPLETELY_SUPPORT
-    assert agreed.rationale == [[0, 7], [9, 11]]
+    adjudicated = Stance.objects.get(annotation__kind=AnnotationKind.CONSOLIDATED, evidence=stance.evidence)
+    assert adjudicated.label == StanceLabel.COMPLETELY_SUPPORT
+    assert adjudicated.rationale == [[0, 7], [9, 11]]
 
 
 def test_carriage_returns_of_an_imported_passage_reach_the_browser(stance: Stance, client: Client, ada: User) -> None:

@@ -18,7 +18,7 @@ from annotator.core.vocabulary import AnnotationKind, EditKind, Factuality, Hand
 from annotator.stages.actions.annotate import open_annotation
 from annotator.stages.actions.submit import submit
 from annotator.stages.actions.verify import add_operation
-from annotator.stages.queries.agreed import merged_response
+from annotator.stages.queries.adjudicated import merged_response
 from annotator.stages.queries.revision import StatementClaim, StatementRow, statements_of
 from annotator.stages.queries.verification import claims_to_verify
 from pipeline.metrics.text import edit_distance, word_overlap
@@ -189,8 +189,8 @@ def test_nothing_to_do_when_all_edits_were_carried_over(
     assert (answer.status_code, answer["HX-Redirect"]) == (204, reverse("document", args=[document.public_id]))
     document.refresh_from_db()
     assert document.is_gold
-    agreed = document.annotations.get(stage=Stage.REVISE, kind=AnnotationKind.CONSOLIDATED)
-    assert agreed.response_revision.text == RESPONSE.replace("1825", "1815")
+    adjudicated = document.annotations.get(stage=Stage.REVISE, kind=AnnotationKind.CONSOLIDATED)
+    assert adjudicated.response_revision.text == RESPONSE.replace("1825", "1815")
     frozen = load(signed_in, document)
     assert answer_text(frozen) == RESPONSE.replace("1825", "1815")
     assert "locked" in text_in(frozen, "#foot")
@@ -337,7 +337,7 @@ def test_an_edit_without_a_place_is_said_and_confirmed(signed_in: Client, person
     assert annotation.activities.filter(action="confirm-sentence").count() == 1, "pressed twice, decided once"
 
 
-def test_a_sentence_whose_claims_were_agreed_anew_is_looked_at_again(
+def test_a_sentence_whose_claims_were_adjudicated_anew_is_looked_at_again(
     signed_in: Client, annotation: Annotation, document: Document
 ) -> None:
     row = false(annotation).row
@@ -511,8 +511,8 @@ def test_what_was_written_by_hand_becomes_gold(
 ) -> None:
     post_save(signed_in, annotation.response_revision, "text", "My own answer.")
     submit(annotation, by=person)
-    agreed = document.annotations.get(stage=Stage.REVISE, kind=AnnotationKind.CONSOLIDATED)
-    assert agreed.response_revision.text == "My own answer."
+    adjudicated = document.annotations.get(stage=Stage.REVISE, kind=AnnotationKind.CONSOLIDATED)
+    assert adjudicated.response_revision.text == "My own answer."
 
 
 # --- who may, and how many queries --------------------------------------------------------------------------

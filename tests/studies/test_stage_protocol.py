@@ -311,11 +311,11 @@ def test_differences_are_adjudicated_counted_and_come_in_and_out(
     board = client.get(reverse("agree", args=[document.public_id, "decompose"])).content.decode()
     assert "How vital is it?" in board
     settle(document, [ada, ben], [{"choice": 0}])
-    agreed = Annotation.objects.get(document=document, stage=Stage.DECOMPOSE, kind=AnnotationKind.CONSOLIDATED)
-    assert claims_of(agreed)[0].answers == {"vital": "vital", "why": "Because."}
-    assert {each.answers["vital"] for each in claims_of(agreed)[1:]} == {"okay"}
+    adjudicated = Annotation.objects.get(document=document, stage=Stage.DECOMPOSE, kind=AnnotationKind.CONSOLIDATED)
+    assert claims_of(adjudicated)[0].answers == {"vital": "vital", "why": "Because."}
+    assert {each.answers["vital"] for each in claims_of(adjudicated)[1:]} == {"okay"}
     fields = {each.field.name: each.figures for stage in agreement_of(benchmark).stages for each in stage.labels}
-    count = len(claims_of(agreed))
+    count = len(claims_of(adjudicated))
     found = fields["claim.ask_vital"]
     assert found.percent is not None
     assert found.items == count

@@ -12,15 +12,15 @@ from annotator.core.vocabulary import OPEN_STATES, STAGES, AnnotationKind, Annot
 def facts_of(document: Document, *, discarded: bool) -> workflow.Facts:
     """The facts that determine the status, read in two queries."""
     rows = list(document.annotations.filter(state=AnnotationState.SUBMITTED).values_list("stage", "kind", "person_id"))
-    agreed = frozenset(Stage(stage) for stage, kind, _ in rows if kind == AnnotationKind.CONSOLIDATED)
-    stage = workflow.current_stage(agreed)
+    adjudicated = frozenset(Stage(stage) for stage, kind, _ in rows if kind == AnnotationKind.CONSOLIDATED)
+    stage = workflow.current_stage(adjudicated)
     submitted = sum(1 for row_stage, kind, _ in rows if row_stage == stage and kind == AnnotationKind.INDIVIDUAL)
     # A search that a person started for one claim doesn't block the document.
     prefilling = RunItem.objects.filter(
         document=document, run__stage=stage, state__in=OPEN_STATES, run__plan__again__isnull=True
     ).exists()
     return workflow.Facts(
-        agreed=agreed,
+        adjudicated=adjudicated,
         submitted=submitted,
         overlap=document.people_needed,
         prefilling=prefilling,

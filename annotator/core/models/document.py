@@ -204,7 +204,7 @@ class Annotation(Record):
         ]
 
     def __str__(self) -> str:
-        return f"{self.document}, {self.stage}, {self.person or 'agreed'}"
+        return f"{self.document}, {self.stage}, {self.person or 'adjudicated'}"
 
     @property
     def is_open(self) -> bool:

@@ -324,7 +324,7 @@ class Agreed:
         return sum(len(row.claims) for row in self.sentences)
 
 
-def agreed_of(annotations: Iterable[Annotation]) -> Agreed:
+def adjudicated_of(annotations: Iterable[Annotation]) -> Agreed:
     """The adjudicated version among a document's annotations (five queries at most)."""
     standing = {
         Stage(row.stage): row

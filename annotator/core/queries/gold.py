@@ -21,7 +21,7 @@ from annotator.core.models import (
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, ClaimType, Phase, Stage
 
 
-def agreed(stage: Stage, path: str = "") -> Q:
+def adjudicated(stage: Stage, path: str = "") -> Q:
     """Is the annotation at the end of the path ("annotation__") the adjudicated version of this stage?"""
     return _all(path, stage=stage, kind=AnnotationKind.CONSOLIDATED, state=AnnotationState.SUBMITTED)
 
@@ -43,7 +43,7 @@ class GoldScope:
         return found & _all(path, source=self.source) if self.source else found
 
     def _of(self, stage: Stage, path: str = "annotation__") -> Q:
-        return agreed(stage, path) & self.gold(f"{path}document__")
+        return adjudicated(stage, path) & self.gold(f"{path}document__")
 
     def documents(self) -> QuerySet[Document]:
         return Document.objects.filter(self.gold()).order_by()
@@ -60,7 +60,7 @@ class GoldScope:
 
     def checked_verdicts(self) -> QuerySet[Verdict]:
         """Verdicts on checked claims."""
-        there = agreed(Stage.DECOMPOSE, "claim__sentence__annotation__")
+        there = adjudicated(Stage.DECOMPOSE, "claim__sentence__annotation__")
         return self.verdicts().filter(there, checked("claim__"), claim__removed="", claim__sentence__removed="")
 
     def retrieved(self) -> QuerySet[Evidence]:

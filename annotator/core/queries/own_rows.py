@@ -18,7 +18,7 @@ from annotator.core.models import (
     User,
     Verdict,
 )
-from annotator.core.queries.gold import agreed, checked
+from annotator.core.queries.gold import adjudicated, checked
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Factuality, Phase, Stage
 
 
@@ -42,7 +42,9 @@ def _lacks_rows(document: Document, stage: Stage) -> Q:
     own = OuterRef("pk")
     if stage == Stage.DECOMPOSE:
         return ~Q(Exists(Sentence.objects.filter(annotation=own)))
-    sentences = Sentence.objects.filter(annotation__in=document.annotations.filter(agreed(Stage.DECOMPOSE)), removed="")
+    sentences = Sentence.objects.filter(
+        annotation__in=document.annotations.filter(adjudicated(Stage.DECOMPOSE)), removed=""
+    )
     if stage == Stage.VERIFY:
         claims = Claim.objects.filter(checked(), sentence__in=sentences, removed="")
         judged = Verdict.objects.filter(annotation=OuterRef(own), claim=OuterRef("pk"))
@@ -51,7 +53,7 @@ def _lacks_rows(document: Document, stage: Stage) -> Q:
         return Q(Exists(claims.exclude(Exists(judged)))) | Q(Exists(evidence.exclude(Exists(placed))))
     revised = SentenceRevision.objects.filter(annotation=OuterRef(own), sentence=OuterRef("pk"))
     undecided = Verdict.objects.filter(
-        annotation__in=document.annotations.filter(agreed(Stage.VERIFY)),
+        annotation__in=document.annotations.filter(adjudicated(Stage.VERIFY)),
         factuality=Factuality.NOT_ENOUGH_EVIDENCE,
         claim__removed="",
     )

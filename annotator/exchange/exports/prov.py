@@ -111,18 +111,18 @@ class _Writer:
 
     def _work(self, work: ProvenanceWork, document: str) -> None:
         name = f"annotation:{work.public_id}"
-        people = [each for each in self.provenance.works if each.stage == work.stage and not each.is_agreed]
+        people = [each for each in self.provenance.works if each.stage == work.stage and not each.is_adjudicated]
         kind = "ts:Annotation"
-        if work.is_agreed:
+        if work.is_adjudicated:
             kind = "ts:Consolidation" if people else "ts:Import"
-        independent = None if work.is_agreed else work.independent
+        independent = None if work.is_adjudicated else work.independent
         self.activities[name] = _typed(kind, stage=work.stage, independent=independent) | _times(work.began, work.ended)
         self._relate("used", {"prov:activity": name, "prov:entity": document})
         if work.guidelines:
             guidelines = f"guidelines:{self.benchmark_id}.{work.guidelines}"
             self.entities[guidelines] = _typed("ts:Guidelines", number=work.guidelines)
             self._relate("used", {"prov:activity": name, "prov:entity": guidelines})
-        if not work.is_agreed:
+        if not work.is_adjudicated:
             self._associate(name, work.person, "ts:annotator")
             return
         for each in people:
@@ -142,7 +142,7 @@ class _Writer:
 
     def _thing(self, thing: Thing) -> None:
         name = f"{thing.kind}:{thing.public_id}"
-        self.entities[name] = record = {"prov:type": _TYPES[thing.kind], "ts:agreed": thing.is_agreed}
+        self.entities[name] = record = {"prov:type": _TYPES[thing.kind], "ts:agreed": thing.is_adjudicated}
         _describe(record, thing.labels)
         if thing.made_by is not None:
             self._relate("wasGeneratedBy", {"prov:entity": name, "prov:activity": _name(thing.made_by)})

@@ -292,13 +292,13 @@ def _check_links(tables: dict[str, list[Row]], header: Header, complaints: Compl
 
 def _check_stage(own: Row, tables: dict[str, list[Row]], complaints: Complaints) -> None:
     """Checks that a document's stage comes after the last adjudicated one."""
-    agreed = {
+    adjudicated = {
         row["stage"]
         for row in tables["annotations"]
         if row["kind"] == AnnotationKind.CONSOLIDATED and row["state"] == AnnotationState.SUBMITTED
     }
     over = 0
-    while over < len(STAGES) and STAGES[over] in agreed:
+    while over < len(STAGES) and STAGES[over] in adjudicated:
         over += 1
     phase = Phase.AGREED if over == len(STAGES) else Phase.INDEPENDENT
     stage = STAGES[min(over, len(STAGES) - 1)]

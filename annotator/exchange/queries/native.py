@@ -218,12 +218,12 @@ class _NativeChunk:
             rows.setdefault(annotation.document_id, []).append(annotation)
         for document in self.documents_in_order:
             own = rows.get(document.pk, [])
-            agreed = {
+            adjudicated = {
                 each.stage
                 for each in own
                 if each.kind == AnnotationKind.CONSOLIDATED and each.state == AnnotationState.SUBMITTED
             }
-            self.over[document.pk] = over = list(takewhile(lambda stage: stage in agreed, STAGES))  # noqa: B023
+            self.over[document.pk] = over = list(takewhile(lambda stage: stage in adjudicated, STAGES))  # noqa: B023
             for each in own:
                 if sees_annotation(
                     is_own=False,

@@ -44,7 +44,7 @@ class ProvenanceWork:
 
     public_id: str
     stage: str
-    is_agreed: bool
+    is_adjudicated: bool
     person: str
     began: dt.datetime
     ended: dt.datetime | None
@@ -61,7 +61,7 @@ class Thing:
     kind: str
     public_id: str
     labels: dict[str, Any]
-    is_agreed: bool
+    is_adjudicated: bool
     made_by: Named | None
     derived_from: list[Named] = field(default_factory=list)
 
@@ -121,7 +121,7 @@ def _filled(benchmark: Benchmark) -> _Filled:
 
     return _Filled(
         frozenset(kind.name for kind in KINDS if has(_sources_of(kind), f"{_from(kind)}__{kind.work}__document")),
-        tuple(kind for kind in SUGGESTED if has(kind.model, kind.document or f"{kind.agreed}__document")),
+        tuple(kind for kind in SUGGESTED if has(kind.model, kind.document or f"{kind.adjudicated}__document")),
     )
 
 
@@ -156,7 +156,7 @@ class _ProvenanceChunk:
         self.document_of: dict[int, int] = {}  # by annotation
         self.stage_of: dict[int, str] = {}
         self.ids: dict[int, str] = {}  # public ids of annotations
-        self.agreed: dict[int, str] = {}  # adjudicated annotations with their stages
+        self.adjudicated: dict[int, str] = {}  # adjudicated annotations with their stages
         self.named: dict[str, dict[int, str]] = {kind.name: {} for kind in KINDS}  # public ids by key
         self.removed: dict[str, set[int]] = {kind.name: set() for kind in KINDS}  # themselves, or the row they describe
         self.over: dict[int, set[str]] = {}
@@ -179,25 +179,25 @@ class _ProvenanceChunk:
         columns = ("kind", "pk", "document_id", "stage", "public_id", "person_id", "created_at", "submitted_at")
         submitted = Annotation.objects.filter(document__in=self.found, state=AnnotationState.SUBMITTED).order_by("pk")
         rows = list(submitted.values_list(*columns, "independent", "guidelines__number"))
-        agreed: dict[int, set[str]] = {}
+        adjudicated: dict[int, set[str]] = {}
         for kind, _, document, stage, *_ in rows:
             if kind == AnnotationKind.CONSOLIDATED:
-                agreed.setdefault(document, set()).add(stage)
-        self.over = {pk: set(takewhile(agreed.get(pk, set()).__contains__, STAGES)) for pk in self.found}
+                adjudicated.setdefault(document, set()).add(stage)
+        self.over = {pk: set(takewhile(adjudicated.get(pk, set()).__contains__, STAGES)) for pk in self.found}
         works: dict[int, ProvenanceWork] = {}
         for kind, pk, document, stage, public_id, person, began, ended, independent, guidelines in rows:
             if stage not in self.over[document]:
                 continue
-            is_agreed = kind == AnnotationKind.CONSOLIDATED
+            is_adjudicated = kind == AnnotationKind.CONSOLIDATED
             person_key = self.people.key(person)
             works[pk] = ProvenanceWork(
-                public_id, stage, is_agreed, person_key, began, ended, independent, guidelines or 0
+                public_id, stage, is_adjudicated, person_key, began, ended, independent, guidelines or 0
             )
             self.found[document].works.append(works[pk])
             self.document_of[pk], self.ids[pk], self.stage_of[pk] = document, public_id, stage
-            if is_agreed:
-                self.agreed[pk] = stage
-        signed = SignOff.objects.filter(annotation__in=self.agreed).order_by("pk")
+            if is_adjudicated:
+                self.adjudicated[pk] = stage
+        signed = SignOff.objects.filter(annotation__in=self.adjudicated).order_by("pk")
         for annotation, by, as_third in signed.values_list("annotation", "by", "as_third_rater"):
             works[annotation].signers.append((self.people.key(by), as_third))
 
@@ -220,7 +220,7 @@ class _ProvenanceChunk:
             named[pk] = public_id
             if parent in removed_parents or (removed_at is not None and values[removed_at]):
                 removed.add(pk)
-                if annotation in self.agreed:
+                if annotation in self.adjudicated:
                     continue
             made_of: list[Named] = []
             if parent in parents:
@@ -232,7 +232,7 @@ class _ProvenanceChunk:
                 made_of.append(("document", self.found[self.document_of[annotation]].public_id))
             labels = dict(zip(kind.labels, values, strict=True))
             made_by = ("annotation", self.ids[annotation])
-            thing = Thing(kind.name, public_id, labels, annotation in self.agreed, made_by, made_of)
+            thing = Thing(kind.name, public_id, labels, annotation in self.adjudicated, made_by, made_of)
             self._add(annotation, thing)
             if kind.name == "verdict":
                 self.verdicts[pk] = thing
@@ -240,7 +240,7 @@ class _ProvenanceChunk:
     def _sources(self, kind: ProvenanceKind) -> dict[int, list[str]]:
         """Which rows an adjudicated row was made from, by public ids."""
         name = kind.model._meta.model_name
-        made = {f"{_from(kind)}__{kind.work}__in": self._agreed_at(kind.stage)}
+        made = {f"{_from(kind)}__{kind.work}__in": self._adjudicated_at(kind.stage)}
         rows = _sources_of(kind)._default_manager.filter(**made).order_by("pk")
         found: dict[int, list[str]] = {}
         for row, source in rows.values_list(f"{_from(kind)}_id", f"to_{name}__public_id"):
@@ -250,13 +250,15 @@ class _ProvenanceChunk:
     def _add(self, annotation: int, thing: Thing) -> None:
         self.found[self.document_of[annotation]].things.append(thing)
 
-    def _agreed_at(self, stage: str) -> list[int]:
-        return [pk for pk, of in self.agreed.items() if of == stage]
+    def _adjudicated_at(self, stage: str) -> list[int]:
+        return [pk for pk, of in self.adjudicated.items() if of == stage]
 
     def _read_retrieved(self) -> list[tuple[Any, ...]]:
         """The shared, valid passages: annotation and key of the claim, public id, run, labels."""
         work = "claim__sentence__annotation"
-        rows = Evidence.objects.filter(annotation__isnull=True, **{f"{work}__in": self._agreed_at(Stage.DECOMPOSE)})
+        rows = Evidence.objects.filter(
+            annotation__isnull=True, **{f"{work}__in": self._adjudicated_at(Stage.DECOMPOSE)}
+        )
         columns = ["pk", "public_id", "removed", work, "claim_id", "run_id", "run__public_id", *_RETRIEVED]
         standing = []
         for pk, public_id, removed, annotation, claim, *values in _in_order(rows, columns):
@@ -283,7 +285,7 @@ class _ProvenanceChunk:
     def _import_of(self, decompose: int) -> Named | None:
         """The source of a passage that no run retrieved: the import of its claim, if that was imported."""
         works = self.found[self.document_of[decompose]].works
-        by_people = any(work.stage == Stage.DECOMPOSE and not work.is_agreed for work in works)
+        by_people = any(work.stage == Stage.DECOMPOSE and not work.is_adjudicated for work in works)
         return None if by_people else ("annotation", self.ids[decompose])
 
     def _edits(self) -> None:
@@ -294,7 +296,7 @@ class _ProvenanceChunk:
             if verdict in self.verdicts:
                 found, of = dict(zip(labels, values, strict=True)), self.verdicts[verdict]
                 made_of = [("verdict", of.public_id)]
-                self._add(annotation, Thing("edit", public_id, found, of.is_agreed, of.made_by, made_of))
+                self._add(annotation, Thing("edit", public_id, found, of.is_adjudicated, of.made_by, made_of))
 
     def _rests(self) -> None:
         """Evidence used for a verdict counts as its source."""
@@ -311,8 +313,8 @@ class _ProvenanceChunk:
             rows = rows.filter(**{f"{kind.document}__in": over})
             place = kind.document
         else:
-            rows = rows.filter(**{f"{kind.agreed}__in": self._agreed_at(Stage.DECOMPOSE)})
-            place = f"{kind.agreed}__document"
+            rows = rows.filter(**{f"{kind.adjudicated}__in": self._adjudicated_at(Stage.DECOMPOSE)})
+            place = f"{kind.adjudicated}__document"
         for document, public_id, run, run_id, *values in rows.values_list(place, *columns):
             if kind.stage not in self.over[document]:
                 continue

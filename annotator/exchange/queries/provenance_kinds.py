@@ -136,7 +136,7 @@ class SuggestedValue:
     labels: tuple[str, ...]
     stage: Stage
     document: str = ""
-    agreed: str = ""
+    adjudicated: str = ""
     parents: dict[str, str] = field(default_factory=dict)
 
 
@@ -164,7 +164,7 @@ SUGGESTED = (
         "run",
         ("label", "by", "probability"),
         Stage.VERIFY,
-        agreed="evidence__claim__sentence__annotation",
+        adjudicated="evidence__claim__sentence__annotation",
         parents={"evidence": "evidence__public_id"},
     ),
     SuggestedValue(
@@ -173,7 +173,7 @@ SUGGESTED = (
         "run",
         ("label", "factuality", "probability"),
         Stage.VERIFY,
-        agreed="claim__sentence__annotation",
+        adjudicated="claim__sentence__annotation",
         parents={"claim": "claim__public_id"},
     ),
     SuggestedValue("revision-suggestion", RevisionSuggestion, "run", (), Stage.REVISE, "document"),

@@ -121,10 +121,10 @@ def changes_since(release: Release) -> ReleaseDifference:
     """What a release made now would change. Reads documents adjudicated since then, and those the release doesn't
     contain; gold changes in no other way."""
     held = ReleaseDocument.objects.filter(release=release)
-    agreed_since = Annotation.objects.filter(
+    adjudicated_since = Annotation.objects.filter(
         document__benchmark=release.benchmark, kind=AnnotationKind.CONSOLIDATED, submitted_at__gte=release.started_at
     )
-    is_new = Q(pk__in=agreed_since.values("document")) | ~Q(public_id__in=held.values("public_id"))
+    is_new = Q(pk__in=adjudicated_since.values("document")) | ~Q(public_id__in=held.values("public_id"))
     now = {each.public_id: fingerprint(each) for each in gold_documents(release.benchmark, among=is_new)}
     gold = set(GoldScope(release.benchmark).documents().values_list("public_id", flat=True))
     for public_id, content in held.values_list("public_id", "content").iterator(CHUNK):

@@ -49,7 +49,7 @@ class StageBarSerializer(serializers.Serializer):
     """Where the documents are at one stage."""
 
     stage = word(Stage)
-    agreed = serializers.IntegerField()
+    agreed = serializers.IntegerField(source="adjudicated")
     to_agree = serializers.IntegerField()
     in_work = serializers.IntegerField()
     waiting = serializers.IntegerField()

@@ -24,7 +24,7 @@ class StageBar:
     """Where the documents are at one stage. ``total`` counts every document that isn't discarded."""
 
     stage: Stage
-    agreed: int
+    adjudicated: int
     to_agree: int
     in_work: int
     waiting: int
@@ -34,7 +34,7 @@ class StageBar:
     def words(self) -> str:
         """The bar in words, shown next to it."""
         parts = [
-            (self.agreed, "completed"),
+            (self.adjudicated, "completed"),
             (self.to_agree, "awaiting adjudication"),
             (self.in_work, "in progress"),
             (self.waiting, "not started"),
@@ -44,7 +44,7 @@ class StageBar:
     @property
     def parts(self) -> list[dict[str, str | float]]:
         """The parts of the bar in percent, for components/phases.html."""
-        numbers = {"agreed": self.agreed, "agree": self.to_agree, "work": self.in_work, "waiting": self.waiting}
+        numbers = {"agreed": self.adjudicated, "agree": self.to_agree, "work": self.in_work, "waiting": self.waiting}
         return charts.parts(numbers.items(), self.total)
 
 
@@ -57,11 +57,11 @@ def bars_of(standing: Standing) -> list[StageBar]:
     here = {stage: standing.at(stage) - standing.at(stage, Phase.DISCARDED) for stage in STAGES}
     bars: list[StageBar] = []
     for position, stage in enumerate(STAGES):
-        agreed, to_agree = standing.at(stage, Phase.AGREED), standing.at(stage, Phase.CONSOLIDATING)
+        adjudicated, to_agree = standing.at(stage, Phase.AGREED), standing.at(stage, Phase.CONSOLIDATING)
         in_work = standing.begun_at(stage)
-        waiting = here[stage] - agreed - to_agree - in_work
+        waiting = here[stage] - adjudicated - to_agree - in_work
         past = sum(here[later] for later in STAGES[position + 1 :])
-        bars.append(StageBar(stage, past + agreed, to_agree, in_work, waiting, sum(here.values())))
+        bars.append(StageBar(stage, past + adjudicated, to_agree, in_work, waiting, sum(here.values())))
     return bars
 
 
@@ -101,7 +101,7 @@ class SuggestionShares:
 
 def suggestion_shares(benchmark: Benchmark) -> SuggestionShares:
     """What happened to suggested claims, from the origins in the newest adjudicated decompositions (one query)."""
-    agreed = (
+    adjudicated = (
         Annotation.objects.filter(
             kind=AnnotationKind.CONSOLIDATED,
             state=AnnotationState.SUBMITTED,
@@ -112,7 +112,7 @@ def suggestion_shares(benchmark: Benchmark) -> SuggestionShares:
         .exclude(document__phase=Phase.DISCARDED)
         .order_by("-pk")
     )
-    rows = Claim.objects.filter(suggestion__isnull=False, sentence__annotation__in=agreed.values("pk")[:NEWEST])
+    rows = Claim.objects.filter(suggestion__isnull=False, sentence__annotation__in=adjudicated.values("pk")[:NEWEST])
     present = Q(removed="", sentence__removed="")
     found = rows.aggregate(
         kept=Count("pk", filter=present & Q(text_origin=Origin.ACCEPTED)),

@@ -207,8 +207,8 @@ def _chips(document: Document) -> list[StageChip]:
     reached = STAGES.index(Stage(document.stage))
     chips = []
     for position, stage in enumerate(STAGES):
-        agreed = position < reached or (position == reached and document.phase == Phase.AGREED)
-        chips.append(StageChip(stage.label, "agreed" if agreed else "here" if position == reached else "ahead"))
+        adjudicated = position < reached or (position == reached and document.phase == Phase.AGREED)
+        chips.append(StageChip(stage.label, "agreed" if adjudicated else "here" if position == reached else "ahead"))
     return chips
 
 

@@ -16,7 +16,7 @@ from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
 from annotator.core.gold_copies import check_may_begin
 from annotator.core.models import Annotation, Document, Flag, SentBack, User
-from annotator.core.queries.documents import agreed_of, prefilling_of
+from annotator.core.queries.documents import adjudicated_of, prefilling_of
 from annotator.core.queries.history import lines_of, visible_activities, visible_flags
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import document_for, person, render_domain_errors, wants_raw
@@ -91,7 +91,7 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
     }
     if getattr(request, "htmx", False) and request.GET.get("part") == "standing":
         return render(request, "home/document.html#standing", context)
-    agreed = agreed_of(annotations)
+    adjudicated = adjudicated_of(annotations)
     activities = visible_activities(document, user, annotations)
     history = Paginator(activities, HISTORY_PAGE).get_page(request.GET.get("page"))
     raw = wants_raw(request)
@@ -102,14 +102,14 @@ def show(request: HttpRequest, public_id: str) -> HttpResponse:
         "response": reading(document.response, raw=raw),
     }
     context |= {
-        "agreed": agreed,
-        "verdict_counts": [(word, agreed.count(word)) for word in Factuality],
+        "agreed": adjudicated,
+        "verdict_counts": [(word, adjudicated.count(word)) for word in Factuality],
         "flags": flags,
         "my_flag": any(flag.by_id == user.pk for flag in flags),
         "flag_reasons": list(FlagReason),
         "discard_reasons": list(DiscardReason),
         "sent_back": sent_back,
-        "reopenable": [stage for stage in STAGES if stage in agreed.stages],
+        "reopenable": [stage for stage in STAGES if stage in adjudicated.stages],
         "places": places_of(document, annotations) if context["can_manage"] else None,
         "history": lines_of(history),
         "history_page": history,
@@ -156,13 +156,13 @@ def standing_of(
             "Gold", "All three stages are complete. The document is included in the export.", "Next document", "next"
         )
     before = STAGES.index(stage)
-    agreed = f"{STAGES[before - 1].label} is complete. " if before else ""
+    before_it = f"{STAGES[before - 1].label} is complete. " if before else ""
     if phase == Phase.PREFILLING:
         what, come = "Generating suggestions", "they are ready"
         if stage == Stage.VERIFY:
             what, come = "Retrieving evidence", "it is ready"
         return DocumentStanding(
-            what, f"{agreed}{stage.label} opens here when {come}; you don’t need to wait.", waits=True
+            what, f"{before_it}{stage.label} opens here when {come}; you don’t need to wait.", waits=True
         )
     if phase == Phase.CONSOLIDATING:
         title, text = f"{stage.label} is awaiting adjudication", "Everyone has submitted."
@@ -184,14 +184,16 @@ def standing_of(
         came = "A claim was sent back" if number == 1 else f"{number} claims were sent back"
         return DocumentStanding(came, "Correct the sentence it belongs to and submit again.", "Correct", url)
     if own is not None:
-        return DocumentStanding(f"{stage.label} in progress", f"{agreed}Continue where you left off.", "Continue", url)
+        return DocumentStanding(
+            f"{stage.label} in progress", f"{before_it}Continue where you left off.", "Continue", url
+        )
     refusal = _cannot_start(document, annotations, user)
     if refusal:
-        return DocumentStanding(f"{stage.label} in progress", f"{agreed}{refusal}", "Next document", "next")
+        return DocumentStanding(f"{stage.label} in progress", f"{before_it}{refusal}", "Next document", "next")
     title = f"Next: {stage.label.lower()}" if before else f"Ready to {stage.label.lower()}"
     begun = seats_at(annotations, stage)
     free = "Someone else is working on it, and another annotator is needed." if begun else "Nobody has started it yet."
-    return DocumentStanding(title, f"{agreed}{free}", "Start", url, starts=True)
+    return DocumentStanding(title, f"{before_it}{free}", "Start", url, starts=True)
 
 
 def stage_rows(

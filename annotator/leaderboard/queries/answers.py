@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 
 from annotator.core.models import Benchmark, Claim, Document, PipelineRun, VerdictSuggestion
-from annotator.core.queries.gold import GoldScope, agreed, checked
+from annotator.core.queries.gold import GoldScope, adjudicated, checked
 from annotator.core.vocabulary import Factuality, Phase, RunState, Stage
 from annotator.exchange.formats.answers import AnswerRow
 from annotator.measures.statistics.breakdowns import described
@@ -70,7 +70,7 @@ def run_answers(run: PipelineRun) -> Iterator[AnswerRow]:
     unverifiable) makes its claim none. K' is how many checked claims people agreed on. Three queries."""
     path = "sentence__annotation__"
     claims = Claim.objects.filter(
-        agreed(Stage.DECOMPOSE, path), checked(""), sentence__removed="", removed=""
+        adjudicated(Stage.DECOMPOSE, path), checked(""), sentence__removed="", removed=""
     ).order_by()
     valid = dict(
         claims.filter(sentence__annotation__document__run_items__run=run)

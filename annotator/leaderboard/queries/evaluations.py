@@ -16,7 +16,7 @@ from django.db.models import Model, Q, QuerySet
 
 from annotator.core import rules
 from annotator.core.models import Annotation, Benchmark, Claim, Document, Evidence, Sentence, Stance, User
-from annotator.core.queries.gold import agreed
+from annotator.core.queries.gold import adjudicated
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Stage, StanceLabel
 from annotator.leaderboard.models import Evaluation
 from annotator.leaderboard.queries.scoring import gold_fingerprint, joined_of, scorer_of
@@ -309,8 +309,8 @@ def _rows(model: type[Model], keys: Iterable[str], path: str) -> QuerySet[Any]:
 
 def _is_gold(annotation: Annotation) -> bool:
     """Is it the adjudicated version of its stage, of a gold document?"""
-    is_agreed = annotation.kind == AnnotationKind.CONSOLIDATED and annotation.state == AnnotationState.SUBMITTED
-    return is_agreed and annotation.document.is_gold
+    is_adjudicated = annotation.kind == AnnotationKind.CONSOLIDATED and annotation.state == AnnotationState.SUBMITTED
+    return is_adjudicated and annotation.document.is_gold
 
 
 def _passages(claims: Sequence[Claim]) -> dict[int, list[WrongPassage]]:
@@ -319,7 +319,7 @@ def _passages(claims: Sequence[Claim]) -> dict[int, list[WrongPassage]]:
     rows = Evidence.objects.filter(claim__in=claims, removed="").order_by("order", "pk")
     evidence = list(rows.select_related("annotation__document").defer("annotation__document__response"))
     stances = dict(
-        Stance.objects.filter(agreed(Stage.VERIFY, "annotation__"), evidence__in=evidence)
+        Stance.objects.filter(adjudicated(Stage.VERIFY, "annotation__"), evidence__in=evidence)
         .exclude(label__in=("", StanceLabel.IRRELEVANT))
         .values_list("evidence", "label")
     )

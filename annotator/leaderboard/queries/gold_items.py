@@ -15,7 +15,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from annotator.core.labels import claim_is_true, document_is_true_by_claims
 from annotator.core.models import Benchmark, Claim, Document, Evidence, ResponseRevision, Sentence
-from annotator.core.queries.gold import GoldScope, agreed, checked
+from annotator.core.queries.gold import GoldScope, adjudicated, checked
 from annotator.core.released_labels import is_remark
 from annotator.core.vocabulary import SentenceType, Stage, StanceLabel
 from annotator.leaderboard.scoring.items import GoldPassage, TaskItem, Verdicts, fingerprint
@@ -159,7 +159,9 @@ def _responses(scope: GoldScope, task: Task, options: Options, texts: bool) -> I
     )
     for document, label, *text in rows.iterator(chunk_size=CHUNK):
         claims[document].append((text[0] if text else "", label))
-    revised = ResponseRevision.objects.filter(agreed(Stage.REVISE, "annotation__"), annotation__document=OuterRef("pk"))
+    revised = ResponseRevision.objects.filter(
+        adjudicated(Stage.REVISE, "annotation__"), annotation__document=OuterRef("pk")
+    )
     fields = ["pk", "public_id", "external_id"]
     if texts or task == Task.REVISION:
         fields += ["response", "prompt"]

@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotator.core.models import Annotation, Benchmark, Claim, Document, Evidence, Sentence, Stance, User, Verdict
-from annotator.core.queries.gold import GoldScope, agreed
+from annotator.core.queries.gold import GoldScope, adjudicated
 from annotator.core.released_labels import is_remark
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, SentenceType, Stage
 from annotator.leaderboard.models import Evaluation
@@ -148,7 +148,7 @@ def _said(row: Any, task: Task) -> tuple[str, dict[int, str]]:
 
 def _of_stage(rows: QuerySet[Any], field: str) -> tuple[str, dict[int, str]]:
     """Of rows of the verify stage: all people labeled the same claim, or the same passage."""
-    gold = rows.filter(agreed(Stage.VERIFY, "annotation__")).values_list(field, flat=True).first() or ""
+    gold = rows.filter(adjudicated(Stage.VERIFY, "annotation__")).values_list(field, flat=True).first() or ""
     own = rows.filter(annotation__kind=AnnotationKind.INDIVIDUAL, annotation__state=AnnotationState.SUBMITTED)
     return gold, dict(own.values_list("annotation__person", field))
 

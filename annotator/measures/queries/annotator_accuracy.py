@@ -115,7 +115,7 @@ def scores_of(annotations: Iterable[Annotation]) -> dict[int, Score]:
     """The scores of submitted annotations on copies (with their documents), by primary key, except those whose gold is
     no longer adjudicated at that stage. At most nine queries."""
     theirs = list(annotations)
-    agreed = {
+    adjudicated = {
         (row.document_id, row.stage): row.pk
         for row in Annotation.objects.filter(
             document__in={row.document.twin_of_id for row in theirs},
@@ -123,7 +123,7 @@ def scores_of(annotations: Iterable[Annotation]) -> dict[int, Score]:
             state=AnnotationState.SUBMITTED,
         )
     }
-    pairs = [(row, agreed.get((row.document.twin_of_id or 0, row.stage), 0)) for row in theirs]
+    pairs = [(row, adjudicated.get((row.document.twin_of_id or 0, row.stage), 0)) for row in theirs]
     rows = _ScoredRows([(row.pk, gold, Stage(row.stage)) for row, gold in pairs if gold])
     compare = {Stage.DECOMPOSE: _decomposition, Stage.VERIFY: _verification, Stage.REVISE: _revision}
     return {row.pk: compare[Stage(row.stage)](rows, gold, row.pk) for row, gold in pairs if gold}

@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q
 from django.db.models.functions import MD5
 
 from annotator.core.models import Claim, ClaimRevision, EditOperation, RestsOn, SentenceRevision, Verdict
-from annotator.core.queries.gold import GoldScope, agreed, checked
+from annotator.core.queries.gold import GoldScope, adjudicated, checked
 from annotator.core.released import load
 from annotator.core.released_labels import SELF_RETRIEVED
 from annotator.core.vocabulary import EditKind, Factuality, Handling, Stage
@@ -33,7 +33,7 @@ def irregularities_of(scope: GoldScope) -> dict[str, int]:
 
 
 def _of_sentences(scope: GoldScope) -> dict[str, int]:
-    revised = SentenceRevision.objects.filter(agreed(Stage.REVISE, "annotation__"), sentence=OuterRef("pk"))
+    revised = SentenceRevision.objects.filter(adjudicated(Stage.REVISE, "annotation__"), sentence=OuterRef("pk"))
     rewritten = revised.filter(Q(deleted=True) | ~Q(text=OuterRef("text")))
     has_claims = Claim.objects.filter(sentence=OuterRef("pk"), removed="")
     spelled = scope.sentences().filter(Q(released__contains='"revised_')).values_list("released", "text")
@@ -91,7 +91,7 @@ def _of_verdicts(scope: GoldScope) -> dict[str, int]:
     rests = RestsOn.objects.filter(verdict=OuterRef("pk"))
     false = verdicts.filter(factuality=Factuality.FALSE)
     deleted = ClaimRevision.objects.filter(
-        agreed(Stage.REVISE, "annotation__"), handling=Handling.DELETE, claim=OuterRef("claim")
+        adjudicated(Stage.REVISE, "annotation__"), handling=Handling.DELETE, claim=OuterRef("claim")
     )
     undetermined = verdicts.filter(factuality=Factuality.NOT_ENOUGH_EVIDENCE)
     blank, changed = _of_claims_to_keep(scope)
@@ -109,7 +109,7 @@ def _of_verdicts(scope: GoldScope) -> dict[str, int]:
 def _of_claims_to_keep(scope: GoldScope) -> tuple[int, int]:
     """Among claims that needed no change: how many were released as blank, how many with another text."""
     judged_false_or_open = Verdict.objects.filter(
-        agreed(Stage.VERIFY, "annotation__"),
+        adjudicated(Stage.VERIFY, "annotation__"),
         checked("claim__"),
         claim__in=scope.claims(),
         factuality__in=[Factuality.FALSE, Factuality.NOT_ENOUGH_EVIDENCE],

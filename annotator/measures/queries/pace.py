@@ -43,24 +43,24 @@ class BurnUp:
     was adjudicated, and today."""
 
     days: tuple[dt.date, ...] = ()
-    agreed: dict[Stage, tuple[int, ...]] = field(default_factory=dict)
+    adjudicated: dict[Stage, tuple[int, ...]] = field(default_factory=dict)
     total: int = 0
 
     @property
     def chart(self) -> charts.OverTime:
-        series = [(NAMES[stage], stage.value, self.agreed[stage]) for stage in STAGES]
+        series = [(NAMES[stage], stage.value, self.adjudicated[stage]) for stage in STAGES]
         return charts.over_time(self.days, series, max(self.total, 1))
 
     @property
     def rows(self) -> list[tuple[dt.date, int, int, int]]:
         """Day, then documents adjudicated at decompose, verify and revise by its end."""
-        return list(zip(self.days, *(self.agreed[stage] for stage in STAGES), strict=True)) if self.days else []
+        return list(zip(self.days, *(self.adjudicated[stage] for stage in STAGES), strict=True)) if self.days else []
 
     @property
     def words(self) -> str:
         """The chart for those who do not see it."""
         first = self.days[0]
-        ends = ", ".join(f"{NAMES[stage].lower()} {self.agreed[stage][-1]:,}" for stage in STAGES)
+        ends = ", ".join(f"{NAMES[stage].lower()} {self.adjudicated[stage][-1]:,}" for stage in STAGES)
         return f"Documents adjudicated since {charts.day_words(first)}, {first.year}, of {self.total:,}: {ends}."
 
 
@@ -90,14 +90,14 @@ def burn_up(benchmark: Benchmark, total: int) -> BurnUp:
     if not by_day:
         return BurnUp(total=total)
     days = sorted({day for _, day in by_day} | {timezone.localdate()})
-    agreed: dict[Stage, tuple[int, ...]] = {}
+    adjudicated: dict[Stage, tuple[int, ...]] = {}
     for stage in STAGES:
         so_far, values = 0, []
         for day in days:
             so_far += by_day.get((stage, day), 0)
             values.append(so_far)
-        agreed[stage] = tuple(values)
-    return BurnUp(tuple(days), agreed, total)
+        adjudicated[stage] = tuple(values)
+    return BurnUp(tuple(days), adjudicated, total)
 
 
 # --- active time ----------------------------------------------------------------------------------

@@ -37,10 +37,10 @@ from annotator.core.vocabulary import (
     Stage,
 )
 from annotator.stages.comparison.comparison import Comparison
-from annotator.stages.comparison.decomposition import AgreedClaim, AgreedSentence, Decompositions
-from annotator.stages.comparison.revision import AgreedRevision, Revisions
-from annotator.stages.comparison.verification import AgreedStance, AgreedVerdict, Verifications
-from annotator.stages.queries.agreed import merged_response
+from annotator.stages.comparison.decomposition import AdjudicatedClaim, AdjudicatedSentence, Decompositions
+from annotator.stages.comparison.revision import AdjudicatedRevision, Revisions
+from annotator.stages.comparison.verification import AdjudicatedStance, AdjudicatedVerdict, Verifications
+from annotator.stages.queries.adjudicated import merged_response
 
 R = TypeVar("R", bound=Record)
 
@@ -86,7 +86,7 @@ def adjudicate_together(document: Document, stage: Stage, comparison: Comparison
     """
     target = _standing_version(document, stage)
     if isinstance(comparison, Decompositions):
-        return _write_decomposition(target, comparison.agreed)
+        return _write_decomposition(target, comparison.adjudicated)
     if isinstance(comparison, Verifications):
         _write_verification(target, comparison.stances, comparison.verdicts)
     elif isinstance(comparison, Revisions) and comparison.response is not None:
@@ -109,10 +109,12 @@ def _standing_version(document: Document, stage: Stage) -> Annotation:
 # --- one person's annotation, in the words of an agreement -----------------------------------------
 
 
-def _sentences_of(annotation: Annotation) -> list[AgreedSentence]:
+def _sentences_of(annotation: Annotation) -> list[AdjudicatedSentence]:
     rows = annotation.sentences.prefetch_related("claims__suggestion").select_related("suggestion")
     return [
-        AgreedSentence(row, [row], {}, [AgreedClaim(claim, [claim], _folded(row, claim)) for claim in row.claims.all()])
+        AdjudicatedSentence(
+            row, [row], {}, [AdjudicatedClaim(claim, [claim], _folded(row, claim)) for claim in row.claims.all()]
+        )
         for row in rows
     ]
 
@@ -123,20 +125,20 @@ def _folded(sentence: Sentence, claim: Claim) -> dict[str, Any]:
     return {"removed": Removal.FOLDED.value} if folded else {}
 
 
-def _stances_of(annotation: Annotation) -> list[AgreedStance]:
+def _stances_of(annotation: Annotation) -> list[AdjudicatedStance]:
     rows = annotation.stances.select_related("evidence__claim", "evidence__run", "suggestion")
     judged = [
-        AgreedStance(row.evidence, [row.evidence] if row.evidence.annotation_id else [], [row], {}) for row in rows
+        AdjudicatedStance(row.evidence, [row.evidence] if row.evidence.annotation_id else [], [row], {}) for row in rows
     ]
     # Released gold has passages without stances.
     rest = annotation.added_evidence.filter(stances__isnull=True).select_related("claim", "run")
-    return judged + [AgreedStance(row, [row], [], {}) for row in rest]
+    return judged + [AdjudicatedStance(row, [row], [], {}) for row in rest]
 
 
-def _verdicts_of(annotation: Annotation) -> list[AgreedVerdict]:
+def _verdicts_of(annotation: Annotation) -> list[AdjudicatedVerdict]:
     rows = annotation.verdicts.select_related("claim").prefetch_related("operations", "rests__evidence")
     return [
-        AgreedVerdict(
+        AdjudicatedVerdict(
             row.claim,
             [row],
             {},
@@ -147,12 +149,14 @@ def _verdicts_of(annotation: Annotation) -> list[AgreedVerdict]:
     ]
 
 
-def _revisions_of(annotation: Annotation) -> tuple[list[AgreedRevision], list[AgreedRevision], AgreedRevision]:
+def _revisions_of(
+    annotation: Annotation,
+) -> tuple[list[AdjudicatedRevision], list[AdjudicatedRevision], AdjudicatedRevision]:
     response = ResponseRevision.objects.get(annotation=annotation)
     return (
-        [AgreedRevision(row, [row], {}) for row in annotation.claim_revisions.select_related("claim")],
-        [AgreedRevision(row, [row], {}) for row in annotation.sentence_revisions.select_related("sentence")],
-        AgreedRevision(response, [response], {}),
+        [AdjudicatedRevision(row, [row], {}) for row in annotation.claim_revisions.select_related("claim")],
+        [AdjudicatedRevision(row, [row], {}) for row in annotation.sentence_revisions.select_related("sentence")],
+        AdjudicatedRevision(response, [response], {}),
     )
 
 
@@ -204,7 +208,7 @@ def _remove(rows: Iterable[Any], but: Iterable[Any]) -> list[Any]:
     return left
 
 
-def _write_decomposition(target: Annotation, agreed: Sequence[AgreedSentence]) -> list[int]:
+def _write_decomposition(target: Annotation, adjudicated: Sequence[AdjudicatedSentence]) -> list[int]:
     old_sentences = list(Sentence.objects.filter(annotation=target).prefetch_related("sources"))
     old_claims = list(Claim.objects.filter(sentence__annotation=target).prefetch_related("sources"))
     sentences, claims = _by_source(old_sentences), _by_source(old_claims)
@@ -213,8 +217,8 @@ def _write_decomposition(target: Annotation, agreed: Sequence[AgreedSentence]) -
     before = {row.pk: (row.text, row.is_checked) for row in old_claims}
     written: list[Claim] = []
     written_sentences: list[Sentence] = []
-    together = len({source.annotation_id for each in agreed for source in each.sources}) > 1
-    for order, each in enumerate(agreed, start=1):
+    together = len({source.annotation_id for each in adjudicated for source in each.sources}) > 1
+    for order, each in enumerate(adjudicated, start=1):
         # One person's rows keep their order, with the gaps that merged ones left; several people's are numbered anew.
         place = {"order": order} if together else {}
         found = _taken(sentences, each.sources)
@@ -274,7 +278,9 @@ def _reopen_judgements(claim: Claim) -> None:
         action.write()
 
 
-def _write_verification(target: Annotation, stances: Sequence[AgreedStance], verdicts: Sequence[AgreedVerdict]) -> None:
+def _write_verification(
+    target: Annotation, stances: Sequence[AdjudicatedStance], verdicts: Sequence[AdjudicatedVerdict]
+) -> None:
     old = list(Evidence.objects.filter(annotation=target).prefetch_related("sources"))
     added = _by_source(old)
     own: dict[int, Evidence] = {}
@@ -306,9 +312,9 @@ def _write_verification(target: Annotation, stances: Sequence[AgreedStance], ver
 
 def _write_revision(
     target: Annotation,
-    claims: Sequence[AgreedRevision],
-    sentences: Sequence[AgreedRevision],
-    response: AgreedRevision,
+    claims: Sequence[AdjudicatedRevision],
+    sentences: Sequence[AdjudicatedRevision],
+    response: AdjudicatedRevision,
 ) -> None:
     of_claim = {row.claim_id: row for row in ClaimRevision.objects.filter(annotation=target)}
     undecided = set(

@@ -22,7 +22,7 @@ def earlier_version(annotation: Annotation) -> Annotation | None:
 
 def _own_row(row: R, **own: Any) -> R:
     """A copy of an adjudicated row that belongs to the person; the adjudicated row records it as its source."""
-    agreed_row = type(row).objects.get(pk=row.pk)  # type: ignore[attr-defined]
+    adjudicated_row = type(row).objects.get(pk=row.pk)  # type: ignore[attr-defined]
     copy: R = row
     copy.pk = None
     copy._state.adding = True
@@ -32,7 +32,7 @@ def _own_row(row: R, **own: Any) -> R:
     for name, value in own.items():
         setattr(copy, name, value)
     copy.save()
-    agreed_row.sources.add(copy)
+    adjudicated_row.sources.add(copy)
     return copy
 
 

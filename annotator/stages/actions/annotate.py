@@ -23,14 +23,14 @@ from annotator.core.models import (
     User,
     Verdict,
 )
-from annotator.core.queries.gold import agreed as agreed_at
+from annotator.core.queries.gold import adjudicated as adjudicated_at
 from annotator.core.queries.gold import checked
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, Factuality, Origin, Phase, Stage
 from annotator.stages import rules
 from annotator.stages.actions import adopt
 from annotator.stages.actions.blind_first import suggested_sentences, suggested_stances
-from annotator.stages.actions.changed_sentences import agreed_operations, carried
-from annotator.stages.queries.agreed import agreed
+from annotator.stages.actions.changed_sentences import adjudicated_operations, carried
+from annotator.stages.queries.adjudicated import adjudicated
 
 
 def open_annotation(document: Document, stage: Stage, *, by: User) -> Annotation:
@@ -165,7 +165,7 @@ def _sentences_from_lines(annotation: Annotation) -> None:
 
 def _verdicts_and_stances(annotation: Annotation, *, is_new: bool) -> None:
     rows = Claim.objects.filter(
-        agreed_at(Stage.DECOMPOSE, "sentence__annotation__"),
+        adjudicated_at(Stage.DECOMPOSE, "sentence__annotation__"),
         checked(),
         sentence__annotation__document=annotation.document_id,
         sentence__removed="",
@@ -184,10 +184,10 @@ def _verdicts_and_stances(annotation: Annotation, *, is_new: bool) -> None:
 
 def _revisions(annotation: Annotation) -> None:
     document = annotation.document
-    decomposition, verification = agreed(document, Stage.DECOMPOSE), agreed(document, Stage.VERIFY)
+    decomposition, verification = adjudicated(document, Stage.DECOMPOSE), adjudicated(document, Stage.VERIFY)
     if decomposition is None or verification is None:
         return
-    operations = agreed_operations(document)
+    operations = adjudicated_operations(document)
     there = set(annotation.sentence_revisions.values_list("sentence_id", flat=True))
     rows: list[SentenceRevision] = []
     for sentence in decomposition.sentences.filter(removed="").prefetch_related("claims"):

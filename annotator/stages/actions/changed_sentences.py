@@ -29,7 +29,7 @@ def carried(sentence: Sentence, operations: Mapping[int, list[edits.Operation]])
     )
 
 
-def agreed_operations(document: Document) -> dict[int, list[edits.Operation]]:
+def adjudicated_operations(document: Document) -> dict[int, list[edits.Operation]]:
     """The edits of all claims with the adjudicated verdict false, by claim."""
     verdicts = Verdict.objects.filter(
         annotation__document=document,
@@ -42,7 +42,7 @@ def agreed_operations(document: Document) -> dict[int, list[edits.Operation]]:
 
 def bases(document: Document) -> dict[int, Any]:
     """What each sentence's revision is based on: its text, its claims, their edits."""
-    operations = agreed_operations(document)
+    operations = adjudicated_operations(document)
     rows = Sentence.objects.filter(
         annotation__document=document, annotation__kind=AnnotationKind.CONSOLIDATED
     ).prefetch_related("claims")
@@ -63,7 +63,7 @@ def ask_again(document: Document, before: Mapping[int, Any]) -> None:
     revisions = SentenceRevision.objects.filter(
         annotation__document=document, annotation__state=AnnotationState.OPEN, sentence__in=changed
     )
-    operations = agreed_operations(document)
+    operations = adjudicated_operations(document)
     for row in revisions.select_related("annotation__document__benchmark", "sentence").prefetch_related(
         "sentence__claims"
     ):

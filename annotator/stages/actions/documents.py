@@ -24,7 +24,7 @@ from annotator.core.vocabulary import (
     Stage,
 )
 from annotator.stages import rules as stages_rules
-from annotator.stages.queries.agreed import agreed
+from annotator.stages.queries.adjudicated import adjudicated
 
 
 def said_reason(text: str, for_what: str) -> str:
@@ -82,7 +82,7 @@ def reopen(document: Document, stage: Stage, reason: str, *, by: User) -> None:
         rules.check_manage(by, document.benchmark)
         if document.phase == Phase.DISCARDED:
             raise rules.NotAllowedError("This document was discarded. Bring it back first.")
-        if agreed(document, stage) is None:
+        if adjudicated(document, stage) is None:
             raise BadValueError(f"{stage.label} has not been adjudicated yet, so there is nothing to reopen.")
         later = STAGES[STAGES.index(stage) + 1 :]
         _open_again(document, (stage, *later), only_sent_back=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from annotator.core.models import Document, User, Verdict
 from annotator.core.vocabulary import Factuality, Stage
-from annotator.stages.queries.agreed import agreed
+from annotator.stages.queries.adjudicated import adjudicated
 from annotator.suggestions.actions.runs import start_run
 
 
@@ -29,5 +29,5 @@ def open_next_stage(document: Document, *, by: User | None, changed_claims: Iter
 
 def has_false_claims(document: Document) -> bool:
     """Is there anything to correct? Decided by the adjudicated verify stage."""
-    version = agreed(document, Stage.VERIFY)
+    version = adjudicated(document, Stage.VERIFY)
     return Verdict.objects.filter(annotation=version, factuality=Factuality.FALSE, claim__removed="").exists()

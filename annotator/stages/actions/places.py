@@ -24,7 +24,7 @@ from annotator.core.models import Activity, Annotation, Benchmark, Document, Sig
 from annotator.core.vocabulary import AnnotationKind, AnnotationState, NoticeKind, Phase, Stage
 from annotator.stages.actions.adjudicate import begin
 from annotator.stages.actions.documents import said_reason
-from annotator.stages.queries.agreed import agreed
+from annotator.stages.queries.adjudicated import adjudicated
 
 MAX_DAYS = 3650
 
@@ -167,7 +167,7 @@ def reopen_annotation(annotation: Annotation, reason: str, *, by: User) -> None:
             raise rules.NotAllowedError("This document was discarded. Bring it back first.")
         if annotation.kind != AnnotationKind.INDIVIDUAL or annotation.state != AnnotationState.SUBMITTED:
             raise BadValueError("Only submitted work can be reopened.")
-        if agreed(document, stage) is not None:
+        if adjudicated(document, stage) is not None:
             raise rules.NotAllowedError(f"{stage.label} is already adjudicated: reopen the whole stage instead.")
         action = for_annotation("reopen-annotation", annotation, by=by, reason=reason)
         if _could_see_others(document, stage):

@@ -26,7 +26,7 @@ from annotator.stages.actions.adjudicated import adjudicate_from
 from annotator.stages.actions.adopt import earlier_version
 from annotator.stages.actions.annotate import fill_in
 from annotator.stages.actions.next_stage import open_next_stage
-from annotator.stages.queries.agreed import merged_response
+from annotator.stages.queries.adjudicated import merged_response
 from annotator.stages.queries.missing import missing_in
 from annotator.stages.queries.places import waited_for
 from annotator.stages.queries.submit_review import is_too_fast

@@ -40,7 +40,7 @@ SAME_SENTENCE = 0.5
 
 
 @dataclass(slots=True)
-class AgreedClaim:
+class AdjudicatedClaim:
     """The sources of an adjudicated claim. ``base``: the row whose order and suggestion it gets."""
 
     base: Claim
@@ -49,11 +49,11 @@ class AgreedClaim:
 
 
 @dataclass(slots=True)
-class AgreedSentence:
+class AdjudicatedSentence:
     base: Sentence
     sources: list[Sentence]
     values: dict[str, Any]
-    claims: list[AgreedClaim] = field(default_factory=list)
+    claims: list[AdjudicatedClaim] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -65,17 +65,17 @@ class Decompositions(Comparison):
     sentence, by name and by what each of them did there.
     """
 
-    agreed: list[AgreedSentence] = field(default_factory=list)
+    adjudicated: list[AdjudicatedSentence] = field(default_factory=list)
     claim_counts: list[int] = field(default_factory=list)
     similarities: dict[tuple[int, int], list[float]] = field(default_factory=dict)
     units: dict[str, Counter[tuple[str | None, ...]]] = field(default_factory=dict)
 
     @property
-    def without_claims(self) -> list[AgreedSentence]:
+    def without_claims(self) -> list[AdjudicatedSentence]:
         """Sentences that are adjudicated as check-worthy, but with every claim excluded."""
         return [
             each
-            for each in self.agreed
+            for each in self.adjudicated
             if each.values.get("type", each.base.type) == SentenceType.CHECKWORTHY
             and all(claim.values.get("removed", claim.base.removed) for claim in each.claims)
         ]
@@ -169,7 +169,7 @@ def _compare_cuts(result: Decompositions, number: str, members: list[list[Senten
     for who, rows in enumerate(members):
         result.claim_counts[who] += sum(len(_claims(each)) for each in rows)
     if row.settled is not ABSENT:
-        result.agreed += [_whole_sentence(each) for each in members[row.settled]]
+        result.adjudicated += [_whole_sentence(each) for each in members[row.settled]]
 
 
 def _compare_sentence(result: Decompositions, number: str, rows: list[Sentence], decisions: Decisions) -> None:
@@ -188,22 +188,22 @@ def _compare_sentence(result: Decompositions, number: str, rows: list[Sentence],
     item = ComparedItem(key, "sentence", number, [[row.text] for row in rows], details)
     result.items.append(item)
     base = rows[0]
-    agreed = AgreedSentence(base, list(rows), settled_answers(benchmark, "sentence", added))
+    adjudicated = AdjudicatedSentence(base, list(rows), settled_answers(benchmark, "sentence", added))
     for declared in fields:
         row = by_name[declared.name]
         if row.is_active:
-            agreed.values |= settled_values(declared, row, rows)
+            adjudicated.values |= settled_values(declared, row, rows)
     if text.is_active and text.settled_by:
-        agreed.values["decontext"] = rows[text.settled_by[0]].decontext  # including every space
-    result.agreed.append(agreed)
+        adjudicated.values["decontext"] = rows[text.settled_by[0]].decontext  # including every space
+    result.adjudicated.append(adjudicated)
     # Someone who labels the sentence as not check-worthy has no claims in it, and no say about the others' claims.
     who_checks = [who for who, row in enumerate(rows) if row.type == SentenceType.CHECKWORTHY]
     if is_checked and who_checks:
-        _compare_claims(result, agreed, number, [_claims(rows[who]) for who in who_checks], who_checks, decisions)
-    _removed_by_all(agreed, rows)
+        _compare_claims(result, adjudicated, number, [_claims(rows[who]) for who in who_checks], who_checks, decisions)
+    _removed_by_all(adjudicated, rows)
 
 
-def _removed_by_all(agreed: AgreedSentence, rows: Sequence[Sentence]) -> None:
+def _removed_by_all(adjudicated: AdjudicatedSentence, rows: Sequence[Sentence]) -> None:
     """A suggestion that everyone removed stays recorded as removed, because the shares of suggestions are counted from
     it."""
     gone = [
@@ -212,7 +212,7 @@ def _removed_by_all(agreed: AgreedSentence, rows: Sequence[Sentence]) -> None:
     ]
     for suggestion, claim in gone[0].items():
         if all(suggestion in each for each in gone[1:]):
-            agreed.claims.append(AgreedClaim(claim, [each[suggestion] for each in gone], {}))
+            adjudicated.claims.append(AdjudicatedClaim(claim, [each[suggestion] for each in gone], {}))
 
 
 def _claims(sentence: Sentence) -> list[Claim]:
@@ -220,10 +220,10 @@ def _claims(sentence: Sentence) -> list[Claim]:
     return [claim for claim in sentence.claims.all() if not claim.removed]
 
 
-def _whole_sentence(sentence: Sentence) -> AgreedSentence:
+def _whole_sentence(sentence: Sentence) -> AdjudicatedSentence:
     """One person's sentence with its claims, unchanged."""
-    claims = [AgreedClaim(claim, [claim], _folded(sentence)) for claim in _claims(sentence)]
-    return AgreedSentence(sentence, [sentence], {}, claims)
+    claims = [AdjudicatedClaim(claim, [claim], _folded(sentence)) for claim in _claims(sentence)]
+    return AdjudicatedSentence(sentence, [sentence], {}, claims)
 
 
 def _folded(sentence: Sentence) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def _folded(sentence: Sentence) -> dict[str, Any]:
 
 def _compare_claims(
     result: Decompositions,
-    agreed: AgreedSentence,
+    adjudicated: AdjudicatedSentence,
     number: str,
     sets: list[list[Claim]],
     who_checks: list[int],
@@ -266,14 +266,18 @@ def _compare_claims(
         for who, claims in zip(who_checks, group, strict=True):
             members[who] = claims
         if any(len(claims) > 1 for claims in members):
-            _compare_split(result, agreed, f"{number}.{position}", members, decisions)
+            _compare_split(result, adjudicated, f"{number}.{position}", members, decisions)
         else:
             one_each = [claims[0] if claims else None for claims in members]
-            _compare_claim(result, agreed, f"{number}.{position}", one_each, who_checks, decisions)
+            _compare_claim(result, adjudicated, f"{number}.{position}", one_each, who_checks, decisions)
 
 
 def _compare_split(
-    result: Decompositions, agreed: AgreedSentence, number: str, members: list[list[Claim]], decisions: Decisions
+    result: Decompositions,
+    adjudicated: AdjudicatedSentence,
+    number: str,
+    members: list[list[Claim]],
+    decisions: Decisions,
 ) -> None:
     """One person's claim corresponds to several of another's: one side is chosen as a whole, or new texts are typed."""
     key = key_for("split", [claim for claims in members for claim in claims])
@@ -285,19 +289,19 @@ def _compare_split(
     result.items.append(ComparedItem(key, "split", number, texts, [row], note=note))
     settled = row.settled
     if isinstance(settled, int):
-        agreed.claims += [AgreedClaim(claim, [claim], {}) for claim in members[settled]]
+        adjudicated.claims += [AdjudicatedClaim(claim, [claim], {}) for claim in members[settled]]
     elif isinstance(settled, list):
         first = next(claim for claims in members for claim in claims)
         everyone = [claim for claims in members for claim in claims]
         for at, text in enumerate(settled):
             values: dict[str, Any] = {"text": text, "text_origin": Origin.CONSOLIDATED.value}
             base, sources = (first, everyone) if at == 0 else (everyone[min(at, len(everyone) - 1)], [])
-            agreed.claims.append(AgreedClaim(base, sources, values))
+            adjudicated.claims.append(AdjudicatedClaim(base, sources, values))
 
 
 def _compare_claim(
     result: Decompositions,
-    agreed: AgreedSentence,
+    adjudicated: AdjudicatedSentence,
     number: str,
     members: list[Claim | None],
     who_checks: list[int],
@@ -335,7 +339,7 @@ def _compare_claim(
         values |= settled_values(declared, by_name[declared.name], members)
     if same_text(base.text) == text:
         values["text"] = base.text  # as written, including every space
-    agreed.claims.append(AgreedClaim(base, present, values))
+    adjudicated.claims.append(AdjudicatedClaim(base, present, values))
 
 
 def _counted(number: int, word: str) -> str:

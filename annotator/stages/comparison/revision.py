@@ -31,7 +31,7 @@ FOLLOWS = "follows"  # the adjudicated response is merged from the adjudicated s
 
 
 @dataclass(slots=True)
-class AgreedRevision:
+class AdjudicatedRevision:
     """An adjudicated row of the revise stage: for which record, from which rows, with which values."""
 
     base: Record
@@ -44,9 +44,9 @@ class Revisions(Comparison):
     """``response_follows``: the adjudicated response is merged from the adjudicated sentences. ``answers``: each
     person's response as submitted, merged or written."""
 
-    claims: list[AgreedRevision] = field(default_factory=list)
-    sentences: list[AgreedRevision] = field(default_factory=list)
-    response: AgreedRevision | None = None
+    claims: list[AdjudicatedRevision] = field(default_factory=list)
+    sentences: list[AdjudicatedRevision] = field(default_factory=list)
+    response: AdjudicatedRevision | None = None
     response_follows: bool = True
     answers: list[str] = field(default_factory=list)
 
@@ -95,7 +95,7 @@ def _compare_claim(result: Revisions, rows: list[ClaimRevision | None], decision
     settled = present[0].claim.text if not text.is_active or text.settled is ABSENT else text.settled
     values = {"handling": Handling.KEEP.value if handling.settled is ABSENT else handling.settled, "text": settled}
     values |= settled_answers(benchmark, "claim-revision", asked)
-    result.claims.append(AgreedRevision(present[0], present, values))
+    result.claims.append(AdjudicatedRevision(present[0], present, values))
 
 
 def _compare_sentence(
@@ -124,7 +124,7 @@ def _compare_sentence(
     text = base.text if deleted or same_text(base.text) == settled else settled
     values_of = {"text": text, "text_origin": origin, "deleted": deleted}
     values_of |= settled_answers(benchmark, "sentence-revision", asked)
-    result.sentences.append(AgreedRevision(base, present, values_of))
+    result.sentences.append(AdjudicatedRevision(base, present, values_of))
 
 
 def _standing(row: SentenceRevision) -> str:
@@ -160,7 +160,7 @@ def _compare_response(result: Revisions, rows: list[ResponseRevision], decisions
     text = "" if result.response_follows else row.settled
     values_of = {"text": text, "text_origin": origin, "follows_statements": result.response_follows}
     values_of |= settled_answers(benchmark, "response-revision", asked)
-    result.response = AgreedRevision(base, list(rows), values_of)
+    result.response = AdjudicatedRevision(base, list(rows), values_of)
 
 
 def _who(values: Sequence[Any], value: Any) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class AgreedStance:
+class AdjudicatedStance:
     """A passage with its adjudicated stance. ``evidence``: the row that is kept, of those who added the same
     passage."""
 
@@ -47,7 +47,7 @@ class AgreedStance:
 
 
 @dataclass(slots=True)
-class AgreedVerdict:
+class AdjudicatedVerdict:
     """``operations``: the edit as plain data; ``rests_on``: the evidence used, in order."""
 
     claim: Claim
@@ -59,8 +59,8 @@ class AgreedVerdict:
 
 @dataclass(slots=True)
 class Verifications(Comparison):
-    stances: list[AgreedStance] = field(default_factory=list)
-    verdicts: list[AgreedVerdict] = field(default_factory=list)
+    stances: list[AdjudicatedStance] = field(default_factory=list)
+    verdicts: list[AdjudicatedVerdict] = field(default_factory=list)
 
 
 def compare(
@@ -84,7 +84,7 @@ def compare(
         times: Counter[Any] = Counter()
         for evidence in rows:
             joined.setdefault((evidence.claim_id, *_passage_of(evidence, times)), []).append(evidence)
-    result.stances += [AgreedStance(added[0], added, [], {}) for added in joined.values()]
+    result.stances += [AdjudicatedStance(added[0], added, [], {}) for added in joined.values()]
     return result
 
 
@@ -147,7 +147,7 @@ def _compare_stance(result: Verifications, number: str, cards: list[Card | None]
     ]
     values["rationale"] = spans.joined(span for each in agreeing for span in each.rationale)
     result.stances.append(
-        AgreedStance(
+        AdjudicatedStance(
             shown,
             [card.evidence for card in present if card.evidence.annotation_id is not None],
             [card.stance for card in present],
@@ -194,7 +194,7 @@ def _compare_verdict(
             values |= settled_values(declared, chosen[declared.name], verdicts)
     is_false = edit.is_active and edit.settled is not ABSENT
     result.verdicts.append(
-        AgreedVerdict(
+        AdjudicatedVerdict(
             first.claim,
             [work.verdict for work in present],
             values,

@@ -21,7 +21,7 @@ from annotator.stages import rules
 from annotator.stages.comparison import decomposition, revision, verification
 from annotator.stages.comparison.comparison import Comparison, Decisions
 from annotator.stages.queries.decomposition import sentences_of
-from annotator.stages.queries.verification import agreed_sentences, claims_to_verify
+from annotator.stages.queries.verification import adjudicated_sentences, claims_to_verify
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ def compare(document: Document, stage: Stage, people: Sequence[Annotation], deci
         row.document = document
     if stage == Stage.DECOMPOSE:
         return decomposition.compare([sentences_of(row) for row in people], decisions)
-    sentences = agreed_sentences(people[0]) if people else []
+    sentences = adjudicated_sentences(people[0]) if people else []
     if stage == Stage.VERIFY:
         works = [claims_to_verify(row, sentences) for row in people]
         return verification.compare(works, [_unjudged(row) for row in people], decisions)

@@ -133,19 +133,19 @@ class Places:
 
 def places_of(document: Document, annotations: list[Annotation]) -> Places:
     """The slots of a document, from its annotations (one query, for the batches; after verify one more)."""
-    agreed = {
+    adjudicated = {
         row.stage
         for row in annotations
         if row.kind == AnnotationKind.CONSOLIDATED and row.state == AnnotationState.SUBMITTED
     }
     told = document.activities.filter(action="confirm-contradictions").order_by("id")
-    confirmed = dict(told.values_list("annotation", "reason")) if Stage.VERIFY in agreed else {}
+    confirmed = dict(told.values_list("annotation", "reason")) if Stage.VERIFY in adjudicated else {}
     seats = [
         SeatRow(
             row,
             can_take_back=row.state == AnnotationState.OPEN,
             can_reopen=row.state == AnnotationState.SUBMITTED
-            and row.stage not in agreed
+            and row.stage not in adjudicated
             and document.phase != Phase.DISCARDED,
             confirmed=confirmed.get(row.pk, ""),
         )

@@ -21,7 +21,7 @@ from annotator.core.record_keys import key_of
 from annotator.core.texts import edits
 from annotator.core.vocabulary import EditKind, Factuality, Handling, Origin, SentenceType, Stage
 from annotator.stages import revision_merge
-from annotator.stages.queries.agreed import agreed
+from annotator.stages.queries.adjudicated import adjudicated
 from pipeline.metrics.text import edit_distance, word_overlap
 
 
@@ -189,7 +189,7 @@ def _counted(number: int, word: str) -> str:
 
 def statements_of(annotation: Annotation) -> list[StatementRow]:
     """The statements of a revise annotation in the order of the response (six queries)."""
-    verification = agreed(annotation.document, Stage.VERIFY)
+    verification = adjudicated(annotation.document, Stage.VERIFY)
     verdicts: dict[int, Verdict] = {}
     if verification is not None:
         verdicts = {

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotator.core.models import Benchmark, Document, Evidence, PageCheck, PageSnapshot, Recheck, User, Verdict
-from annotator.core.queries.gold import agreed
+from annotator.core.queries.gold import adjudicated
 from annotator.core.queries.history import visible_annotations
 from annotator.core.texts.quotes import is_still_quoted
 from annotator.core.vocabulary import PageOutcome, Phase, Stage, StanceLabel
@@ -108,7 +108,7 @@ def concerned_verdicts(recheck: Recheck) -> list[ConcernedVerdict]:
     pages = recheck.checks.filter(outcome__in=CONCERNING).values("snapshot")
     rows: list[tuple[int, Evidence]] = []
     standing = Verdict.objects.filter(
-        agreed(Stage.VERIFY, "annotation__"),
+        adjudicated(Stage.VERIFY, "annotation__"),
         annotation__document__benchmark=recheck.benchmark_id,
         annotation__document__twin_of__isnull=True,
         claim__removed="",

@@ -19,7 +19,7 @@ from annotator.core.models import (
     Stance,
     Verdict,
 )
-from annotator.core.queries.gold import agreed
+from annotator.core.queries.gold import adjudicated
 from annotator.core.vocabulary import RunState, Stage
 
 
@@ -78,10 +78,10 @@ class ClaimWork:
     cards: list[Card] = field(default_factory=list)
 
 
-def agreed_sentences(annotation: Annotation) -> list[Sentence]:
+def adjudicated_sentences(annotation: Annotation) -> list[Sentence]:
     """The adjudicated sentences with their present claims prefetched, in order."""
     sentences = Sentence.objects.filter(
-        agreed(Stage.DECOMPOSE, "annotation__"), annotation__document=annotation.document_id, removed=""
+        adjudicated(Stage.DECOMPOSE, "annotation__"), annotation__document=annotation.document_id, removed=""
     )
     claims = Claim.objects.filter(removed="").order_by("order", "id")
     return list(sentences.prefetch_related(Prefetch("claims", claims)).order_by("order", "id"))
@@ -132,7 +132,7 @@ def claims_to_verify(annotation: Annotation, sentences: list[Sentence] | None = 
         cards.setdefault(stance.evidence.claim_id, []).append(Card(stance.evidence, stance))
     works: list[ClaimWork] = []
     if sentences is None:
-        sentences = agreed_sentences(annotation)
+        sentences = adjudicated_sentences(annotation)
     for sentence_number, sentence in enumerate(sentences, start=1):
         for claim_number, claim in enumerate(sentence.claims.all(), start=1):
             verdict = verdicts.get(claim.pk)

@@ -215,11 +215,18 @@ def _news(request: HttpRequest, document: Document, stage: Stage) -> HttpRespons
         rules.check_see_benchmark(person(request), document.benchmark)
         return render(request, f"{TEMPLATE}#ended", _ended(document, stage))
     stages_rules.check_look_back(person(request), document, stage)
-    return render(request, f"{TEMPLATE}#ended", _ended(document, stage) | {"is_agreed": True})
+    return render(request, f"{TEMPLATE}#ended", _ended(document, stage) | {"is_adjudicated": True})
 
 
 def _ended(document: Document, stage: Stage) -> dict[str, Any]:
-    return {"document": document, "stage": stage, "is_over": True, "is_agreed": False, "can_decide": False, "oob": True}
+    return {
+        "document": document,
+        "stage": stage,
+        "is_over": True,
+        "is_adjudicated": False,
+        "can_decide": False,
+        "oob": True,
+    }
 
 
 def _changes(

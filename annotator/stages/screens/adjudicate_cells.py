@@ -11,7 +11,7 @@ from annotator.core.texts.edits import EditPiece
 from annotator.core.texts.markdown_diff import words as compared
 from annotator.stages.comparison.comparison import ABSENT, ComparedItem
 from annotator.stages.comparison.revision import FOLLOWS, Revisions
-from annotator.stages.comparison.verification import AgreedStance, Verifications
+from annotator.stages.comparison.verification import AdjudicatedStance, Verifications
 from annotator.stages.queries.adjudication import AdjudicationBoard
 from annotator.stages.queries.verification import Card
 
@@ -188,8 +188,8 @@ def rationales_of(board: AdjudicationBoard) -> dict[str, dict[int, list[CellLine
     numbers = {row.pk: number for number, row in enumerate(board.people)}
     rows = [item for item in board.comparison.items if item.kind == "stance"]
     return {
-        item.key: {numbers[stance.annotation_id]: _selected(stance) for stance in agreed.sources}
-        for item, agreed in zip(rows, board.comparison.stances, strict=True)
+        item.key: {numbers[stance.annotation_id]: _selected(stance) for stance in adjudicated.sources}
+        for item, adjudicated in zip(rows, board.comparison.stances, strict=True)
     }
 
 
@@ -201,8 +201,10 @@ def _selected(stance: Stance) -> list[CellLine]:
     ]
 
 
-def _source(agreed: AgreedStance) -> Source:
-    card = Card(agreed.evidence, agreed.sources[0])
-    passage = agreed.evidence.passage
-    pieces = highlight.mark(agreed.evidence.claim.text if passage else "", passage)
-    return Source(agreed.evidence.title or agreed.evidence.url, card.link, card.site, pieces, highlight.excerpt(pieces))
+def _source(adjudicated: AdjudicatedStance) -> Source:
+    card = Card(adjudicated.evidence, adjudicated.sources[0])
+    passage = adjudicated.evidence.passage
+    pieces = highlight.mark(adjudicated.evidence.claim.text if passage else "", passage)
+    return Source(
+        adjudicated.evidence.title or adjudicated.evidence.url, card.link, card.site, pieces, highlight.excerpt(pieces)
+    )

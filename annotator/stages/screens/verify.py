@@ -39,7 +39,13 @@ from annotator.stages.actions.saving import Saved
 from annotator.stages.queries.machine_opinions import held_of
 from annotator.stages.queries.missing import missing_in_claim
 from annotator.stages.queries.saved_pages import changed_pages
-from annotator.stages.queries.verification import ClaimWork, agreed_sentences, claim_work, claims_to_verify, last_search
+from annotator.stages.queries.verification import (
+    ClaimWork,
+    adjudicated_sentences,
+    claim_work,
+    claims_to_verify,
+    last_search,
+)
 from annotator.stages.screens.start import own_place, start_page
 from annotator.stages.screens.verify_rows import ClaimRow, card_rows, edit_rows, groups_of
 
@@ -84,7 +90,7 @@ PLACES = {
 
 def context_of(annotation: Annotation, user: User, current: str = "") -> dict[str, Any]:
     """Everything the screen shows. The number of queries doesn't grow with claims or evidence."""
-    sentences = agreed_sentences(annotation)
+    sentences = adjudicated_sentences(annotation)
     works = claims_to_verify(annotation, sentences)
     groups = groups_of(sentences, works, annotation.document.response)
     rows = [row for group in groups for row in group.rows]

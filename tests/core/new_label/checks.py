@@ -145,7 +145,7 @@ def differing(document: Document, ada: User, ben: User) -> Document:
     return document
 
 
-def agreed_claims(document: Document) -> list[Claim]:
+def adjudicated_claims(document: Document) -> list[Claim]:
     return claims_of(Annotation.objects.get(document=document, stage="decompose", kind=AnnotationKind.CONSOLIDATED))
 
 
@@ -159,7 +159,7 @@ def test_it_is_adjudicated_side_by_side(client: Client, differing: Document, ada
     adjudicate.decide(differing, Stage.DECOMPOSE, row.key, by=ada, choice=1)
     for person in (ada, ben):
         adjudicate.sign(differing, Stage.DECOMPOSE, by=person)
-    first, *others = agreed_claims(differing)
+    first, *others = adjudicated_claims(differing)
     assert (first.tone, first.tone_origin) == ("loaded", Origin.CONSOLIDATED)
     assert {(each.tone, each.tone_origin) for each in others} == {("plain", Origin.HUMAN)}
 
@@ -214,8 +214,8 @@ def test_it_goes_out_in_the_native_format_and_comes_back(gold: Document, benchma
     report = import_native(benchmark=other, source=io.BytesIO(content))
     assert (report.imported, report.problems) == (1, [])
     [copy] = other.documents.all()
-    told = [(each.text, each.tone, each.tone_origin) for each in agreed_claims(copy)]
-    assert told == [(each.text, each.tone, each.tone_origin) for each in agreed_claims(gold)]
+    told = [(each.text, each.tone, each.tone_origin) for each in adjudicated_claims(copy)]
+    assert told == [(each.text, each.tone, each.tone_origin) for each in adjudicated_claims(gold)]
     assert told[0][1] == "loaded"
     bad = content.replace(b'"tone":"loaded"', b'"tone":"shrill"')
     problem, *_ = import_native(benchmark=BenchmarkFactory(), source=io.BytesIO(bad)).problems
@@ -225,10 +225,13 @@ def test_it_goes_out_in_the_native_format_and_comes_back(gold: Document, benchma
 def test_the_tables_have_its_column_and_are_read_again(gold: Document, benchmark: Benchmark, tmp_path: Path) -> None:
     zipfile.ZipFile(io.BytesIO(exported(benchmark, "csv"))).extractall(tmp_path)
     rows = list(csv.DictReader((tmp_path / "claims.csv").read_text("utf-8").splitlines()))
-    agreed = {each.public_id: each.tone for each in agreed_claims(gold)}
-    assert {row["claim_id"]: row["tone"] for row in rows} == agreed and set(agreed.values()) == {"plain", "loaded"}
+    adjudicated = {each.public_id: each.tone for each in adjudicated_claims(gold)}
+    assert {row["claim_id"]: row["tone"] for row in rows} == adjudicated and set(adjudicated.values()) == {
+        "plain",
+        "loaded",
+    }
     [read] = tables_reader.read(tmp_path)
     found = {claim.public_id: claim.more for sentence in read.sentences for claim in sentence.claims}
-    assert found == {public_id: {"tone": tone} for public_id, tone in agreed.items()}
+    assert found == {public_id: {"tone": tone} for public_id, tone in adjudicated.items()}
     [line] = exported(benchmark, "prov").splitlines()
     assert {entity.get("ts:tone") for entity in json.loads(line)["entity"].values()} == {None, "plain", "loaded"}

@@ -7,7 +7,7 @@ from annotator.core.vocabulary import AnnotationKind, AnnotationState, Stage
 from annotator.stages import revision_merge
 
 
-def agreed(document: Document, stage: Stage) -> Annotation | None:
+def adjudicated(document: Document, stage: Stage) -> Annotation | None:
     """The adjudicated version of a stage, if it is current."""
     return document.annotations.filter(
         stage=stage, kind=AnnotationKind.CONSOLIDATED, state=AnnotationState.SUBMITTED
