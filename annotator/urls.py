@@ -37,6 +37,7 @@ urlpatterns = [
     path("notices/read/", notices.read_all, name="notices-read"),
     path("notices/mail/", notices.mail, name="notices-mail"),
     path("notices/<str:notice_id>/open/", notices.open_notice, name="notice"),
+    path("account/password/reset/", accounts.ResetPassword.as_view(), name="account_reset_password"),
     path("account/privacy/", privacy.show, name="privacy"),
     path("account/privacy/download/", privacy.download, name="privacy-download"),
     path("account/tokens/", tokens.show, name="tokens"),

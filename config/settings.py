@@ -13,6 +13,7 @@ from typing import Any
 import dj_database_url
 from csp.constants import NONE, SELF
 from django_guid.integrations import CeleryIntegration
+from pythonjsonlogger.core import RESERVED_ATTRS
 
 from config import bundles, environment, single_sign_on
 
@@ -194,7 +195,7 @@ EMAIL_PORT = environment.number("EMAIL_PORT", 25)
 EMAIL_HOST_USER = environment.text("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = environment.secret("EMAIL_HOST_PASSWORD")
 EMAIL_USE_TLS = environment.flag("EMAIL_USE_TLS")
-EMAIL_TIMEOUT = 20  # seconds; a task sends the mail, and a dead server doesn't block the worker
+EMAIL_TIMEOUT = 10  # seconds; a silent server holds neither a page nor the worker for long
 DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", "touchstone@localhost")
 # Where people reach Touchstone: tasks put links into emails, and they have no request to take the host from.
 SITE_URL = environment.text("SITE_URL", "http://localhost:8000").rstrip("/")
@@ -225,6 +226,8 @@ if ACCOUNT_EMAIL_VERIFICATION not in {"optional", "mandatory"}:
 ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": "30/m/ip,5/5m/key"}
 # How many proxies are in front: which entry of X-Forwarded-For is the client's.
 ALLAUTH_TRUSTED_PROXY_COUNT = environment.number("PROXIES", 1 if environment.flag("HTTPS") else 0)
+# Without mail nobody could verify an address, nor then add a second step.
+MFA_ALLOW_UNVERIFIED_EMAIL = not MAIL_IS_ON
 MFA_ADAPTER = "annotator.team.screens.accounts.SecondStepAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
@@ -517,6 +520,8 @@ LOGGING = {
             "fmt": "{asctime}{levelname}{name}{message}{correlation_id}",
             "style": "{",
             "rename_fields": {"asctime": "at", "levelname": "level", "name": "logger", "correlation_id": "request"},
+            # Django adds the request itself to its errors, which would take the place of the id.
+            "reserved_attrs": [*RESERVED_ATTRS, "request"],
         },
     },
     "filters": {

@@ -21,6 +21,7 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("sign-out/", LogoutView.as_view(), name="logout"),
+    path("", include("annotator.urls")),  # before allauth’s own page for a forgotten password
     path("account/login/", _to_sign_in, name="account_login"),  # allauth's own name for it
     path("account/", include("allauth.account.urls")),
     path("account/two-step/", include("allauth.mfa.urls")),
@@ -29,7 +30,6 @@ urlpatterns = [
     path("account/sso/", include(build_provider_urlpatterns())),
     path("admin/", admin.site.urls),
     path("api/v1/", include("annotator.api_urls")),
-    path("", include("annotator.urls")),
 ]
 
 handler500 = "config.outages.handler500"

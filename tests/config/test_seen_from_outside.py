@@ -193,7 +193,14 @@ def test_a_line_of_the_log_is_one_object_with_the_request_s_id() -> None:
     made = logging.config.DictConfigurator({"version": 1}).configure_formatter(formatter)
     handler.setFormatter(made)
     record = logging.makeLogRecord(
-        {"name": "config", "levelname": "WARNING", "msg": "two\nlines", "correlation_id": "abc", "status": 503}
+        {
+            "name": "config",
+            "levelname": "WARNING",
+            "msg": "two\nlines",
+            "correlation_id": "abc",
+            "status": 503,
+            "request": object(),
+        }
     )
     handler.emit(record)
     assert out.getvalue().count("\n") == 1

@@ -48,6 +48,17 @@ def test_history_is_neither_changed_nor_deleted(row: Activity, attack: Callable[
     assert (kept.action, kept.reason, kept.changes, kept.document) == ("save", "", [{"a": 1}], row.document)
 
 
+def test_history_is_not_replaced(row: Activity) -> None:
+    """SQLite's INSERT OR REPLACE deletes without asking the trigger for deletions; PostgreSQL has keys alone."""
+    columns = [str(each.column) for each in Activity._meta.concrete_fields]
+    values = ", ".join("'x'" if each == "action" else each for each in columns)
+    word = "INSERT OR REPLACE" if connection.vendor == "sqlite" else "INSERT"
+    statement = f"{word} INTO annotator_activity ({', '.join(columns)}) SELECT {values} FROM annotator_activity"
+    with pytest.raises(DatabaseError, match=r"append-only|unique"), transaction.atomic():
+        raw(statement)()
+    assert Activity.objects.get().action == "save" and row.action == "save"
+
+
 def test_what_is_deleted_takes_its_link_out(row: Activity) -> None:
     assert row.document is not None
     row.document.delete()

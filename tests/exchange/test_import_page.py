@@ -124,6 +124,15 @@ def test_a_csv_file_with_far_too_many_columns_is_refused_at_once(
     assert len(page.encode()) < 50_000
 
 
+def test_json_lines_with_far_too_many_keys_are_refused_at_once(
+    client: Client, benchmark: Benchmark, owner: User
+) -> None:
+    wide = {"response": "Yes.", **{f"k{number}": number for number in range(1_000)}}
+    page = soup_of(upload(client, benchmark, "wide.jsonl", f'{{"response": "No."}}\n{json.dumps(wide)}\n'))
+    said = page.select_one("#check").text  # type: ignore[union-attr]
+    assert "up to line 2 have 1,001 different keys; the limit is 1,000" in said
+
+
 def test_a_column_name_that_is_no_utf_8_is_named_by_its_place(
     client: Client, benchmark: Benchmark, owner: User
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.test import Client
 from django.urls import reverse
 
@@ -58,6 +59,35 @@ def test_sign_ins_exports_and_roles_stand_in_one_list(client: Client, benchmark:
     assert downloaded[1][1:] == ["'=Ben", "Failed sign-in", "", "", "192.0.2.7"]
     one = rows(client.get(reverse("audit-download", args=["tikal"]), {"name": ben.username}))
     assert {row[1] for row in one[1:]} == {"'=Ben"}
+
+
+def test_settings_crowd_links_and_downloads_stand_in_it(client: Client, benchmark: Benchmark, owner: User) -> None:
+    for name in ("change-settings", "archive-benchmark", "open-crowd-link", "close-crowd-link", "enter-by-crowd-link"):
+        Action(name=name, by=owner, benchmark=benchmark, reason="Said").write()
+    tables = [("people", {"format": "csv"}), ("agreement-download", {}), ("statistics-download", {})]
+    for name, asked in tables:
+        assert client.get(reverse(name, args=["tikal"]), asked).status_code == 200
+    rows(client.get(reverse("audit-download", args=["tikal"])))
+    assert [(each.what, each.detail) for each in newest(benchmark) if each.what != "Signed in"] == [
+        ("Downloaded", "audit log"),
+        ("Downloaded", "statistics, sizes"),
+        ("Downloaded", "agreement, fields"),
+        ("Downloaded", "people"),
+        ("Joined by a crowd link", "Said"),
+        ("Closed a crowd link", "Said"),
+        ("Opened a crowd link", "Said"),
+        ("Archived the benchmark", "Said"),
+        ("Changed settings", "Said"),
+    ]
+
+
+def test_changes_in_the_django_admin_stand_in_that_of_the_installation(benchmark: Benchmark, owner: User) -> None:
+    membership = owner.memberships.get()
+    LogEntry.objects.log_actions(owner.pk, [membership], CHANGE, change_message=[{"changed": {"fields": ["Role"]}}])
+    [entry] = newest(None, kind="permissions")
+    assert (entry.who, entry.what) == ("Ada", "In the Django admin")
+    assert str(membership) in entry.detail and "Changed Role" in entry.detail
+    assert not newest(benchmark, kind="permissions") and not newest(None, kind="data")
 
 
 def test_annotators_do_not_see_it(client: Client, benchmark: Benchmark, owner: User) -> None:

@@ -156,6 +156,8 @@ def test_it_is_for_managers_and_days_are_days(client: Client, benchmark: Benchma
         (member(benchmark, Role.RESEARCHER), {}, 403),
         (owner, {}, 200),
         (owner, {"since": "yesterday"}, 422),
+        (owner, {"until": "9999-12-31"}, 422),
+        (owner, {"since": "0001-01-01"}, 422),
     ):
         client.force_login(user)
         assert client.get(URL, query).status_code == status

@@ -163,6 +163,32 @@ def test_without_a_mail_server_the_page_says_whom_to_ask(client: Client) -> None
     assert "Ask the administrator of this installation" in text_of(client.get(reverse("login")))
 
 
+def test_what_would_be_mailed_goes_on_without_a_mail_server(client: Client, ada: User, settings: Any) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 2  # nothing listens there
+    answer = client.post(reverse("account_reset_password"), {"email": "ada@example.org"})
+    assert answer.status_code == 200 and "doesn’t send email" in text_of(answer)
+    ben = register(client, BenchmarkFactory(), UserFactory(is_superuser=True), email="ben@example.org")
+    assert is_in(client) and not EmailAddress.objects.get(user=ben).verified
+    added = client.post(reverse("account_email"), {"email": "b@example.org", "action_add": ""}, follow=True)
+    assert "This installation sends no email, so the address stays unverified." in text_of(added)
+    assert "Confirmation email sent" not in text_of(added)
+    assert "must be verified" not in text_of(client.get(reverse("mfa_activate_totp"), follow=True))
+
+
+def test_a_dead_mail_server_stops_nothing(
+    client: Client, ada: User, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.MAIL_IS_ON, settings.EMAIL_HOST, settings.EMAIL_PORT = True, "127.0.0.1", 2
+    sent = client.post(reverse("account_reset_password"), {"email": "ada@example.org"}, follow=True)
+    assert sent.status_code == 200 and "couldn’t send an email just now" in text_of(sent)
+    benchmark = BenchmarkFactory()
+    ben = register(client, benchmark, member(benchmark, Role.OWNER), email="ben@example.org")
+    assert is_in(client) and ben.memberships.exists()
+    assert len([each for each in caplog.records if "could not be sent" in each.message]) == 2
+
+
 def test_the_operator_gives_out_a_link_where_nothing_is_mailed(client: Client, ada: User) -> None:
     with_app(ada)
     printed = io.StringIO()

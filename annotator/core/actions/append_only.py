@@ -74,7 +74,10 @@ def _of_sqlite() -> Iterator[str]:
     locked = f"{_FUNCTION}() = 0"
     refuse = f"BEGIN SELECT RAISE(ABORT, '{REFUSAL}'); END"
     relinked = " OR ".join(f"(NEW.{link} IS NOT NULL AND NEW.{link} IS NOT OLD.{link})" for link in LINKS)
+    # INSERT OR REPLACE deletes without asking the trigger for deletions.
+    there = f"EXISTS (SELECT 1 FROM {TABLE} WHERE id = NEW.id OR public_id = NEW.public_id)"  # noqa: S608
     for name, event, condition in (
+        ("no_replace", f"INSERT ON {TABLE}", f"{locked} AND {there}"),
         ("no_delete", f"DELETE ON {TABLE}", locked),
         ("no_update", f"UPDATE OF {KEPT} ON {TABLE}", locked),
         ("no_relink", f"UPDATE OF {', '.join(LINKS)} ON {TABLE}", relinked),

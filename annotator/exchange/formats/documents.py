@@ -307,7 +307,8 @@ def _detect_json(head: bytes) -> str:
 
 
 def _json_columns(stream: BinaryIO) -> list[str]:
-    """The keys of the first rows of a file of JSON lines, in the order in which they appear."""
+    """The keys of the first rows of a file of JSON lines, in the order in which they appear. Raises ``FileError`` for
+    too many."""
     found: dict[str, None] = {}
     read = 0
     for line in islice(lines.read_lines(stream), _COLUMN_ROWS):
@@ -317,6 +318,11 @@ def _json_columns(stream: BinaryIO) -> list[str]:
             found |= dict.fromkeys(lines.json_object(line.text()))
         except RowError:
             continue
+        if len(found) > MAX_COLUMNS:
+            raise FileError(
+                f"The objects up to line {line.number} have {len(found):,} different keys; the limit is "
+                f"{MAX_COLUMNS:,}. Put keys that differ from row to row into an object under “metadata”."
+            )
         read += len(line.raw)
         if read > _COLUMN_BYTES:
             break

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 
+from django.contrib.admin.models import LogEntry
 from django.db.models import QuerySet
 
 from annotator.core.models import Activity, Benchmark, Membership, SecurityEvent
@@ -20,6 +21,7 @@ SHOWN = 200
 # Names in the history, and names in the log.
 _DATA = {
     "export": "Exported",
+    "download": "Downloaded",
     "take-release": "Downloaded a release",
     "start-release": "Created a release",
     "import": "Imported",
@@ -29,6 +31,13 @@ _DATA = {
 }
 _PERMISSIONS = {
     "create-benchmark": "Created the benchmark",
+    "change-settings": "Changed settings",
+    "archive-benchmark": "Archived the benchmark",
+    "unarchive-benchmark": "Took the benchmark out of the archive",
+    "delete-benchmark": "Deleted a benchmark",
+    "open-crowd-link": "Opened a crowd link",
+    "close-crowd-link": "Closed a crowd link",
+    "enter-by-crowd-link": "Joined by a crowd link",
     "invite": "Invited",
     "withdraw-invitation": "Withdrew an invitation",
     "register": "Created an account",
@@ -70,6 +79,8 @@ def entries(benchmark: Benchmark | None, *, kind: str = "", name: str = "") -> I
     streams: list[Iterator[Entry]] = []
     if kind in ("", DATA, PERMISSIONS):
         streams.append(_history(benchmark, kind, name))
+    if kind in ("", PERMISSIONS) and benchmark is None:
+        streams.append(_django_admin(name))
     if kind in ("", SIGN_INS):
         streams.append(_door(benchmark, name))
     return merge(*streams, key=lambda entry: entry.at, reverse=True)
@@ -90,6 +101,16 @@ def _history(benchmark: Benchmark | None, kind: str, name: str) -> Iterator[Entr
     for row in rows.select_related("by", "benchmark").order_by("-id").iterator(chunk_size=SHOWN):
         who = str(row.by) if row.by else "Touchstone"
         yield Entry(row.at, who, words[row.action], row.reason, str(row.benchmark or ""), "")
+
+
+def _django_admin(name: str) -> Iterator[Entry]:
+    """What superusers changed at /admin/, past the actions: roles, accounts, settings."""
+    rows = LogEntry.objects.select_related("user", "content_type").order_by("-action_time")
+    if name:
+        rows = rows.filter(user__username=name)
+    for row in rows.iterator(chunk_size=SHOWN):
+        detail = f"{row.content_type}: {row.object_repr}. {row.get_change_message()}".strip()
+        yield Entry(row.action_time, str(row.user), "In the Django admin", detail, "", "")
 
 
 def _door(benchmark: Benchmark | None, name: str) -> Iterator[Entry]:

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from annotator.core.actions.downloads import note_download
 from annotator.core.models import Benchmark
 from annotator.core.rules import NotAllowedError
 from annotator.core.screens.benchmark_page import page_of_benchmark
@@ -78,6 +79,8 @@ def _page(request: HttpRequest, benchmark: Benchmark | None) -> dict[str, Any]:
 
 
 def _csv(request: HttpRequest, benchmark: Benchmark | None, name: str) -> HttpResponse:
+    note_download("audit log", by=person(request), benchmark=benchmark)
+
     def rows() -> Iterator[tuple[str, ...]]:
         yield HEADS
         for entry in entries(benchmark, **_asked(request)):

@@ -14,6 +14,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from annotator.core import rules
+from annotator.core.actions.downloads import note_download
 from annotator.core.charts import DotFigure, Dots, Heat, Period, Trend, dots, heat, interval, number, percent, trend
 from annotator.core.models import Benchmark, User
 from annotator.core.screens.benchmark_page import page_of_benchmark
@@ -103,6 +104,7 @@ def download(request: HttpRequest, slug: str) -> HttpResponse:
     report = agreement_of(benchmark, _filter(request, choices))
     names = {key: str(each) for key, each in people_in(report).items()}
     rows = table_of(report, part, names, choices.batches)
+    note_download(f"agreement, {part}", by=person(request), benchmark=benchmark)
     return csv_of(rows, f"{benchmark.slug}-agreement-{part}")
 
 

@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from annotator.core import rules
+from annotator.core.actions.downloads import note_download
 from annotator.core.charts import ChartSpan, Stack, StackLook, bars, percent, span
 from annotator.core.models import User
 from annotator.core.screens.benchmark_page import page_of_benchmark
@@ -62,6 +63,7 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     if asked:
         if asked not in TABLES or (asked == "people" and not sees_people):
             raise Http404(f"Unknown table “{asked}”.")
+        note_download(f"suggestions, {asked}", by=person(request), benchmark=benchmark)
         return csv_of(rows_of(found, asked, names), f"{slug}-automation-{asked}")
     context = {
         "found": found,

@@ -12,6 +12,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from annotator.core import rules
+from annotator.core.actions.downloads import note_download
 from annotator.core.charts import Bar, Histogram, Stack, StackLook, bars, histogram, number, percent, rounded
 from annotator.core.models import Benchmark
 from annotator.core.released_labels import CHECKWORTHINESS, IMPORTANCE, NEEDS_EDIT, NOT_APPLICABLE, STANCE
@@ -66,6 +67,7 @@ def download(request: HttpRequest, slug: str) -> HttpResponse:
     if part not in TABLES:
         raise Http404(f"Unknown table “{part}”.")
     asked = _asked(request, benchmark)
+    note_download(f"statistics, {part}", by=person(request), benchmark=benchmark)
     return csv_of(table_of(asked.report, part), f"{benchmark.slug}-statistics-{part}")
 
 

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotator.core import rules
+from annotator.core.actions.downloads import note_download
 from annotator.core.actions.fields import BadValueError
 from annotator.core.file_problems import FileError
 from annotator.core.models import Benchmark, Membership, User
@@ -203,5 +204,6 @@ def download(request: HttpRequest, slug: str, study_id: str, what: str) -> HttpR
         answer = StreamingHttpResponse((f"{line}\n" for line in lines), content_type="application/jsonl; charset=utf-8")
     else:
         raise Http404
+    note_download(f"{what} of the study {study.name}", by=person(request), benchmark=study.benchmark)
     answer["Content-Disposition"] = f'attachment; filename="{study.public_id}-{what}"'
     return cast(HttpResponse, answer)

@@ -12,6 +12,7 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
+from django.contrib.admin.models import LogEntry
 from django.db.models import Q
 
 from annotator.core.actions.append_only import history_unlocked
@@ -68,6 +69,7 @@ def erase(person: User, *, by: User) -> str:
         new = ERASED + new_public_id()
         _rename_in_history(names, new)
         _rename_in_notices(names, new)
+        _rename_in_admin_log(names, new)
         imported = str(person.preferences.get(IMPORTED_AS, ""))
         person.username, person.display_name = new, "Erased person"
         person.email = person.first_name = person.last_name = ""
@@ -108,3 +110,15 @@ def _rename_in_notices(names: set[str], new: str) -> None:
     for notice in Notice.objects.filter(mentions).iterator(chunk_size=500):
         notice.text = pattern.sub(new, notice.text)
         notice.save(update_fields=["text"])
+
+
+def _rename_in_admin_log(names: set[str], new: str) -> None:
+    """What was changed about the person at /admin/."""
+    pattern = _whole(names)
+    mentions = Q()
+    for name in names:
+        mentions |= Q(object_repr__contains=name) | Q(change_message__contains=name)
+    for entry in LogEntry.objects.filter(mentions).iterator(chunk_size=500):
+        entry.object_repr = pattern.sub(new, entry.object_repr)[:200]
+        entry.change_message = pattern.sub(new, entry.change_message)
+        entry.save(update_fields=["object_repr", "change_message"])

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import qrcode
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordKeyForm
-from allauth.account.views import LoginView
+from allauth.account.views import LoginView, PasswordResetView
+from allauth.core import context as allauth_context
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django import forms
 from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.decorators import method_decorator
 from qrcode.image.svg import SvgPathImage
 
 from annotator.core.models import User
 from annotator.core.vocabulary import SecurityEventKind
 from annotator.integrations.actions.tokens import revoke_tokens_of
 from annotator.team.actions.security import note
+
+logger = logging.getLogger(__name__)
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -35,6 +44,26 @@ class AccountAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Nobody creates an account without an invitation (or single sign-on, see below)."""
         return False
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Sends if the installation can. What was asked for (a new password, an account) holds either way."""
+        if not settings.MAIL_IS_ON:
+            return
+        try:
+            super().send_mail(template_prefix, email, context)
+        except OSError as error:  # which smtplib's errors are, too
+            logger.error("A mail about an account could not be sent: %s", error)
+            if request := allauth_context.request:
+                messages.warning(request, "We couldn’t send an email just now. Try again later.")
+
+    def add_message(
+        self, request: HttpRequest, level: int, message_template: str | None = None, *more: Any, **named: Any
+    ) -> None:
+        """Never says that a mail was sent where none is."""
+        if message_template == "account/messages/email_confirmation_sent.txt" and not settings.MAIL_IS_ON:
+            messages.info(request, "This installation sends no email, so the address stays unverified.")
+            return
+        super().add_message(request, level, message_template, *more, **named)
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Counts attempts by account and by address, before any password is hashed."""
@@ -90,6 +119,18 @@ class SignIn(LoginView):
         """Whether a forgotten password can be mailed."""
         context: dict[str, Any] = super().get_context_data(**options)
         return context | {"mail_is_on": settings.MAIL_IS_ON}
+
+
+class ResetPassword(PasswordResetView):
+    """By mail. An installation that sends none says who can help instead."""
+
+    @method_decorator(login_not_required)
+    def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:
+        """The form, or the page without one."""
+        if not settings.MAIL_IS_ON:
+            return render(request, "account/no_mail.html")
+        answer: HttpResponseBase = super().dispatch(request, *args, **options)
+        return answer
 
 
 class _EndsTokens(forms.Form):

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from annotator.core.actions.downloads import note_download
 from annotator.core.models import Benchmark, CrowdLink, User
 from annotator.core.models.base import choices
 from annotator.core.screens.benchmark_page import page_of_benchmark
@@ -111,6 +112,7 @@ def change(request: HttpRequest, slug: str, link_id: str, what: str) -> HttpResp
 def report(request: HttpRequest, slug: str, link_id: str) -> HttpResponse:
     """The payment report as CSV."""
     link = _link(managed_benchmark(request, slug), link_id)
+    note_download(f"payments, {link.name}", by=person(request), benchmark=link.benchmark)
     return csv_of(payment_report(link), f"{slug}-payments-{link.public_id}")
 
 

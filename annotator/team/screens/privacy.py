@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from annotator.core.actions.downloads import note_download
 from annotator.core.screens.common import person
 from annotator.team.queries.personal_data import personal_data
 
@@ -28,6 +29,7 @@ def show(request: HttpRequest) -> HttpResponse:
 def download(request: HttpRequest) -> HttpResponse:
     """The person's data as JSON."""
     data = dict(personal_data(person(request)))
+    note_download("their own data", by=person(request))
     answer = HttpResponse(
         json.dumps(data, cls=DjangoJSONEncoder, ensure_ascii=False, indent=1), content_type="application/json"
     )
