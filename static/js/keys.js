@@ -80,11 +80,18 @@
     el.click();
   }
 
-  /** 1-9 choose in the group with the focus, else in the row's first undecided group, else in its first group. */
+  const groupsOf = (row) => [...row.querySelectorAll("[data-key-group]")].filter((group) => group.checkVisibility());
+
+  /** 1-9 choose in the group with the focus, else in the row's first undecided group, else in its first group. If the
+      current row has none (verify's panel, where undoing a stance leads), the first undecided row is meant. */
   function chooseByNumber(number) {
-    const row = current();
+    let row = current();
+    if (row && !groupsOf(row).length) {
+      const undecided = [...document.querySelectorAll("[data-row] [data-key-group][data-undecided]")];
+      row = undecided.find((group) => group.checkVisibility())?.closest("[data-row]");
+    }
     if (!row) return false;
-    const groups = [...row.querySelectorAll("[data-key-group]")].filter((group) => group.checkVisibility());
+    const groups = groupsOf(row);
     const undecided = (group) => !group.querySelector("input:checked");
     const radio = document.activeElement?.matches("input[type=radio]") && row.contains(document.activeElement);
     const focused = radio ? document.activeElement.closest("fieldset.choice") : null;
@@ -92,6 +99,7 @@
     const input = group?.querySelectorAll('input[type="radio"]')[number - 1];
     if (!input || input.disabled) return false;
     if (!ts.rows.inSight(row)) {
+      ts.rows.makeCurrent(row);
       ts.rows.reveal(row); // never answer a question that is out of view
       return true;
     }

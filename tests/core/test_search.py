@@ -50,6 +50,7 @@ def test_a_search_is_words_and_phrases() -> None:
         Term(("fourteen", "years"), is_exact=True),
         Term(("state", "of", "the", "art")),
     ]
+    assert terms_of("“Fourteen years” «state»") == terms_of('"Fourteen years" "state"')
     assert len(terms_of("a " * 100)) == 20
 
 

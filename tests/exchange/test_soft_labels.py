@@ -24,6 +24,7 @@ from annotator.leaderboard.queries.gold_items import gold_items
 from annotator.leaderboard.queries.item import item_of
 from annotator.leaderboard.scoring.tasks import Options, Task
 from annotator.stages.actions.annotate import open_annotation
+from annotator.stages.actions.documents import discard
 from annotator.stages.actions.submit import submit
 from tests.agreeing import claims_of, settle, submitted
 from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill, retrieve, verified, with_corpus
@@ -138,6 +139,7 @@ ASKED = {
 
 def test_croissant_tells_collection_annotators_time_agreement_and_limits(benchmark: Benchmark, people: Any) -> None:
     document = gold(benchmark, people)
+    discard(DocumentFactory(benchmark=benchmark), "Empty.", by=people[0])
     archive = release_of(benchmark, people[0])
     found = json.loads(archive.read("trial-1.0/croissant.json"))
     assert found["conformsTo"] == [
@@ -146,6 +148,7 @@ def test_croissant_tells_collection_annotators_time_agreement_and_limits(benchma
     told = {name.removeprefix("rai:"): value for name, value in found.items() if name.startswith("rai:")}
     assert ASKED <= told.keys() and all(told.values())
     assert "Prompts from web (1). Responses by m-1 (1)." in told["dataCollection"]
+    assert "documents that were discarded and left out: 1" in told["dataCollectionMissingData"]
     assert told["annotatorDemographics"] == ["2 annotators and 1 adjudicator. Demographics were not recorded."]
     assert told["annotationsPerItem"].startswith("2 annotators, and their adjudicated label")
     first, last = told["dataCollectionTimeframe"]

@@ -327,6 +327,16 @@ def test_charts_have_words_and_numbers_and_no_inline_style(client, benchmark, ow
     assert not strip.select(".band"), "the paper's band is about whole documents"
 
 
+def test_the_axis_of_times_ends_near_the_longest_one() -> None:
+    short, long = (pace.Strip("Document", (60.0, minutes * 60.0), is_document=True) for minutes in (29, 30))
+    assert [label for label, _ in short.ticks] == ["0", "10", "20", "30+ min"] and len(short.columns) == 7
+    assert [label for label, _ in long.ticks] == ["0", "15", "30", "45", "60+ min"] and len(long.columns) == 13
+    for strip in (short, long):
+        start, width = strip.band
+        assert 0 < start and start + width <= 100
+    assert pace.Strip("Verify", (60.0,)).band == (0, 0)
+
+
 def test_agreement_on_stance_is_that_of_the_agreement_page_for_all_and_for_each_batch(benchmark, owner, ada, ben):
     document, _ = batch_of(group_with(benchmark, owner, ada, ben), 2)
     assert dashboard.progress_of(benchmark).stance is None

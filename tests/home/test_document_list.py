@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks
 from annotator.core.actions.search_entries import index_outdated
 from annotator.core.models import Batch, Benchmark, Document, DocumentChange, DocumentView, Flag, SearchEntry, User
 from annotator.core.queries.documents import SORTS, DocumentFilter, page_of
-from annotator.core.vocabulary import DocumentStep, Phase, Role, Stage
+from annotator.core.vocabulary import DiscardReason, DocumentStep, Phase, Role, Stage
 from annotator.home.actions import document_changes as changes
 from annotator.stages.actions import documents as actions
 from annotator.stages.actions.annotate import open_annotation
@@ -136,7 +136,7 @@ def test_each_filter_narrows_and_is_a_chip_that_removes_it(
     DocumentFactory(benchmark=benchmark, identity="batch", batch=batch, model="m1", source="s1")
     DocumentFactory(benchmark=benchmark, identity="german", metadata={"language": "de"})
     gone = DocumentFactory(benchmark=benchmark, identity="gone")
-    actions.discard(gone, "Not a fact at all", by=owner)
+    actions.discard(gone, "Not a fact at all", by=owner, code=DiscardReason.RIDDLE)
     flagged = DocumentFactory(benchmark=benchmark, identity="flagged")
     Flag.objects.create(document=flagged, by=ada, reason="broken")
     hers = prefill(DocumentFactory(benchmark=benchmark, identity="hers"))
@@ -150,6 +150,7 @@ def test_each_filter_narrows_and_is_a_chip_that_removes_it(
         ({"source": "s1"}, ["batch"]),
         ({"language": "de"}, ["german"]),
         ({"discarded": "not a FACT"}, ["gone"]),
+        ({"discarded": "riddle"}, ["gone"]),
         ({"flag": "broken"}, ["flagged"]),
         ({"person": "ada"}, ["hers"]),
         ({"false": "2"}, ["false"]),

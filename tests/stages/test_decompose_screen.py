@@ -71,6 +71,18 @@ def with_state(page: Any, answer: Any) -> Any:
     return page
 
 
+def test_without_suggestions_the_response_is_cut_into_sentences_and_layout_is_none() -> None:
+    text = "### **1. Mercury**\n\nIt is small. It is hot.\n\n---\n\n- It has no moon."
+    benchmark = BenchmarkFactory()
+    person = member(benchmark)
+    rows = open_annotation(DocumentFactory(benchmark=benchmark, response=text), Stage.DECOMPOSE, by=person).sentences
+    found = list(rows.order_by("order").values_list("text", "start", "end"))
+    assert [each for each, _, _ in found] == ["It is small.", "It is hot.", "- It has no moon."]
+    assert all(text[start:end] == each for each, start, end in found)
+    alone = open_annotation(DocumentFactory(benchmark=benchmark, response=" # Title\n"), Stage.DECOMPOSE, by=person)
+    assert list(alone.sentences.values_list("text", "start", "end")) == [("# Title", 1, 8)]
+
+
 def test_looking_takes_no_place_and_the_one_button_does(signed_in: Client, document: Document) -> None:
     page = soup_of(signed_in.get(screen(document)).content)
     assert not document.annotations.exists()

@@ -33,7 +33,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotator.core import rules
-from annotator.core.models import Activity, Benchmark, SecurityEvent, User
+from annotator.core.models import Activity, Benchmark, Membership, SecurityEvent, User
 from annotator.core.vocabulary import Role, TwoStep
 from annotator.integrations.actions.tokens import TokenRefusedError, create_token, token_for
 from annotator.team.actions.security import forget_old_events
@@ -133,6 +133,21 @@ def test_a_wrong_current_password_changes_nothing(client: Client, ada: User) -> 
     token = create_token(by=ada, name="Nightly", scopes=["read"]).whole
     assert client.post(reverse("account_change_password"), data).status_code == 200
     assert sign_in(Client()).status_code == 302 and token_for(token).user == ada
+
+
+@pytest.mark.parametrize(
+    ("roles", "name"),
+    [
+        ([], "home"),
+        ([Role.ANNOTATOR], "home"),
+        ([Role.OWNER, Role.THIRD_RATER], "home"),
+        ([Role.OWNER, Role.RESEARCHER], "benchmarks"),
+    ],
+)
+def test_people_land_where_they_work(client: Client, ada: User, roles: list[Role], name: str) -> None:
+    for role in roles:
+        Membership.objects.create(benchmark=BenchmarkFactory(), user=ada, role=role)
+    assert sign_in(client).url == reverse(name)
 
 
 def test_a_forgotten_password_is_set_anew_by_a_mailed_link(client: Client, ada: User, mails: None) -> None:

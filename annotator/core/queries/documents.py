@@ -40,7 +40,16 @@ from annotator.core.models import (
 )
 from annotator.core.queries.search import found_by
 from annotator.core.rules import ADMIN_ROLES, role_of
-from annotator.core.vocabulary import STAGES, AnnotationKind, AnnotationState, Phase, Role, RunState, Stage
+from annotator.core.vocabulary import (
+    STAGES,
+    AnnotationKind,
+    AnnotationState,
+    DiscardReason,
+    Phase,
+    Role,
+    RunState,
+    Stage,
+)
 
 PAGE = 50
 NO_BATCH = "none"  # in a filter
@@ -189,7 +198,10 @@ def matching(benchmark: Benchmark, narrowed: DocumentFilter, shelf: Shelf | None
     if narrowed.flag:
         documents = documents.filter(_flagged(narrowed.flag))
     if narrowed.discarded:
-        documents = documents.filter(phase=Phase.DISCARDED, discard_reason__icontains=narrowed.discarded)
+        asked = narrowed.discarded.casefold()
+        codes = [each for each in DiscardReason if asked in each.label.casefold()]
+        said = Q(discard_reason__icontains=narrowed.discarded) | Q(discard_code__in=codes)
+        documents = documents.filter(said, phase=Phase.DISCARDED)
     if narrowed.false_claims:
         documents = documents.filter(search_entry__false_claims__gte=narrowed.false_claims)
     if narrowed.search:

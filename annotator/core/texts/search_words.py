@@ -15,6 +15,7 @@ MAX_TERMS = 20
 _ALONE = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_ALONE}]|(?:(?![{_ALONE}])[^\W_])+")
 _PIECE = re.compile(r'"([^"]*)"?|(\S+)')
+_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ def terms_of(search: str) -> list[Term]:
     """What a search asks for: each word, in any order, and each phrase in quotation marks. A word also finds longer
     words that begin with it; a phrase does not. "state-of-the-art" is a phrase. At most ``MAX_TERMS`` are looked at."""
     terms: list[Term] = []
-    for phrase, word in _PIECE.findall(search):
+    for phrase, word in _PIECE.findall(search.translate(_QUOTES)):
         words = tuple(words_of(phrase or word))
         if words:
             terms.append(Term(words, is_exact=bool(phrase)))

@@ -72,7 +72,10 @@ def _listed(what: str, counted: Mapping[str, int]) -> str:
 
 
 def _missing(facts: CardFacts) -> str:
-    return "; ".join(f"{name.replace('_', ' ')}: {number:,}" for name, number in facts.irregularities.items())
+    found = {name.replace("_", " "): number for name, number in facts.irregularities.items()}
+    if facts.discards:
+        found["documents that were discarded and left out"] = sum(facts.discards.values())
+    return "; ".join(f"{name}: {number:,}" for name, number in found.items())
 
 
 # --- annotation -----------------------------------------------------------------------------------

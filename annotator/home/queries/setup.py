@@ -50,8 +50,8 @@ def setup_steps(benchmark: Benchmark) -> list[SetupStep]:
         ),
         SetupStep("Invite people", f"{people}; {labels} can so far.", "team", labels >= max(benchmark.overlap, 1)),
         SetupStep(
-            "Give batches to groups",
-            "Without any, everyone may take any document.",
+            "Make batches",
+            "For a group or for everyone. Without any, everyone may take any document.",
             "batches",
             benchmark.batches.exists(),
             is_optional=True,

@@ -12,19 +12,7 @@ from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, render_domain_errors
 from annotator.home.queries import dashboard, overview
 from annotator.home.queries.setup import setup_steps
-from annotator.measures.queries.pace import LONGEST, NEWEST, PAPER_MINUTES, STEP
-
-
-def _place(minutes: int) -> float:
-    """The position of a number of minutes on a histogram's axis, in percent; the last column includes everything
-    above."""
-    return round(100 * minutes / (LONGEST + STEP), 2)
-
-
-MINUTE_TICKS = [
-    (f"{minutes}{'' if minutes < LONGEST else '+ min'}", _place(minutes)) for minutes in (0, 15, 30, 45, 60)
-]
-BAND = (_place(PAPER_MINUTES[0]), _place(PAPER_MINUTES[1] - PAPER_MINUTES[0]))
+from annotator.measures.queries.pace import NEWEST, PAPER_MINUTES
 
 
 @require_GET
@@ -49,8 +37,6 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         "newest": NEWEST,
         "sees_agreement": page["can_export"],
         "paper": PAPER_MINUTES,
-        "minute_ticks": MINUTE_TICKS,
-        "band": BAND,
     }
     if is_part:
         return render(request, "home/overview.html#figures", page | shown)

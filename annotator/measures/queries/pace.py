@@ -128,9 +128,32 @@ class Strip:
     is_document: bool = False
 
     @property
+    def up_to(self) -> int:
+        """Minutes of the axis: half as many if nothing took longer and the paper's band still fits."""
+        return LONGEST // 2 if max(self.seconds) < 60 * LONGEST // 2 else LONGEST
+
+    @property
     def columns(self) -> list[charts.ChartColumn]:
         minutes = (each / 60 for each in self.seconds)
-        return charts.columns(charts.binned(minutes, width=STEP, up_to=LONGEST, unit="min"))
+        return charts.columns(charts.binned(minutes, width=STEP, up_to=self.up_to, unit="min"))
+
+    @property
+    def ticks(self) -> list[tuple[str, float]]:
+        """Labels of the axis and where they stand, in percent."""
+        return [
+            (f"{minutes}{'' if minutes < self.up_to else '+ min'}", self._place(minutes))
+            for minutes in range(0, self.up_to + 1, self.up_to // 4 if self.up_to == LONGEST else self.up_to // 3)
+        ]
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Start and width of the paper's minutes on the axis, in percent; none for a stage."""
+        low, high = PAPER_MINUTES
+        return (self._place(low), self._place(high - low)) if self.is_document else (0, 0)
+
+    def _place(self, minutes: int) -> float:
+        """The position on the axis, in percent; the last column includes everything above."""
+        return round(100 * minutes / (self.up_to + STEP), 2)
 
     @property
     def middle(self) -> str:

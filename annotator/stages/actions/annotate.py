@@ -117,7 +117,7 @@ def _sentences_from_suggestions(annotation: Annotation) -> None:
     blind = annotation.document.blind_first
     suggested = list(suggested_sentences(annotation.document).prefetch_related("claims"))
     if not suggested:
-        _sentences_from_lines(annotation)
+        _sentences_of_response(annotation)
         return
     sentences = Sentence.objects.bulk_create(
         Sentence(
@@ -140,27 +140,21 @@ def _sentences_from_suggestions(annotation: Annotation) -> None:
     )
 
 
-def _sentences_from_lines(annotation: Annotation) -> None:
-    """Without any suggestion, each line is a sentence, which the person can split."""
+def _sentences_of_response(annotation: Annotation) -> None:
+    """Without any suggestion, the sentences that the splitter finds, which the person can split and merge. A response
+    without sentences (a heading alone) is one."""
+    from pipeline.sentences.boundaries import SentenceSpan, split_sentences  # imported late because Punkt loads slowly
+
     response = annotation.document.response
-    rows: list[Sentence] = []
-    position = 0
-    for line in response.splitlines(keepends=True):
-        text = line.strip()
-        if text:
-            start = position + line.index(text)
-            rows.append(
-                Sentence(
-                    annotation=annotation,
-                    order=len(rows) + 1,
-                    text=text,
-                    start=start,
-                    end=start + len(text),
-                    decontext=text,
-                )
-            )
-        position += len(line)
-    Sentence.objects.bulk_create(rows)
+    text = response.strip()
+    whole = SentenceSpan(response.index(text), response.index(text) + len(text), text)
+    spans = split_sentences(response) or ([whole] if text else [])
+    Sentence.objects.bulk_create(
+        Sentence(
+            annotation=annotation, order=order, text=span.text, start=span.start, end=span.end, decontext=span.text
+        )
+        for order, span in enumerate(spans, start=1)
+    )
 
 
 def _verdicts_and_stances(annotation: Annotation, *, is_new: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 import qrcode
 from allauth.account.adapter import DefaultAccountAdapter
@@ -21,11 +21,12 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from qrcode.image.svg import SvgPathImage
 
-from annotator.core.models import User
-from annotator.core.vocabulary import SecurityEventKind
+from annotator.core.models import Membership, User
+from annotator.core.vocabulary import Role, SecurityEventKind
 from annotator.integrations.actions.tokens import revoke_tokens_of
 from annotator.team.actions.security import note
 
@@ -44,6 +45,12 @@ class AccountAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Nobody creates an account without an invitation (or single sign-on, see below)."""
         return False
+
+    def get_login_redirect_url(self, request: HttpRequest) -> str:
+        """Who labels and adjudicates goes to their work; who only manages or reads gold, to their benchmarks."""
+        roles = Membership.objects.filter(user=cast(User, request.user), active=True).values_list("role", flat=True)
+        works = not roles or {Role.ANNOTATOR, Role.THIRD_RATER} & set(roles)
+        return reverse("home" if works else "benchmarks")
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Sends if the installation can. What was asked for (a new password, an account) holds either way."""
