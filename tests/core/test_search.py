@@ -86,6 +86,7 @@ def test_all_words_in_any_order_and_phrases(benchmark: Benchmark) -> None:
     assert found(benchmark, '"opera" years') == ["a"]
     assert found(benchmark, '"14 years"') == ["a"]
     assert found(benchmark, '"years 14"') == []
+    assert found(benchmark, '"opera it took"') == []  # the prompt ends there
     assert found(benchmark, "opera bridge") == []
     assert found(benchmark, "jørn’s") == ["c"]
     assert found(benchmark, "東京") == ["c"]

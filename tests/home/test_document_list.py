@@ -74,6 +74,13 @@ def test_columns_are_chosen_in_the_address_and_sorted_by(client: Client, benchma
     assert page.select_one('th[aria-sort="descending"]') is not None
     assert listed(client, owner, sort="source") == ["a", "c", "b"]
     assert listed(client, owner, sort="nonsense") == ["a", "b", "c"]
+    for name, person in (("c", "Ada"), ("a", "Ben")):
+        open_annotation(
+            benchmark.documents.get(identity=name), Stage.DECOMPOSE, by=member(benchmark, display_name=person)
+        )
+    assert listed(client, owner, column=["people"], sort="people") == ["b", "c", "a"]
+    researcher = member(benchmark, Role.RESEARCHER)
+    assert listed(client, researcher, sort="-people") == ["a", "b", "c"], "who labels what isn't for them"
 
 
 def test_claims_people_batch_and_last_change_are_shown(
@@ -86,7 +93,7 @@ def test_claims_people_batch_and_last_change_are_shown(
     page = soup(client, owner, column=["batch", "people", "claims", "false", "changed"])
     assert (cells(page, "Batch"), cells(page, "People")) == (["Batch 7"], ["Ada"])
     assert (cells(page, "Claims"), cells(page, "False")) == (["1"], ["–"])
-    assert "ago" in cells(page, "Last change")[0]
+    assert cells(page, "Last change")[0] == "just now"
 
 
 def test_annotators_are_shown_nothing_of_people_and_their_pace(client: Client, benchmark: Benchmark, ada: User) -> None:
@@ -205,11 +212,12 @@ def test_selected_documents_are_discarded_and_restored(client: Client, benchmark
     first, _, third = documents(3, benchmark=benchmark)
     actions.discard(third, "before", by=owner)
     ids = [first.public_id, third.public_id]
-    answer = post(client, owner, "discard", document=ids, discard_reason="spam", query="sort=document")
+    answer = post(client, owner, "discard", document=ids, discard_code="riddle", query="sort=document")
     assert answer["Location"] == f"{URL}?sort=document"
     page = soup(client, owner).get_text(" ", strip=True)
     assert "1 document was discarded. 1 was not: Already discarded (1)." in page
     assert [row.phase == Phase.DISCARDED for row in Document.objects.order_by("pk")] == [True, False, True]
+    assert [row.discarded_because for row in Document.objects.order_by("pk")] == ["Riddle", "", "before"]
     post(client, owner, "restore", document=ids)
     assert not Document.objects.filter(phase=Phase.DISCARDED).exists()
     assert not DocumentChange.objects.exists()

@@ -9,7 +9,7 @@ from django.db import transaction
 from annotator.core.actions.small_steps import in_small_steps
 from annotator.core.models import SearchEntry
 from annotator.core.queries.search import MAX_TEXT, outdated, texts_of
-from annotator.core.texts.search_words import words_of
+from annotator.core.texts.search_words import TEXT_END, words_of
 
 INDEX_DOCUMENTS = "annotator.index_documents"
 AT_ONCE = 20_000  # documents of one call: the next one finds the rest
@@ -29,7 +29,7 @@ def _index(keys: Sequence[int]) -> None:
         SearchEntry(
             document_id=pk,
             version=each.version,
-            body=" ".join(words_of("\n".join(each.texts)[:MAX_TEXT])),
+            body=" ".join(words_of(f"\n{TEXT_END}\n".join(each.texts)[:MAX_TEXT])),
             claims=each.claims,
             false_claims=each.false_claims,
         )

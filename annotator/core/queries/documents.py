@@ -209,11 +209,18 @@ def matching(benchmark: Benchmark, narrowed: DocumentFilter, shelf: Shelf | None
     return documents
 
 
+_SEATED = (
+    Annotation.objects.filter(document=OuterRef("pk"), kind=AnnotationKind.INDIVIDUAL, seat__isnull=False)
+    .order_by("seat", "pk")
+    .annotate(name=Coalesce(NullIf("person__display_name", Value("")), "person__username"))
+)
+
 # What a list can be sorted by, never null. Equal documents stand in the order of their import.
 SORTS: dict[str, Any] = {
     "document": Coalesce(NullIf("external_id", Value("")), Cast("order", CharField())),
     "prompt": Left("prompt", WORDS),
     "batch": Coalesce("batch__name", Value("")),
+    "people": Coalesce(Subquery(_SEATED.values("name")[:1]), Value("")),  # whoever stands first in the column
     "source": F("source"),
     "model": F("model"),
     "stage": Case(

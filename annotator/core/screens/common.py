@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from annotator.core import rules
 from annotator.core.actions.fields import BadValueError
@@ -138,7 +139,10 @@ def problem(request: HttpRequest, message: str, *, status: int) -> HttpResponse:
         # Header values are Latin-1, so the script prefers the message in the response's [data-problem].
         response["X-Problem"] = message.encode("ascii", "replace").decode("ascii")
         return response
-    return render(request, "components/refused.html", {"message": message, "no_access": status == 403}, status=status)
+    came_from = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(came_from, {request.get_host()}, require_https=request.is_secure())
+    context = {"message": message, "no_access": status == 403, "back": came_from if is_ours else ""}
+    return render(request, "components/refused.html", context, status=status)
 
 
 def stage_links(document: Document, here: Stage, *, agreeing: bool = False) -> list[dict[str, object]]:

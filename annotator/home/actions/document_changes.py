@@ -21,7 +21,7 @@ from annotator.core.actions.fields import BadValueError
 from annotator.core.actions.small_steps import in_small_steps
 from annotator.core.models import Batch, Benchmark, Document, DocumentChange, DocumentChangeRows, DocumentView, User
 from annotator.core.queries.documents import DocumentFilter, matching, shelf_for
-from annotator.core.vocabulary import DocumentStep, Phase, Stage
+from annotator.core.vocabulary import DiscardReason, DocumentStep, Phase, Stage
 from annotator.stages.actions import documents as actions
 from annotator.team.actions.batch_changes import check_unchanging, tell_group
 from annotator.team.actions.batches import move_some
@@ -47,6 +47,7 @@ def change_documents(
     *,
     by: User,
     reason: str = "",
+    code: str = DiscardReason.OTHER,
     stage: Stage = Stage.DECOMPOSE,
     batch: Batch | None = None,
 ) -> DocumentChange:
@@ -55,7 +56,9 @@ def change_documents(
     Raises NotAllowedError by the rules, BadValueError if no document matches or a required reason is missing.
     """
     rules.check_manage(by, benchmark)
-    if what in (DocumentStep.DISCARD, DocumentStep.REOPEN):
+    if what == DocumentStep.DISCARD:
+        code, reason = actions.discard_reason(code, reason)
+    elif what == DocumentStep.REOPEN:
         reason = actions.said_reason(reason, f"the documents are {DONE[what]}")
     if batch is not None:
         if batch.benchmark_id != benchmark.pk:
@@ -65,7 +68,7 @@ def change_documents(
     keys = list(matching(benchmark, narrowed, shelf).order_by("pk").values_list("pk", flat=True))
     if not keys:
         raise BadValueError("No document matches, so nothing was changed.")
-    plan: dict[str, Any] = {"reason": reason, "stage": stage.value, "batch": batch.pk if batch else None}
+    plan: dict[str, Any] = {"reason": reason, "code": code, "stage": stage.value, "batch": batch.pk if batch else None}
     with transaction.atomic():
         change = DocumentChange.objects.create(benchmark=benchmark, by=by, what=what, total=len(keys))
         DocumentChangeRows.objects.create(change=change, keys=keys, plan=plan)
@@ -130,7 +133,7 @@ def _change_one(pk: int, change: DocumentChange, plan: dict[str, Any]) -> str:
         if change.what == DocumentStep.DISCARD:
             if is_discarded:
                 return "Already discarded."
-            actions.discard(document, plan["reason"], by=change.by)
+            actions.discard(document, plan["reason"], by=change.by, code=plan.get("code", DiscardReason.OTHER))
         elif change.what == DocumentStep.RESTORE:
             if not is_discarded:
                 return "Not discarded."

@@ -29,7 +29,7 @@ class Column:
 
 COLUMNS = (
     Column("batch", "Batch", "batch", for_managers=True),
-    Column("people", "People", for_managers=True),
+    Column("people", "People", "people", for_managers=True),
     Column("source", "Source", "source"),
     Column("model", "Model", "model"),
     Column("stage", "Stage", "stage"),

@@ -29,7 +29,7 @@ from annotator.core.queries.documents import (
 from annotator.core.screens.benchmark_page import page_of_benchmark
 from annotator.core.screens.common import benchmark_for, is_htmx, managed_benchmark, person, render_domain_errors
 from annotator.core.screens.document_filters import filter_of, params_of, query_of
-from annotator.core.vocabulary import STAGES, DocumentStep, FlagReason, Phase, Stage
+from annotator.core.vocabulary import STAGES, DiscardReason, DocumentStep, FlagReason, Phase, Stage
 from annotator.home.actions import document_changes as changes
 from annotator.home.queries import explorer
 from annotator.suggestions.actions.get_suggestions import get_suggestions
@@ -111,6 +111,7 @@ def _table(
         "query": query,
         "views": [(each, each.query == query) for each in views],
         "stages": list(STAGES),
+        "discard_reasons": list(DiscardReason),
         "batches": list(benchmark.batches.order_by("pk")) if manages else [],
     } | (_changes(benchmark) if manages else {})
 
@@ -137,6 +138,7 @@ def _filters(benchmark: Benchmark, shelf: Shelf, *, manages: bool) -> dict[str, 
         "stage_options": [(stage, counts.at_stage(stage)) for stage in STAGES],
         "phase_options": [(phase, counts.in_phase(phase)) for phase in Phase],
         "flag_reasons": list(FlagReason) if manages else [],
+        "discard_reasons": list(DiscardReason),
     }
 
 
@@ -264,6 +266,7 @@ def _change(request: HttpRequest, benchmark: Benchmark, narrowed: DocumentFilter
         step,
         by=person(request),
         reason=request.POST.get(f"{step.value}_reason", "")[:500],
+        code=request.POST.get("discard_code", DiscardReason.OTHER),
         stage=Stage(stage) if stage in set(Stage) else Stage.DECOMPOSE,
         batch=get_object_or_404(benchmark.batches, public_id=key) if key and key != NO_BATCH else None,
     )
