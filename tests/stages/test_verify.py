@@ -904,7 +904,8 @@ def test_a_private_note_is_for_its_author_alone(
     client.force_login(other)
     assert client.post(url, {"note": "Mine."}).status_code == 404
     client.force_login(person)
-    assert client.post(url, {"note": "Ask about the date."}).status_code == 204
+    saved = client.post(url, {"note": "Ask about the date."})
+    assert (saved.status_code, "Note saved." in saved["HX-Trigger"]) == (204, True)
     assert page(client, document).select_one("#note-text").get_text(strip=True) == "Ask about the date."  # type: ignore[union-attr]
     export = client.get(f"/api/v1/documents/{document.public_id}/")
     assert "Ask about the date." not in export.content.decode()

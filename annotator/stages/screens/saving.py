@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from django.contrib import messages
@@ -168,7 +169,7 @@ def note(request: HttpRequest, public_id: str) -> HttpResponse:
     annotation = get_object_or_404(Annotation, public_id=public_id, person=person(request))
     annotation.note = clean_text(request.POST.get("note", ""))[:MAX_TEXT]
     annotation.save(update_fields=["note"])
-    return HttpResponse(status=204)
+    return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"touchstone:told": {"text": "Note saved."}})})
 
 
 @require_GET
