@@ -168,6 +168,7 @@ def addresses() -> dict[str, str]:
         "benchmark-new": [],
         "notices": [],
         "tokens": [],
+        "account_reset_password": [],
         "accessibility": [],
         "api-reference": [],
         "document": [some.public_id],
@@ -266,7 +267,7 @@ def sign_in(page: Page, live_server: LiveServer, password: str) -> None:
     page.get_by_label("Username or email address").fill(User.objects.get(username="admin").username)
     page.get_by_label("Password").fill(password)
     page.get_by_label("Password").press("Enter")
-    page.wait_for_url(f"{live_server.url}/")
+    page.wait_for_url(f"{live_server.url}/benchmarks/")
 
 
 def faults_of(page: Page, width: int, where: str) -> list[str]:

@@ -44,6 +44,7 @@ NOISE = (
     (r"X-CSRFToken[^}]{0,120}", ""),
     (r'nonce="[^"]*"', ""),
     (r"\d{1,2}:\d\d(:\d\d)?", ""),
+    (r"just now|\d+\sminutes? ago", ""),
     (r'datetime="[^"]*"', ""),
     (r'id="(id_|cut_|mix_)seed"[^>]*|name="seed"[^>]*', ""),
 )

@@ -136,17 +136,24 @@ def test_a_wrong_current_password_changes_nothing(client: Client, ada: User) -> 
 
 
 @pytest.mark.parametrize(
-    ("roles", "name"),
+    ("roles", "others_label", "name"),
     [
-        ([], "home"),
-        ([Role.ANNOTATOR], "home"),
-        ([Role.OWNER, Role.THIRD_RATER], "home"),
-        ([Role.OWNER, Role.RESEARCHER], "benchmarks"),
+        ([], False, "home"),
+        ([Role.ANNOTATOR], True, "home"),
+        ([Role.OWNER, Role.THIRD_RATER], True, "home"),
+        ([Role.OWNER], False, "home"),
+        ([Role.OWNER, Role.RESEARCHER], True, "benchmarks"),
+        ([Role.RESEARCHER], False, "benchmarks"),
     ],
 )
-def test_people_land_where_they_work(client: Client, ada: User, roles: list[Role], name: str) -> None:
+def test_people_land_where_they_work(
+    client: Client, ada: User, roles: list[Role], others_label: bool, name: str
+) -> None:
     for role in roles:
-        Membership.objects.create(benchmark=BenchmarkFactory(), user=ada, role=role)
+        benchmark = BenchmarkFactory()
+        Membership.objects.create(benchmark=benchmark, user=ada, role=role)
+        if others_label:
+            member(benchmark)
     assert sign_in(client).url == reverse(name)
 
 

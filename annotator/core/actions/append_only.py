@@ -77,7 +77,7 @@ def _of_sqlite() -> Iterator[str]:
     # INSERT OR REPLACE deletes without asking the trigger for deletions.
     there = f"EXISTS (SELECT 1 FROM {TABLE} WHERE id = NEW.id OR public_id = NEW.public_id)"  # noqa: S608
     for name, event, condition in (
-        ("no_replace", f"INSERT ON {TABLE}", f"{locked} AND {there}"),
+        ("no_replace", f"INSERT ON {TABLE}", there),
         ("no_delete", f"DELETE ON {TABLE}", locked),
         ("no_update", f"UPDATE OF {KEPT} ON {TABLE}", locked),
         ("no_relink", f"UPDATE OF {', '.join(LINKS)} ON {TABLE}", relinked),

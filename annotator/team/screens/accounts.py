@@ -47,10 +47,15 @@ class AccountAdapter(DefaultAccountAdapter):
         return False
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
-        """Who labels and adjudicates goes to their work; who only manages or reads gold, to their benchmarks."""
-        roles = Membership.objects.filter(user=cast(User, request.user), active=True).values_list("role", flat=True)
-        works = not roles or {Role.ANNOTATOR, Role.THIRD_RATER} & set(roles)
-        return reverse("home" if works else "benchmarks")
+        """Who labels and adjudicates goes to their work; who reads gold, or manages what others label, to their
+        benchmarks."""
+        theirs = Membership.objects.filter(user=cast(User, request.user), active=True)
+        roles = set(theirs.values_list("role", flat=True))
+        if not roles or roles & {Role.ANNOTATOR, Role.THIRD_RATER}:
+            return reverse("home")
+        of_others = Membership.objects.filter(benchmark__in=theirs.values("benchmark"), active=True)
+        labels_alone = roles != {Role.RESEARCHER} and not of_others.filter(role=Role.ANNOTATOR).exists()
+        return reverse("home" if labels_alone else "benchmarks")
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Sends if the installation can. What was asked for (a new password, an account) holds either way."""
