@@ -226,7 +226,7 @@ if ACCOUNT_EMAIL_VERIFICATION not in {"optional", "mandatory"}:
 ACCOUNT_RATE_LIMITS = {"login": "120/m/ip", "login_failed": "30/m/ip,5/5m/key"}
 # How many proxies are in front: which entry of X-Forwarded-For is the client's.
 ALLAUTH_TRUSTED_PROXY_COUNT = environment.number("PROXIES", 1 if environment.flag("HTTPS") else 0)
-# Without mail nobody could verify an address, nor then add a second step.
+# Without mail, nobody could verify an address, and so nobody could add a second step.
 MFA_ALLOW_UNVERIFIED_EMAIL = not MAIL_IS_ON
 MFA_ADAPTER = "annotator.team.screens.accounts.SecondStepAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
@@ -520,7 +520,7 @@ LOGGING = {
             "fmt": "{asctime}{levelname}{name}{message}{correlation_id}",
             "style": "{",
             "rename_fields": {"asctime": "at", "levelname": "level", "name": "logger", "correlation_id": "request"},
-            # Django adds the request itself to its errors, which would take the place of the id.
+            # Django’s error records carry the request object as "request", which would replace the id.
             "reserved_attrs": [*RESERVED_ATTRS, "request"],
         },
     },

@@ -41,7 +41,7 @@ def status_of(port: int, path: str) -> int:
 
 @contextlib.contextmanager
 def running(command: list[str], port: int, environment: dict[str, str]) -> Iterator[None]:
-    """A program, from when it accepts connections."""
+    """Runs a program; ready when it accepts connections."""
     with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL) as program:
         try:
             until = time.monotonic() + SECONDS
@@ -84,12 +84,14 @@ def test_slow_connections_keep_nobody_waiting_and_the_inside_is_closed(site: int
     form = "POST /account/password/reset/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     form += f"Cookie: touchstone_csrf={'a' * 32}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
     form += "Content-Length: 1000\r\n\r\nemail="
-    slow = 5 * gunicorn.threads  # would take all threads of the web process, were they passed on as they come
+    slow = (
+        5 * gunicorn.threads
+    )  # enough to take all threads of the web process if the proxy passed them on
     with contextlib.ExitStack() as opened:
         for _ in range(slow):
             half = opened.enter_context(socket.create_connection(("127.0.0.1", site)))
             half.sendall(form.encode())
-        time.sleep(0.5)  # for what arrives at the web process to arrive there
+        time.sleep(0.5)  # so that whatever the proxy passes on has arrived
         assert status_of(site, "/healthz") == 200
 
 

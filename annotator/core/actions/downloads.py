@@ -1,4 +1,4 @@
-"""What is downloaded besides exports and releases, for the audit log."""
+"""Records downloads other than exports and releases for the audit log."""
 
 from __future__ import annotations
 

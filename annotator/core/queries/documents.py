@@ -220,7 +220,7 @@ SORTS: dict[str, Any] = {
     "document": Coalesce(NullIf("external_id", Value("")), Cast("order", CharField())),
     "prompt": Left("prompt", WORDS),
     "batch": Coalesce("batch__name", Value("")),
-    "people": Coalesce(Subquery(_SEATED.values("name")[:1]), Value("")),  # whoever stands first in the column
+    "people": Coalesce(Subquery(_SEATED.values("name")[:1]), Value("")),  # the first name in the column
     "source": F("source"),
     "model": F("model"),
     "stage": Case(

@@ -15,7 +15,7 @@ MAX_TERMS = 20
 _ALONE = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_ALONE}]|(?:(?![{_ALONE}])[^\W_])+")
 _PIECE = re.compile(r'"([^"]*)"?|(\S+)')
-# Between two texts of a document in the index, so that no phrase reaches from one into the next.
+# Separates the texts of a document in the index, so that a phrase can't match across two of them.
 TEXT_END = "endoftextqzq"
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 

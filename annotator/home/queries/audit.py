@@ -104,7 +104,7 @@ def _history(benchmark: Benchmark | None, kind: str, name: str) -> Iterator[Entr
 
 
 def _django_admin(name: str) -> Iterator[Entry]:
-    """What superusers changed at /admin/, past the actions: roles, accounts, settings."""
+    """Changes that superusers made at /admin/, which bypass the actions: roles, accounts, settings."""
     rows = LogEntry.objects.select_related("user", "content_type").order_by("-action_time")
     if name:
         rows = rows.filter(user__username=name)

@@ -156,13 +156,13 @@ def standing_of(
             "Gold", "All three stages are complete. The document is included in the export.", "Next document", "next"
         )
     before = STAGES.index(stage)
-    before_it = f"{STAGES[before - 1].label} is complete. " if before else ""
+    previous = f"{STAGES[before - 1].label} is complete. " if before else ""
     if phase == Phase.PREFILLING:
         what, come = "Generating suggestions", "they are ready"
         if stage == Stage.VERIFY:
             what, come = "Retrieving evidence", "it is ready"
         return DocumentStanding(
-            what, f"{before_it}{stage.label} opens here when {come}; you don’t need to wait.", waits=True
+            what, f"{previous}{stage.label} opens here when {come}; you don’t need to wait.", waits=True
         )
     if phase == Phase.CONSOLIDATING:
         title, text = f"{stage.label} is awaiting adjudication", "Everyone has submitted."
@@ -185,15 +185,15 @@ def standing_of(
         return DocumentStanding(came, "Correct the sentence it belongs to and submit again.", "Correct", url)
     if own is not None:
         return DocumentStanding(
-            f"{stage.label} in progress", f"{before_it}Continue where you left off.", "Continue", url
+            f"{stage.label} in progress", f"{previous}Continue where you left off.", "Continue", url
         )
     refusal = _cannot_start(document, annotations, user)
     if refusal:
-        return DocumentStanding(f"{stage.label} in progress", f"{before_it}{refusal}", "Next document", "next")
+        return DocumentStanding(f"{stage.label} in progress", f"{previous}{refusal}", "Next document", "next")
     title = f"Next: {stage.label.lower()}" if before else f"Ready to {stage.label.lower()}"
     begun = seats_at(annotations, stage)
     free = "Someone else is working on it, and another annotator is needed." if begun else "Nobody has started it yet."
-    return DocumentStanding(title, f"{before_it}{free}", "Start", url, starts=True)
+    return DocumentStanding(title, f"{previous}{free}", "Start", url, starts=True)
 
 
 def stage_rows(

@@ -129,7 +129,7 @@ class Strip:
 
     @property
     def up_to(self) -> int:
-        """Minutes of the axis: half as many if nothing took longer and the paper's band still fits."""
+        """Minutes on the axis: half of LONGEST if nothing took longer. The paper's band fits either way."""
         return LONGEST // 2 if max(self.seconds) < 60 * LONGEST // 2 else LONGEST
 
     @property
@@ -140,9 +140,10 @@ class Strip:
     @property
     def ticks(self) -> list[tuple[str, float]]:
         """Labels of the axis and where they stand, in percent."""
+        step = 15 if self.up_to == LONGEST else 10
         return [
             (f"{minutes}{'' if minutes < self.up_to else '+ min'}", self._place(minutes))
-            for minutes in range(0, self.up_to + 1, self.up_to // 4 if self.up_to == LONGEST else self.up_to // 3)
+            for minutes in range(0, self.up_to + 1, step)
         ]
 
     @property

@@ -88,13 +88,19 @@ def _whole(names: set[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)")
 
 
+def _mention(names: set[str], *columns: str) -> Q:
+    """Rows with one of the names in one of the columns."""
+    mentions = Q()
+    for column in columns:
+        for name in names:
+            mentions |= Q(**{f"{column}__contains": name})
+    return mentions
+
+
 def _rename_in_history(names: set[str], new: str) -> None:
     """Touchstone's own sentences about people; what people wrote about documents isn't changed."""
     pattern = _whole(names)
-    mentions = Q()
-    for name in names:
-        mentions |= Q(reason__contains=name)
-    about_people = Activity.objects.filter(mentions, document__isnull=True).only("pk", "reason")
+    about_people = Activity.objects.filter(_mention(names, "reason"), document__isnull=True).only("pk", "reason")
     for row in about_people.iterator(chunk_size=500):
         reason = pattern.sub(new, row.reason)
         if reason != row.reason:
@@ -104,21 +110,15 @@ def _rename_in_history(names: set[str], new: str) -> None:
 def _rename_in_notices(names: set[str], new: str) -> None:
     """Rows about the person in other people's lists."""
     pattern = _whole(names)
-    mentions = Q()
-    for name in names:
-        mentions |= Q(text__contains=name)
-    for notice in Notice.objects.filter(mentions).iterator(chunk_size=500):
+    for notice in Notice.objects.filter(_mention(names, "text")).iterator(chunk_size=500):
         notice.text = pattern.sub(new, notice.text)
         notice.save(update_fields=["text"])
 
 
 def _rename_in_admin_log(names: set[str], new: str) -> None:
-    """What was changed about the person at /admin/."""
+    """The Django admin's own log of changes to the person."""
     pattern = _whole(names)
-    mentions = Q()
-    for name in names:
-        mentions |= Q(object_repr__contains=name) | Q(change_message__contains=name)
-    for entry in LogEntry.objects.filter(mentions).iterator(chunk_size=500):
+    for entry in LogEntry.objects.filter(_mention(names, "object_repr", "change_message")).iterator(chunk_size=500):
         entry.object_repr = pattern.sub(new, entry.object_repr)[:200]
         entry.change_message = pattern.sub(new, entry.change_message)
         entry.save(update_fields=["object_repr", "change_message"])

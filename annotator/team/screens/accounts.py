@@ -47,7 +47,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return False
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
-        """Who labels and adjudicates goes to their work; who reads gold, or manages what others label, to their
+        """People who label or adjudicate land on their work; people who read gold or manage what others label, on their
         benchmarks."""
         theirs = Membership.objects.filter(user=cast(User, request.user), active=True)
         roles = set(theirs.values_list("role", flat=True))
@@ -58,20 +58,20 @@ class AccountAdapter(DefaultAccountAdapter):
         return reverse("home" if labels_alone else "benchmarks")
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Sends if the installation can. What was asked for (a new password, an account) holds either way."""
+        """Sends the email if a mail server is set up. A failure is logged; it doesn't undo what the person did."""
         if not settings.MAIL_IS_ON:
             return
         try:
             super().send_mail(template_prefix, email, context)
         except OSError as error:  # which smtplib's errors are, too
-            logger.error("A mail about an account could not be sent: %s", error)
+            logger.error("An account email could not be sent: %s", error)
             if request := allauth_context.request:
                 messages.warning(request, "We couldn’t send an email just now. Try again later.")
 
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *more: Any, **named: Any
     ) -> None:
-        """Never says that a mail was sent where none is."""
+        """Doesn't claim that an email was sent when the installation sends none."""
         if message_template == "account/messages/email_confirmation_sent.txt" and not settings.MAIL_IS_ON:
             messages.info(request, "This installation sends no email, so the address stays unverified.")
             return
@@ -134,11 +134,11 @@ class SignIn(LoginView):
 
 
 class ResetPassword(PasswordResetView):
-    """By mail. An installation that sends none says who can help instead."""
+    """Resets by email. Without a mail server, the page says whom to ask."""
 
     @method_decorator(login_not_required)
     def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:
-        """The form, or the page without one."""
+        """The form, or the page that says whom to ask."""
         if not settings.MAIL_IS_ON:
             return render(request, "account/no_mail.html")
         answer: HttpResponseBase = super().dispatch(request, *args, **options)
