@@ -84,9 +84,7 @@ def test_slow_connections_keep_nobody_waiting_and_the_inside_is_closed(site: int
     form = "POST /account/password/reset/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     form += f"Cookie: touchstone_csrf={'a' * 32}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
     form += "Content-Length: 1000\r\n\r\nemail="
-    slow = (
-        5 * gunicorn.threads
-    )  # enough to take all threads of the web process if the proxy passed them on
+    slow = 5 * gunicorn.threads  # enough to take all threads of the web process if the proxy passed them on
     with contextlib.ExitStack() as opened:
         for _ in range(slow):
             half = opened.enter_context(socket.create_connection(("127.0.0.1", site)))
