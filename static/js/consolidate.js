@@ -303,9 +303,4 @@
   }
   for (const name of ["focusin", "click", "keyup", "htmx:afterSettle"]) document.addEventListener(name, markSentence);
   markSentence();
-  // From the sheet of a small window to the row.
-  document.addEventListener("click", (event) => {
-    const panel = event.target.closest?.("#answer [data-sentence]") && document.getElementById("answer");
-    if (panel?.matches(":popover-open")) panel.hidePopover();
-  });
 })();

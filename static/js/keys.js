@@ -76,22 +76,15 @@
       el.select?.();
       return;
     }
-    el.focus({ preventScroll: true });
+    if (!el.closest("[data-row] .foot")) el.focus({ preventScroll: true }); // undo, next claim: the hand stays at its passage
     el.click();
   }
 
-  const groupsOf = (row) => [...row.querySelectorAll("[data-key-group]")].filter((group) => group.checkVisibility());
-
-  /** 1-9 choose in the group with the focus, else in the row's first undecided group, else in its first group. If the
-      current row has none (verify's panel, where undoing a stance leads), the first undecided row is meant. */
+  /** 1-9 choose in the group with the focus, else in the row's first undecided group, else in its first group. */
   function chooseByNumber(number) {
-    let row = current();
-    if (row && !groupsOf(row).length) {
-      const undecided = [...document.querySelectorAll("[data-row] [data-key-group][data-undecided]")];
-      row = undecided.find((group) => group.checkVisibility())?.closest("[data-row]");
-    }
+    const row = current();
     if (!row) return false;
-    const groups = groupsOf(row);
+    const groups = [...row.querySelectorAll("[data-key-group]")].filter((group) => group.checkVisibility());
     const undecided = (group) => !group.querySelector("input:checked");
     const radio = document.activeElement?.matches("input[type=radio]") && row.contains(document.activeElement);
     const focused = radio ? document.activeElement.closest("fieldset.choice") : null;

@@ -21,9 +21,11 @@
   const rows = () => [...document.querySelectorAll("[data-row]")].filter((row) => row.checkVisibility());
   const current = () => document.querySelector("[data-row][data-current]");
 
+  /** The lower edge of what is pinned above the rows: the bar and, in a small window of adjudication, the response. */
   const ceiling = () => {
-    const bar = document.querySelector(".bar");
-    return bar && getComputedStyle(bar).position === "sticky" ? bar.getBoundingClientRect().bottom : 0;
+    const isOver = (el) => getComputedStyle(el).position === "sticky" && el.offsetWidth > innerWidth / 2;
+    const pinned = [...document.querySelectorAll(".bar, .beside > .stick")].filter(isOver);
+    return Math.max(0, ...pinned.map((el) => el.getBoundingClientRect().bottom));
   };
   /** The lower edge of an element's view: the foot of its own column, not of another one. */
   const floor = (el) => {
@@ -94,7 +96,7 @@
   for (const cause of ["focusin", "click"]) {
     document.addEventListener(cause, (event) => {
       const row = event.target.closest("[data-row]");
-      if (row) makeCurrent(row);
+      if (row && !event.target.closest("[data-row] .foot")) makeCurrent(row); // the foot is about the whole claim
     });
   }
 
@@ -189,7 +191,9 @@
       const focused = document.activeElement !== document.body && target.contains(document.activeElement);
       if (focused || (row && target.contains(row))) {
         const at = row ? rows().indexOf(row) : 0;
-        lost = { id: row?.id, record: row?.dataset.record, at, focused, scroll: scrollY, whole: ["workspace", "panel"].includes(target.id) };
+        // Undo in verify's panel, and another claim, go on at the first open passage.
+        const anew = Boolean(event.detail.requestConfig?.elt?.closest("[data-row] .foot"));
+        lost = { id: row?.id, record: row?.dataset.record, at, anew, focused, scroll: scrollY, whole: ["workspace", "panel"].includes(target.id) };
         lost.rows = new Set(rows().map((each) => each.id));
       }
     });
@@ -222,13 +226,14 @@
     const stayed = all.some((row) => lost.rows.has(row.id));
     if (lost.whole) arrive(stayed);
     const same = all.find((row) => (lost.id && row.id === lost.id) || (lost.record && row.dataset.record === lost.record));
-    const row = named?.closest("[data-row]") || same || current() || all[Math.min(lost.at, all.length - 1)];
+    const open = lost.anew && all.find(wants);
+    const row = named?.closest("[data-row]") || open || same || current() || all[Math.min(lost.at, all.length - 1)];
     const free = lost.focused && document.activeElement === document.body;
     named?.removeAttribute("data-focus");
     if (!row) return;
-    makeCurrent(row, { focus: free && (!named || named === row) });
-    if (!named) return;
-    if (named !== row) named.focus({ preventScroll: true });
+    makeCurrent(row, { focus: (free || Boolean(open)) && (!named || named === row) });
+    if (!named && !open) return;
+    if (named && named !== row) named.focus({ preventScroll: true });
     reveal(row);
   }
 
@@ -242,8 +247,8 @@
   }
 
   document.addEventListener("DOMContentLoaded", showKept);
-  // On a phone the response is a sheet over the page: it opens at the current sentence.
-  document.addEventListener("toggle", (event) => event.target.matches?.("[data-keep-scroll][popover]") && showKept(), true);
+  // The response shows the current sentence: as a sheet over the page, and above the work once the guidelines are open.
+  document.addEventListener("toggle", (event) => event.target.matches?.("[data-keep-scroll][popover], .guide-sheet") && showKept(), true);
 
   ts.rows = { makeCurrent, advance, current, floor, inSight, reveal };
 })();

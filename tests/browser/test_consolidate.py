@@ -101,6 +101,22 @@ def test_by_keyboard_from_difference_to_difference_to_the_signature(pages: list[
     check_axe(page)
 
 
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (390, 844)])
+def test_prompt_response_and_the_sentence_of_the_current_row_are_in_view(
+    pages: list[Page], size: tuple[int, int]
+) -> None:
+    page = pages[0]
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    expect(page.locator("#answer .prompt")).to_be_in_viewport()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    here = page.locator("#answer .here").first
+    expect(here).to_be_in_viewport()
+    row = page.locator("[data-current]")
+    over = page.locator("#answer").evaluate("el => el.offsetWidth > innerWidth / 2 && el.getBoundingClientRect().bottom")
+    assert row.evaluate("el => el.getBoundingClientRect().top") >= (over or 0), "the row is not below the response"
+
+
 def test_who_is_typing_is_told_of_a_change_and_keeps_the_text(pages: list[Page]) -> None:
     page, other = pages
     first = rows(page)[0]

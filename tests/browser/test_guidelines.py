@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotator.core.actions.guidelines import publish_guidelines
@@ -13,6 +13,14 @@ from annotator.core.vocabulary import Role, Stage
 from annotator.stages.actions.annotate import open_annotation
 from tests.browser.conftest import check_axe, wait_until_saved
 from tests.factories import BenchmarkFactory, DocumentFactory, member, prefill
+
+
+def left_edge(part: Locator) -> float:
+    return float(part.evaluate("el => el.getBoundingClientRect().left"))
+
+
+def right_edge(part: Locator) -> float:
+    return float(part.evaluate("el => el.getBoundingClientRect().right"))
 
 
 def test_the_sheet_opens_at_what_is_asked_and_the_work_goes_on_beside_it(
@@ -32,6 +40,12 @@ def test_the_sheet_opens_at_what_is_asked_and_the_work_goes_on_beside_it(
     expect(sheet.locator("[data-here]")).to_be_in_viewport()
     expect(sheet).to_contain_text("Weigh it.")
     check_axe(page)
+    for width in (1440, 1024, 800):  # the work makes room: nothing of it is covered, and no button is outside
+        page.set_viewport_size({"width": width, "height": 768})
+        edge = right_edge(sheet)
+        for part in ("#answer", "#panel", "#panel .foot .btn.main"):
+            assert edge <= left_edge(page.locator(part)) < right_edge(page.locator(part)) <= width, (part, width)
+        expect(page.locator("#answer [aria-current]")).to_be_in_viewport()
     page.keyboard.press("2")  # the keys of the work still act, on the current row
     wait_until_saved(page)
     assert Sentence.objects.filter(annotation__document=document, order=1).get().type == "opinion"

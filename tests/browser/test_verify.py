@@ -101,6 +101,16 @@ def test_the_rest_is_only_what_has_been_in_view_and_comes_back_with_one_undo(
     page.keyboard.press("1")  # goes on where the undone labels are missing, not in the panel with the button
     wait_until_saved(page)
     assert works(annotation)[0].cards[0].stance.label != ""
+    expect(page.locator("article.ev[data-current]")).to_have_attribute("aria-label", "Evidence 2")
+    page.keyboard.press("z")  # back at the passage whose label was undone, and the panel stays as it was
+    expect(page.locator("article.ev[data-current]")).to_have_attribute("aria-label", "Evidence 1")
+    expect(page.locator(".judgement[data-current]")).to_have_count(0)
+
+
+def test_at_1024_pixels_each_passage_has_one_row_of_choices_and_the_panel_one_row_of_buttons(page: Page) -> None:
+    page.set_viewport_size({"width": 1024, "height": 768})
+    for row in (page.locator(".card-choices").first.locator("input"), page.locator(".judgement .foot .btn:visible")):
+        assert len({round(each.locator("xpath=..").bounding_box()["y"] / 10) for each in row.all()}) == 1  # type: ignore[index]
 
 
 def test_a_passage_is_read_whole_and_words_are_found_in_it(page: Page) -> None:
