@@ -113,7 +113,9 @@ def test_prompt_response_and_the_sentence_of_the_current_row_are_in_view(
     here = page.locator("#answer .here").first
     expect(here).to_be_in_viewport()
     row = page.locator("[data-current]")
-    over = page.locator("#answer").evaluate("el => el.offsetWidth > innerWidth / 2 && el.getBoundingClientRect().bottom")
+    over = page.locator("#answer").evaluate(
+        "el => el.offsetWidth > innerWidth / 2 && el.getBoundingClientRect().bottom"
+    )
     assert row.evaluate("el => el.getBoundingClientRect().top") >= (over or 0), "the row is not below the response"
 
 
