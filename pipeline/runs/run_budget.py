@@ -1,4 +1,4 @@
-"""Answers and costs in the database: the Store over kept answers, and the Meter of one document of a run.
+"""Costs in the database: the Meter of one document of a run.
 
 What a run has spent and what its calls under way may still cost stand together in its row, so that one conditional
 update keeps all workers together within the budget; each call under way has a row of its own (``PendingCall``). A
@@ -23,17 +23,17 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, Q, Sum
 from django.utils import timezone
 
-from annotator.core.models import CachedAnswer, PageArchive, PageSnapshot, PendingCall, PipelineRun, RunItem, StepUse
+from annotator.core.models import CachedAnswer, PendingCall, PipelineRun, RunItem, StepUse
 from annotator.core.vocabulary import OPEN_STATES, RunState
 from annotator.suggestions.actions.plans import IN_BATCHES
 from annotator.suggestions.models.service import Service, ServiceUse
 from annotator.suggestions.queries.services import first_of_month, money_held, money_this_month, services_of
-from pipeline.clients import answers
-from pipeline.clients.base import BudgetSpentError, FetchedPage, Usage
+from pipeline.clients.base import BudgetSpentError, Usage
 from pipeline.clients.cost_meter import CallKind, Hold, KeptAnswer
 from pipeline.runs.bridge import Bridge
 from pipeline.runs.db_retry import persistently
 from pipeline.runs.gathered import Gathered, NotTogetherError
+from pipeline.runs.kept import keep_answers, kept_answers
 
 # Seconds between two tries of a call that waits for others to give back what they hold.
 WAIT = 0.25
@@ -51,69 +51,6 @@ class LimitReachedError(BudgetSpentError):
 
 class RunStoppedError(BudgetSpentError):
     """The run was paused or cancelled, or another worker has the document: no further call is made."""
-
-
-class DatabaseStore:
-    """Kept answers. The text of a page is kept once, as the snapshot that evidence names too."""
-
-    def __init__(self, bridge: Bridge) -> None:
-        self._answers = Gathered(bridge, kept_answers)
-
-    async def get(self, key: str) -> Mapping[str, Any] | None:
-        """The value kept under that key, None if there is none."""
-        return await self._answers.do(key)
-
-
-def kept_answers(keys: Sequence[str]) -> list[Mapping[str, Any] | None]:
-    """The values kept under these keys; None where there is none, or its page's text is gone."""
-    values: dict[str, Any] = dict(CachedAnswer.objects.filter(key__in=keys).values_list("key", "answer"))
-    snapshots = [value["snapshot"] for value in values.values() if "snapshot" in value]
-    texts: dict[str, str] = {}
-    if snapshots:
-        texts = dict(PageSnapshot.objects.filter(public_id__in=snapshots).values_list("public_id", "text"))
-    return [None if key not in values else _with_text(values[key], texts) for key in keys]
-
-
-def _with_text(value: Mapping[str, Any], texts: Mapping[str, str]) -> Mapping[str, Any] | None:
-    if "snapshot" not in value:
-        return value
-    text = texts.get(value["snapshot"])
-    return None if text is None else {name: each for name, each in value.items() if name != "snapshot"} | {"text": text}
-
-
-def keep_answers(kept: Sequence[KeptAnswer]) -> None:
-    """Keep answers; one that is kept under its key stays, unless it cannot be used. Inside the caller's transaction."""
-    rows = []
-    # In the order of their keys, so that two processes that keep the same answers don't wait for each other.
-    for answer in sorted(kept, key=lambda answer: answer.key):
-        value = dict(answer.value)
-        if answer.kind == CallKind.PAGE and "text" in value:
-            snapshot = snapshot_of(answers.page_from_json(value))
-            del value["text"]
-            value.pop("warc", None)
-            value["snapshot"] = snapshot.public_id
-        rows.append(CachedAnswer(key=answer.key, kind=answer.kind, answer=value))
-    if instead := [answer.key for answer in kept if answer.instead]:
-        CachedAnswer.objects.filter(key__in=instead).delete()
-    CachedAnswer.objects.bulk_create(rows, ignore_conflicts=True)
-
-
-def snapshot_of(page: FetchedPage) -> PageSnapshot:
-    """The kept text of a page, with its archive where there is one; the same text of the same address is kept once."""
-    row = PageSnapshot(
-        url=page.url,
-        title=page.title,
-        site=page.site[:255],
-        published=page.published,
-        text=page.text,
-        content_hash=page.content_hash,
-        retrieved_at=page.retrieved_at,
-    )
-    PageSnapshot.objects.bulk_create([row], ignore_conflicts=True)
-    kept = PageSnapshot.objects.get(url=page.url, content_hash=page.content_hash)
-    if page.warc:
-        PageArchive.objects.bulk_create([PageArchive(snapshot=kept, record=page.warc)], ignore_conflicts=True)
-    return kept
 
 
 class _Held(Enum):

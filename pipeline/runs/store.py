@@ -23,7 +23,7 @@ from annotator.core.models import (
 )
 from annotator.core.vocabulary import AnnotationState
 from annotator.suggestions.actions.proposals import store_sentences
-from pipeline.runs.run_budget import snapshot_of
+from pipeline.runs.kept import snapshots_of
 from pipeline.suggestions import Decomposition, RetrievedEvidence, SuggestedRevision, SuggestedVerdict, Verification
 
 
@@ -52,6 +52,7 @@ def store_evidence(
     last = claim.evidence.aggregate(last=Max("order"))["last"] or 0
     # Several queries of one strategy may find the same passage.
     new = list({(each.url, each.passage): each for each in passages if (each.url, each.passage) not in known}.values())
+    snapshots = snapshots_of(each.snapshot for each in new if each.snapshot)
     rows = Evidence.objects.bulk_create(
         Evidence(
             claim=claim,
@@ -67,7 +68,7 @@ def store_evidence(
             retrieved_at=each.snapshot.retrieved_at if each.snapshot else timezone.now(),
             content_hash=each.content_hash,
             score=each.score,
-            snapshot=snapshot_of(each.snapshot) if each.snapshot else None,
+            snapshot=snapshots[each.snapshot.url, each.snapshot.content_hash] if each.snapshot else None,
         )
         for position, each in enumerate(new, start=1)
     )

@@ -49,8 +49,8 @@ from pipeline import tasks
 from pipeline.clients.assemble import fetch_page
 from pipeline.clients.base import FetchedPage
 from pipeline.clients.robots import forget_rules
+from pipeline.runs.kept import snapshot_of
 from pipeline.runs.rechecks import check_slice
-from pipeline.runs.run_budget import snapshot_of
 from tests.factories import BenchmarkFactory, DocumentFactory, decomposed, member, prefill, retrieve, save, with_corpus
 from tests.fakes.server import Reply
 from tests.fakes.site import FakeSite, article, html
