@@ -9,10 +9,7 @@
   const seen = new Set(); // records
 
   function look() {
-    const bar = document.querySelector(".bar")?.getBoundingClientRect().bottom ?? 0;
-    const head = document.querySelector(".claim-head");
-    const pinned = head && getComputedStyle(head).position === "sticky" ? head.getBoundingClientRect().bottom : 0;
-    const top = Math.max(bar, pinned);
+    const top = ts.rows.ceiling();
     for (const text of document.querySelectorAll("[data-record] [data-look]")) {
       const { record } = text.closest("[data-record]").dataset;
       if (seen.has(record)) continue;

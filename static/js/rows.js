@@ -21,16 +21,17 @@
   const rows = () => [...document.querySelectorAll("[data-row]")].filter((row) => row.checkVisibility());
   const current = () => document.querySelector("[data-row][data-current]");
 
-  /** The lower edge of what is pinned above the rows: the bar and, in a small window of adjudication, the response. */
+  /** The lower edge of what is pinned above the rows: the bar, verify's claim, adjudication's response in a small window. */
   const ceiling = () => {
-    const isOver = (el) => getComputedStyle(el).position === "sticky" && el.offsetWidth > innerWidth / 2;
-    const pinned = [...document.querySelectorAll(".bar, .beside > .stick")].filter(isOver);
-    return Math.max(0, ...pinned.map((el) => el.getBoundingClientRect().bottom));
+    const isOver = (each) => getComputedStyle(each).position === "sticky" && (!each.matches(".stick") || each.offsetWidth > innerWidth / 2);
+    const pinned = [...document.querySelectorAll(".bar, .claim-head, .beside > .stick")].filter(isOver);
+    return Math.max(0, ...pinned.map((each) => each.getBoundingClientRect().bottom));
   };
-  /** The lower edge of an element's view: the foot of its own column, not of another one. */
+  /** The lower edge of an element's view: the foot of its own column, or what is pinned below it in a small window. */
   const floor = (el) => {
-    const foot = document.querySelector(".foot.stuck");
-    return foot?.parentElement.contains(el) ? foot.getBoundingClientRect().top : innerHeight;
+    const isBelow = (each) => !each.contains(el) && (each.matches(".foot") ? each.parentElement.contains(el) : getComputedStyle(each).bottom === "0px");
+    const pinned = [...document.querySelectorAll(".foot.stuck, .verify .judgement")].filter(isBelow);
+    return Math.min(innerHeight, ...pinned.map((each) => each.getBoundingClientRect().top));
   };
 
   function inSight(el) {
@@ -250,5 +251,5 @@
   // The response shows the current sentence: as a sheet over the page, and above the work once the guidelines are open.
   document.addEventListener("toggle", (event) => event.target.matches?.("[data-keep-scroll][popover], .guide-sheet") && showKept(), true);
 
-  ts.rows = { makeCurrent, advance, current, floor, inSight, reveal };
+  ts.rows = { makeCurrent, advance, current, ceiling, floor, inSight, reveal };
 })();

@@ -162,6 +162,12 @@
     form.requestSubmit();
   });
 
+  // With the edit saved, what the claim still lacks comes next.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const isSaved = event.target.id === "workspace" && event.detail.requestConfig?.elt?.matches("[data-correct]");
+    if (isSaved) document.querySelector(".lacks [data-goto]")?.click();
+  });
+
   for (const cause of ["input", "touchstone:written"]) {
     document.addEventListener(cause, (event) => {
       const form = event.target.closest?.("[data-correct]");
@@ -202,7 +208,6 @@
     if (before) add(words, "del", before);
     if (after) words.append(" → ");
     if (after) add(words, "ins", after);
-    add(row, "span", "from what you typed").className = "origin";
     return row;
   }
 

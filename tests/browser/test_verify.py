@@ -70,7 +70,7 @@ def test_a_claim_is_judged_and_corrected_by_keys_alone(page: Page, annotation: A
     expect(text).to_be_focused()
     page.keyboard.press("Control+A")
     page.keyboard.insert_text(f"{first.claim.text[:-1]} of note.")
-    expect(page.locator(".edits .op")).to_contain_text("from what you typed")
+    expect(page.locator(".edits .op")).to_contain_text("Replace")
     check_axe(page)
     page.keyboard.press("Enter")
     expect(title).to_have_text(f"Claim {second.number}")
@@ -111,6 +111,37 @@ def test_at_1024_pixels_each_passage_has_one_row_of_choices_and_the_panel_one_ro
     page.set_viewport_size({"width": 1024, "height": 768})
     for row in (page.locator(".card-choices").first.locator("input"), page.locator(".judgement .foot .btn:visible")):
         assert len({round(each.locator("xpath=..").bounding_box()["y"] / 10) for each in row.all()}) == 1  # type: ignore[index]
+
+
+def test_a_passage_behind_the_pinned_panel_has_not_been_in_view(page: Page) -> None:
+    page.set_viewport_size({"width": 1024, "height": 620})
+    page.reload()
+    second = page.locator("article.ev").nth(1)
+    text, panel = second.locator("[data-look]:visible").bounding_box(), page.locator(".judgement").bounding_box()
+    assert text
+    assert panel
+    assert text["y"] + text["height"] / 2 > panel["y"], "the panel doesn't cover the second passage"
+    assert text["y"] + text["height"] < 620, "the window does"
+    page.keyboard.press("0")
+    wait_until_saved(page)
+    expect(page.locator("article.ev[data-current]")).to_have_attribute("aria-label", "Evidence 2")
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (390, 844)])
+def test_the_edits_are_in_view_while_a_claim_is_corrected_and_then_what_it_lacks_is_next(
+    page: Page, annotation: Annotation, size: tuple[int, int]
+) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.keyboard.press("f")
+    text = page.locator("#rewrite-text")
+    expect(text).to_be_focused()
+    text.fill(f"{works(annotation)[0].claim.text[:-1]} of note.")
+    for part in (text, page.locator(".edits .op").first):
+        expect(part).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Enter")
+    expect(page.locator("article.ev[data-current]")).to_have_attribute("aria-label", "Evidence 1")
+    expect(page.locator("#rewrite-text")).not_to_be_focused()
+    assert works(annotation)[0].verdict.revised_claim().endswith("of note.")
 
 
 def test_a_passage_is_read_whole_and_words_are_found_in_it(page: Page) -> None:
