@@ -506,7 +506,7 @@ def play(address: str, gold: list[dict[str, Any]], suggestions: str) -> list[Cou
         )
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{address}/sign-in/")
-        page.fill("[name=username]", "robot")
+        page.fill("[name=login]", "robot")
         page.fill("[name=password]", PASSWORD)
         page.press("[name=password]", "Enter")
         page.wait_for_load_state()

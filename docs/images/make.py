@@ -55,7 +55,7 @@ def sign_in(page: Page, address: str, logins: str, name: str) -> None:
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(found[1])
     page.get_by_label("Password").press("Enter")
-    page.wait_for_url(f"{address}/")
+    page.wait_for_url(lambda url: "/sign-in/" not in url)
 
 
 def shot(page: Page, address: str, stage: str, words: str) -> None:
@@ -69,7 +69,7 @@ def shot(page: Page, address: str, stage: str, words: str) -> None:
         start.first.click()
         page.wait_for_url(f"**/{stage}/**")
     page.wait_for_load_state("networkidle")
-    notes = page.get_by_role("button", name="Got it")
+    notes = page.get_by_role("button", name="Dismiss")
     while notes.count():
         notes.first.click()
     if stage == "decompose":

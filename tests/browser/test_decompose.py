@@ -52,6 +52,19 @@ def test_an_added_claim_has_the_focus_and_is_in_sight(opened: Callable[[str], tu
     assert 0 < card["y"] < card["y"] + card["height"] <= foot["y"]
 
 
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+def test_a_claim_of_one_or_two_lines_takes_120_pixels_and_the_foot_one_row(
+    opened: Callable[[str], tuple[Page, Document]], width: int
+) -> None:
+    page, document = opened(RESPONSE)
+    page.set_viewport_size({"width": width, "height": 800})
+    for records in (ClaimSuggestion.objects, Claim.objects):
+        records.update(text=("Ada Lovelace wrote the first program. " * 4)[: width // 13])
+    page.reload()
+    assert 90 < page.locator("article.claim").first.bounding_box()["height"] <= 120.5  # type: ignore[index]
+    assert page.locator(".foot.stuck").bounding_box()["height"] <= 64  # type: ignore[index]
+
+
 def test_a_missing_link_goes_to_its_choice_and_numbers_answer_there(
     opened: Callable[[str], tuple[Page, Document]],
 ) -> None:
