@@ -56,7 +56,7 @@ def test_an_added_claim_has_the_focus_and_is_in_sight(opened: Callable[[str], tu
 def test_a_claim_of_one_or_two_lines_takes_120_pixels_and_the_foot_one_row(
     opened: Callable[[str], tuple[Page, Document]], width: int
 ) -> None:
-    page, document = opened(RESPONSE)
+    page, _ = opened(RESPONSE)
     page.set_viewport_size({"width": width, "height": 800})
     for records in (ClaimSuggestion.objects, Claim.objects):
         records.update(text=("Ada Lovelace wrote the first program. " * 4)[: width // 13])
