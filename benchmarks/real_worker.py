@@ -150,7 +150,7 @@ def _measure(benchmark: Any, name: str, at: House, latency: float) -> dict[str, 
     from pipeline.clients.limiter import Limiter
     from pipeline.prompts import shipped
     from pipeline.runs import inputs
-    from pipeline.runs.kept import kept_answers
+    from pipeline.runs.kept_answers import kept_answers
     from pipeline.together import together
     from pipeline.tools import Tools
 

@@ -10,7 +10,7 @@ from annotator.suggestions.queries.services import service_settings
 from pipeline.clients.assemble import fetch_page
 from pipeline.clients.pages import Absence
 from pipeline.runs.bridge import Bridge
-from pipeline.runs.kept import snapshot_of
+from pipeline.runs.kept_answers import snapshot_of
 
 
 def fetch_page_of(evidence_id: int) -> None:

@@ -28,7 +28,7 @@ from pipeline.clients.pages import Absence
 from pipeline.retrieval.page_outcomes import outcome_of
 from pipeline.runs.bridge import Bridge
 from pipeline.runs.db_retry import persistently
-from pipeline.runs.kept import snapshot_of
+from pipeline.runs.kept_answers import snapshot_of
 
 SLICE = 60.0  # seconds; then the task ends and the next one continues
 HOSTS_AT_ONCE = 16

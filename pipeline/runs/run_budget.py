@@ -33,7 +33,7 @@ from pipeline.clients.cost_meter import CallKind, Hold, KeptAnswer
 from pipeline.runs.bridge import Bridge
 from pipeline.runs.db_retry import persistently
 from pipeline.runs.gathered import Gathered, NotTogetherError
-from pipeline.runs.kept import keep_answers, kept_answers
+from pipeline.runs.kept_answers import keep_answers, kept_answers
 
 # Seconds between two tries of a call that waits for others to give back what they hold.
 WAIT = 0.25

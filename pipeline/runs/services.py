@@ -17,7 +17,7 @@ from pipeline.prompts import Prompt
 from pipeline.retrieval.corpus_ranking import PassageIndex
 from pipeline.runs.bridge import Bridge
 from pipeline.runs.db_retry import persistently
-from pipeline.runs.kept import DatabaseStore
+from pipeline.runs.kept_answers import DatabaseStore
 from pipeline.runs.run_budget import RunMeter
 from pipeline.runs.saved_index import index_of_revision
 from pipeline.tools import MissingServiceError, Tools

@@ -23,7 +23,7 @@ from annotator.core.models import (
 )
 from annotator.core.vocabulary import AnnotationState
 from annotator.suggestions.actions.proposals import store_sentences
-from pipeline.runs.kept import snapshots_of
+from pipeline.runs.kept_answers import snapshots_of
 from pipeline.suggestions import Decomposition, RetrievedEvidence, SuggestedRevision, SuggestedVerdict, Verification
 
 

@@ -115,6 +115,13 @@ def test_stance_reliable_and_sufficient_stand_in_one_row(page: Page, width: int)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_at_400_percent_zoom_nothing_is_pinned_over_what_is_read(page: Page) -> None:
+    page.set_viewport_size({"width": 320, "height": 256})
+    for part in (".claim-head", ".judgement", ".judgement .foot"):
+        expect(page.locator(part)).to_have_css("position", "static")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
 def test_a_passage_behind_the_pinned_panel_has_not_been_in_view(page: Page) -> None:
     page.set_viewport_size({"width": 1024, "height": 620})
     page.reload()

@@ -39,7 +39,7 @@ from pipeline.clients.base import BudgetSpentError, Usage
 from pipeline.clients.cost_meter import CallKind, Hold, KeptAnswer
 from pipeline.runs import coordinator
 from pipeline.runs.bridge import Bridge
-from pipeline.runs.kept import kept_answers
+from pipeline.runs.kept_answers import kept_answers
 from pipeline.runs.run_budget import RunMeter, RunStoppedError, mark_lost
 from tests.counting_strategy import Counting
 from tests.factories import BenchmarkFactory, DocumentFactory, member

@@ -49,7 +49,7 @@ from pipeline import tasks
 from pipeline.clients.assemble import fetch_page
 from pipeline.clients.base import FetchedPage
 from pipeline.clients.robots import forget_rules
-from pipeline.runs.kept import snapshot_of
+from pipeline.runs.kept_answers import snapshot_of
 from pipeline.runs.rechecks import check_slice
 from tests.factories import BenchmarkFactory, DocumentFactory, decomposed, member, prefill, retrieve, save, with_corpus
 from tests.fakes.server import Reply
