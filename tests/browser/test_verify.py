@@ -111,6 +111,15 @@ def test_the_rest_is_only_what_has_been_in_view_and_comes_back_with_one_undo(
 def test_stance_reliable_and_sufficient_stand_in_one_row(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     choices = page.locator(".card-choices").first.locator("label")
+    before = [each.bounding_box() for each in choices.all()]
+    assert len({round(each["y"] / 8) for each in before}) == 1  # type: ignore[index]
+    page.keyboard.press("2")
+    wait_until_saved(page)
+    page.evaluate("scrollTo(0, 0)")
+    assert [each.bounding_box()["width"] for each in choices.all()] == pytest.approx(  # type: ignore[index]
+        [each["width"] for each in before],  # type: ignore[index]
+        abs=1,
+    ), "a chosen label is wider"
     assert len({round(each.bounding_box()["y"] / 8) for each in choices.all()}) == 1  # type: ignore[index]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
