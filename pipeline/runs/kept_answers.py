@@ -1,5 +1,5 @@
-"""What calls brought, in the database: the Store over kept answers, and the pages they came from. An answer is kept
-under the key of its request; the text of a page once, as the snapshot that evidence names too."""
+"""Answers of calls, and the pages they read, kept in the database. An answer is kept under the key of its request; the
+text of a page once, as the snapshot that evidence points to."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@
       el.select?.();
       return;
     }
-    if (!el.closest("[data-row] .foot")) el.focus({ preventScroll: true }); // undo, next claim: the hand stays at its passage
+    if (!el.closest("[data-row] .foot")) el.focus({ preventScroll: true }); // undo and next claim leave the focus on the passage
     el.click();
   }
 

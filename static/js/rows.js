@@ -192,7 +192,7 @@
       const focused = document.activeElement !== document.body && target.contains(document.activeElement);
       if (focused || (row && target.contains(row))) {
         const at = row ? rows().indexOf(row) : 0;
-        // Undo in verify's panel, and another claim, go on at the first open passage.
+        // Undo in verify's panel, and moving to another claim, continue at the first open passage.
         const anew = Boolean(event.detail.requestConfig?.elt?.closest("[data-row] .foot"));
         lost = { id: row?.id, record: row?.dataset.record, at, anew, focused, scroll: scrollY, whole: ["workspace", "panel"].includes(target.id) };
         lost.rows = new Set(rows().map((each) => each.id));

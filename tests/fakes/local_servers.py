@@ -37,7 +37,8 @@ class _LocalServer(FakeChat):
         return as_json({"error": "Unauthorized"}, 401)
 
     def fault(self, status: int, message: str, kind: str) -> Reply:
-        raise NotImplementedError
+        """An error in this server's own format."""
+        raise NotImplementedError  # each server's class below has its own
 
     def refusal(self, request: Mapping[str, Any], words: int) -> Reply | None:
         """What this server refuses; None where it takes the request."""

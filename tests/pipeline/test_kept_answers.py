@@ -1,4 +1,4 @@
-"""Pages that calls brought are kept once, and looked up together."""
+"""Pages are kept once, and looked up together."""
 
 from __future__ import annotations
 
